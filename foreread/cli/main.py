@@ -38,6 +38,7 @@ COMMANDS = {
     "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
     "layout": "write the order of files for an image, and predict its block size and compressor",
     "export": "write a recorded start, and emulated runs of it, for viewers and tables",
+    "top": "show what is read now, by file and process, with hits and unused pages",
     "fingerprint": "classify the current disk workload, and apply the settings learnt for it",
     "boards": "list, show and create board profiles; run emulated boards",
 }

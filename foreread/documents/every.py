@@ -41,6 +41,7 @@ from foreread.documents.report import ReportDocument
 from foreread.documents.script import ScriptDocument, UninstalledDocument
 from foreread.documents.show import ShowDocument
 from foreread.documents.suite import SuiteConfirmationDocument, SuiteRecordDocument
+from foreread.documents.top import TopDocument
 from tracer.formats.capture import Capture
 from tracer.formats.sweep import Sweep
 from tracer.formats.unpacking import UnpackingDocument
@@ -67,6 +68,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "prefetch": (PrefetchDocument, StalenessDocument),
     "layout": (LayoutDocument,),
     "export": (ExportDocument,),
+    "top": (TopDocument,),
     "fingerprint": (PeriodDocument, DoneDocument, WatchScriptDocument),
     "boards-list": (BoardsDocument,),
     "boards-show": (Profile,),

@@ -116,14 +116,20 @@ class Job:
         return facts(self.raw(*words, step=step, timeout_s=timeout_s, within_s=within_s).stdout)
 
     def raw(
-        self, *words: str, step: str, timeout_s: float = STEP_S, within_s: float | None = None
+        self,
+        *words: str,
+        step: str,
+        timeout_s: float = STEP_S,
+        within_s: float | None = None,
+        program: str = "job.sh",
     ) -> Result:
         """Run a verb and return what it prints; ``step`` names it in errors.
 
         ``within_s``: within what time the target can expect the next call, ``timeout_s`` if None.
+        ``program``: another script in the job's folder, which renews the lease.
         """
         lease = str(self.lease_s(timeout_s if within_s is None else within_s))
-        return self._run([*self.shell, f"{self.folder}/job.sh", lease, *words], step, timeout_s)
+        return self._run([*self.shell, f"{self.folder}/{program}", lease, *words], step, timeout_s)
 
     def lease_s(self, within_s: float) -> int:
         """Return the lease of the target's guard, in seconds of the target's clock."""

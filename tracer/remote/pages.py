@@ -27,7 +27,7 @@ def save_trace(
 
     Raises RecordError when a page arrived incomplete.
     """
-    offset, data_bytes, long_size = _layout(traced.formats.get("header_page", ""))
+    offset, data_bytes, long_size = layout_of(traced.formats.get("header_page", ""))
     page_bytes = offset + data_bytes
     for path, text in traced.formats.items():
         if not _FORMAT.fullmatch(path) or ".." in path:
@@ -71,7 +71,7 @@ def _pages(job: Job, cpu: int, page_bytes: int, data_bytes: int) -> list[bytes]:
             piece_bytes = min(2 * piece_bytes, _LARGEST_PIECE)
 
 
-def _layout(header_page: str) -> tuple[int, int, int]:
+def layout_of(header_page: str) -> tuple[int, int, int]:
     """Return where a page's data begin, their bytes, and the size of the kernel's long."""
     fields = {name: (int(at), int(size)) for name, at, size in _FIELD.findall(header_page)}
     offset, data_bytes = fields.get("data", (0, 0))

@@ -42,7 +42,7 @@ from tracer.remote.machine import Machine
 from tracer.remote.mapped import MAPPED_S
 from tracer.remote.probed import TraceReader, probe_target
 
-PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
+PARTS = (*guarded_run.PARTS, "probes.sh", "inodes.sh", "unread.sh", "record.sh")
 
 
 def record_on(

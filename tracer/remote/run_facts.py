@@ -140,7 +140,7 @@ class TraceFacts:
         """Read the answer to ``result``; raises RecordError."""
         lines = by_key(facts)
         with making_sense("how the run went"):
-            stats = {int(cpu): text for cpu, text in _texts(lines["stats"], " ").items()}
+            stats = {int(cpu): text for cpu, text in texts(lines["stats"], " ").items()}
             if not stats:
                 raise ValueError("it is incomplete")
             return cls(
@@ -148,7 +148,7 @@ class TraceFacts:
                 probe_group="".join(lines["probe"]),
                 events=lines["event"],
                 missing=lines["missing"],
-                formats=_texts(lines["format"], ":"),
+                formats=texts(lines["format"], ":"),
                 stats=stats,
             )
 
@@ -222,7 +222,7 @@ def _ended(status: str) -> Ended | None:
     return Ended(None, number - _SIGNALLED) if killed else Ended(number, None)
 
 
-def _texts(lines: list[str], separator: str) -> dict[str, str]:
+def texts(lines: list[str], separator: str) -> dict[str, str]:
     """Return the texts that lines of ``NAME SEPARATOR LINE`` make, by name."""
     texts: dict[str, str] = {}
     for name, _, line in (x.partition(separator) for x in lines):

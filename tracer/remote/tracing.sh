@@ -192,27 +192,10 @@ print_trace() {
 }
 
 # pages CPU MOST PAGE_BYTES DATA_BYTES: print at most MOST pages of the CPU's buffer as raw data,
-# and their number on stderr. Reading an empty buffer would block, so the number of available pages
-# is computed: unread bytes over DATA_BYTES, the most that a page holds.
+# and their number on stderr.
 pages() {
     read -r _ instance <"$job/pair"
-    entries=0 bytes=0
-    while read -r key value _; do
-        case $key in
-        entries:) entries=$value ;;
-        bytes:) bytes=$value ;;
-        esac
-    done <"$instance/per_cpu/cpu$1/stats"
-    count=0
-    if [ "$entries" != 0 ]; then
-        count=1
-        [ "${#bytes}" -gt 15 ] || count=$(((bytes + $4 - 1) / $4))
-        [ $count -ge 1 ] || count=1
-        [ $count -le "$2" ] || count=$2
-        dd if="$instance/per_cpu/cpu$1/trace_pipe_raw" bs="$3" count="$count" 2>/dev/null &
-        echo $! >"$job/reader"
-        wait $!
-        rm -f "$job/reader"
-    fi
+    count_pages "$instance/per_cpu/cpu$1" "$2" "$4"
+    print_pages "$instance/per_cpu/cpu$1" "$3"
     echo "pages $count" >&2
 }

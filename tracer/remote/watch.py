@@ -20,7 +20,16 @@ from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense, script
 
-PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "bios.sh", "plans.sh", "watch.sh")
+PARTS = (
+    "lib.sh",
+    "knobs.sh",
+    "held.sh",
+    "tracing.sh",
+    "bios.sh",
+    "plans.sh",
+    "owned.sh",
+    "watch.sh",
+)
 RESIDENT_JOB = "/run/foreread-resident"
 _TELL_S = 5  # maximum wait for news before the lease is renewed
 _FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")

@@ -50,14 +50,8 @@ say() {
 # begin_watch ARGUMENT...: start the watcher in the background: this script with these arguments.
 begin_watch() {
     need awk cat mkdir mkfifo mv rm rmdir sed sleep sort
-    mkfifo "$job/wake" "$job/changed"
     : >"$job/said"
-    if command -v setsid >/dev/null; then
-        # shellcheck disable=SC2086
-        setsid $shell "$0" "$@" </dev/null >"$job/log" 2>&1 &
-    else
-        (trap '' HUP && exec $shell "$0" "$@") </dev/null >"$job/log" 2>&1 &
-    fi
+    begin_owner "$@"
 }
 
 # watch: own the job until it is finished, or the host is gone.
@@ -71,20 +65,15 @@ watch() {
         put_all_back
     fi
     say "state over"
-    while [ -e "$job/lease" ] && [ ! -e "$job/finish" ] && ! left_alone; do
-        pause 2
-    done
-    undo "$job" restored
+    stay_until_finished
 }
 
 # own_target: note the owner of the job; with plans, also take the lock of the knobs.
 own_target() {
-    start_of $$
-    echo "$$ $started" >"$job/owner"
+    own_job
     if [ -n "$plans" ]; then
         take_lock && undo_leftovers || return
     fi
-    # Kept open so that another foreread, when it ends, does not unmount it.
     keep_tracefs || :
 }
 
@@ -118,14 +107,6 @@ take_period() {
 
 say_period() {
     say "period $1"
-}
-
-# left_alone: whether the host's lease has expired; without a host there is no lease.
-left_alone() {
-    [ -e "$job/lease" ] || return 1
-    uptime
-    read -r lease <"$job/lease"
-    [ "$now" -ge "$lease" ]
 }
 
 # tell LINES SECONDS: print the output after the first LINES lines, waiting for more at most

@@ -17,7 +17,7 @@ from tracer.remote.files import find_files
 @pytest.fixture(params=each_shell())
 def search(request, tmp_path):
     """Return how to search for an inode below a folder, with settings of the job."""
-    parts = ("lib.sh", "knobs.sh", "record.sh", "verb.sh")
+    parts = ("lib.sh", "knobs.sh", "inodes.sh", "record.sh", "verb.sh")
     folder = resources.files("tracer.remote")
     job = tmp_path / "job"
     job.mkdir()

@@ -1,0 +1,1 @@
+"""What a machine reads while somebody watches."""

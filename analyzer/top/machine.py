@@ -1,0 +1,74 @@
+"""What the emulation needs to know of the watched machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analyzer.predict.inputs import machine_of
+from boards.mounts import MountPoint
+from boards.stack import Stack
+from emulator.linux.filesystems import SQUASHFS_BLOCK, WITHOUT_WINDOW, has_large_folios
+from emulator.linux.operations import Machine
+from emulator.linux.requests import Limits
+from emulator.linux.rules import Rules, rules_for, version_of
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """A file system on disks: its type and whether its files are in large folios.
+
+    ``window`` is that of its files, in pages; 0 without readahead. ``block_pages`` are those of a
+    squashfs block, else 0.
+    """
+
+    fstype: str
+    window: int
+    large_folios: bool
+    block_pages: int
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A machine that is watched; ``file_systems`` are by dev_t."""
+
+    rules: Rules
+    machine: Machine
+    limits: Limits
+    file_systems: Mapping[int, FileSystem]
+    disks: frozenset[int]
+
+
+def watched(
+    kernel: str,
+    cpu: str,
+    page_size: int,
+    long_size: int,
+    stacks: Sequence[Stack],
+    mounts: Sequence[MountPoint],
+    disks: frozenset[int],
+) -> Watched:
+    """Return what is known of a machine; ``kernel`` is its release, ``cpu`` as ``uname -m``.
+
+    Sizes are in bytes; ``disks`` are dev_t. Raises KernelError for an unknown kernel.
+    """
+    version = version_of(kernel)
+    options = {mount.dev: (mount.fstype, mount.options) for mount in mounts}
+    found = {}
+    for stack in stacks:
+        fstype, option = options.get(stack.dev, (stack.file_system, ""))
+        has_window = stack.read_ahead_kb and fstype not in WITHOUT_WINDOW
+        found[number_of(stack.dev)] = FileSystem(
+            fstype=fstype,
+            window=(stack.read_ahead_kb or 0) * 1024 // page_size if has_window else 0,
+            large_folios=long_size == 8 and has_large_folios(fstype, option, version),
+            block_pages=SQUASHFS_BLOCK // page_size if fstype == "squashfs" else 0,
+        )
+    machine, limits = machine_of(page_size, cpu, {})
+    return Watched(rules_for(version), machine, limits, found, disks)
+
+
+def number_of(dev: str) -> int:
+    """Return the dev_t of "major:minor"."""
+    major, minor = map(int, dev.split(":"))
+    return major << 20 | minor

@@ -1,0 +1,73 @@
+"""What a machine reads, interval after interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analyzer.ingest.columns import by_time
+from analyzer.ingest.tables import EVENTS, Table
+from analyzer.top.decode import Decoder, until
+from analyzer.top.emulated import fates
+from analyzer.top.machine import Watched
+from analyzer.top.rows import Figures, by_key
+from analyzer.top.seen import Inode, Seen
+
+# The buffers of the processors are taken one after another: an insert and the read that fills its
+# page may be taken apart. So the last events wait for the next interval.
+_WAIT_NS = 50_000_000
+_QUIET_INTERVALS = 3
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The figures after an interval, by (dev_t, inode) and by thread.
+
+    ``read`` are the pages that the kernel read; ``explained`` those of them that the emulation
+    reads, too, None where touches are not recorded. ``afresh``: the figures began anew, as there
+    were too many.
+    """
+
+    files: Mapping[Inode, Figures]
+    threads: Mapping[int, Figures]
+    read: int
+    explained: int | None
+    afresh: bool
+
+
+class Watch:
+    """The state of a machine that is watched; ``touches`` says whether its kernel records them."""
+
+    def __init__(self, watched: Watched, decoder: Decoder, touches: bool) -> None:
+        self._watched, self._decoder, self._touches = watched, decoder, touches
+        self._seen = Seen(watched)
+        self._waiting = Table.empty(EVENTS)
+        self._quiet = 0
+        self.ended: dict[int, str] = {}  # names of threads, when they ended
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether no disk has been read for some intervals."""
+        return self._quiet >= _QUIET_INTERVALS
+
+    def add(self, pages: Mapping[int, bytes], last: bool = False) -> Shown:
+        """Add the pages of an interval; ``last``: no other one will come. Raises TraceError."""
+        interval = self._decoder.decode(pages)
+        self.ended |= interval.ended
+        events = by_time([self._waiting, interval.events])
+        newest = int(events["time_ns"][-1]) if events.rows else 0
+        events, self._waiting = until(events, newest + 1 if last else newest - _WAIT_NS)
+        afresh = self._seen.is_full
+        if afresh:
+            self._seen = Seen(self._watched)
+        now = self._seen.add(events)
+        self._quiet = 0 if now else self._quiet + 1
+        found = fates(self._seen) if self._touches else None
+        inodes = self._seen.inodes
+        return Shown(
+            files=by_key(self._seen, now, found, lambda row, _: inodes[row]),
+            threads=by_key(self._seen, now, found, lambda _, thread: thread),
+            read=len(self._seen.read_by),
+            explained=None if found is None else found.pages,
+            afresh=afresh,
+        )

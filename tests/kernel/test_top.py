@@ -1,0 +1,114 @@
+"""`foreread top` on this machine: what it counts, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from waiting import wait_until
+
+PAGES = 2048
+TRACEFS = Path("/sys/kernel/tracing")
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no read was watched"),
+]
+
+
+def instances():
+    """The trace instances of foreread; empty where tracefs is not mounted, so that it has none."""
+    return sorted(path.name for path in (TRACEFS / "instances").glob("foreread-*"))
+
+
+def jobs():
+    places = (Path("/run"), Path("/dev/shm"), Path("/tmp"))
+    return sorted(job for place in places for job in place.glob("foreread-*/job.sh"))
+
+
+@pytest.fixture
+def cold_file(tmp_path):
+    """A file whose pages are not cached, with a name that no terminal may see."""
+    path = tmp_path / "cold\x1b[2J\nfile"
+    path.write_bytes(os.urandom(PAGES * 4096))
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return path
+
+
+@pytest.fixture
+def top():
+    """Start `foreread top --json`; the first line says that it records."""
+    started = []
+
+    def start(*words):
+        command = [sys.executable, "-m", "foreread", "top", "--interval", "0.5", *words]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return process, process.stdout.readline()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def read_in_pieces(path):
+    subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=4k"], check=True, capture_output=True)
+
+
+def test_a_file_read_in_order_is_hit_but_for_its_first_page(top, cold_file):
+    process, _ = top("--json", "--buffer-kib", "4096")
+    read_in_pieces(cold_file)
+    found = None
+    while found is None or found["missed"] + found["hits"] < PAGES:
+        document = json.loads(process.stdout.readline())
+        ino = cold_file.stat().st_ino
+        found = next((one for one in document["files"] if one["ino"] == ino), None)
+    assert (found["name"], found["read"]) == (str(cold_file), PAGES)
+    assert (found["missed"], found["hits"], found["unused"]) == (1, PAGES - 1, 0)
+    assert "dd" in [one["name"] for one in document["processes"]]
+
+
+def test_lines_have_no_control_character_of_a_file_name(top, cold_file):
+    process, _ = top("--buffer-kib", "4096")
+    read_in_pieces(cold_file)
+    line = ""
+    while "cold" not in line:
+        line = process.stdout.readline()
+    assert r"cold\x1b[2J\nfile" in line
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ended_by_a_signal_it_leaves_nothing(top, number):
+    before = jobs()
+    process, _ = top()
+    assert instances()
+    process.send_signal(number)
+    assert process.wait(60) == (0 if number == signal.SIGINT else 1)
+    assert instances() == []
+    assert jobs() == before
+
+
+def test_killed_it_leaves_nothing_once_its_guard_has_acted(top):
+    before = jobs()
+    process, _ = top()
+    assert instances()
+    process.kill()
+    process.wait()
+    wait_until(lambda: not instances() and jobs() == before)
+
+
+def test_a_killed_owner_is_said_and_leaves_nothing(top):
+    before = jobs()
+    process, _ = top()
+    (job,) = set(jobs()) - set(before)
+    os.kill(int((job.parent / "owner").read_text().split()[0]), signal.SIGKILL)
+    assert process.wait(60) == 1
+    wait_until(lambda: not instances() and jobs() == before)

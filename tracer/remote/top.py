@@ -1,0 +1,196 @@
+"""What a target reads, taken from the kernel's buffers at intervals (top.sh, take.sh).
+
+The target's shell does it, also on this machine. A process on the target owns the instance of the
+trace and removes it when the host has gone; what the target sends is not trusted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from boards.target import Target
+from tracer.backends.base import INDISPENSABLE
+from tracer.error import RecordError
+from tracer.local.cold import parse_mapping
+from tracer.remote import guarded_run
+from tracer.remote.files import find_paths
+from tracer.remote.guarded_run import losing_no_target
+from tracer.remote.job import STEP_S, Fact, Job, facts, making_sense, part
+from tracer.remote.machine import Machine
+from tracer.remote.pages import layout_of
+from tracer.remote.run_facts import by_key, texts
+
+PARTS = (*guarded_run.PARTS, "inodes.sh", "owned.sh", "top.sh")
+TAKE, TASKS = "take.sh", "tasks.sh"
+EXITS = "sched:sched_process_exit"
+BIOS = "block:block_bio_queue"  # says which inserts were filled from a disk
+EVENTS = (
+    INDISPENSABLE,
+    BIOS,
+    "filemap:mm_filemap_delete_from_page_cache",
+    "filemap:mm_filemap_fault",
+    EXITS,
+)
+TOUCHES = ("filemap:mm_filemap_get_pages", "filemap:mm_filemap_map_pages")
+ACCESS_EVENTS = frozenset({"filemap:mm_filemap_fault", *TOUCHES})
+_MOST_TASKS = 200  # in one question: the length of a command line is limited
+_CPU = re.compile(rb"cpu (\d{1,5}) (\d{1,9}) (\d{1,19})")
+_TASK = re.compile(r"(\d{1,10}) (\d{1,10}) (.*)", re.S)
+Inode = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What the buffers held: raw pages by CPU, and the events that each CPU has lost so far."""
+
+    pages: dict[int, bytes]
+    lost: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A thread: the number of its process, and its name, which may hold any character."""
+
+    process: int
+    name: str
+
+
+class Top:
+    """A target whose reads are recorded; ``formats`` are texts by "system:name"."""
+
+    def __init__(self, job: Job, machine: Machine, said: Iterable[Fact], buffer_kib: int) -> None:
+        self._job = job
+        self.machine = machine
+        with making_sense("what it records"):
+            lines = by_key(list(said))
+            found = texts(lines["format"], ":")
+            self.missing = frozenset(lines["missing"])
+            self.header_page = found.pop("header_page")
+            self.formats = {
+                path.removesuffix("/format").replace("/", ":"): text.encode(
+                    errors="surrogateescape"
+                )
+                for path, text in found.items()
+            }
+        offset, data_bytes, self.long_size = layout_of(self.header_page)
+        self._page_bytes, self._data_bytes = offset + data_bytes, data_bytes
+        self._most = max(1, buffer_kib * 1024 // self._page_bytes + 2)
+
+    def take(self, within_s: float, quiet: bool = False) -> Taken:
+        """Take the pages of all buffers; call again ``within_s``.
+
+        ``quiet``: touches are not recorded until a disk is read again. Raises RecordError,
+        TargetError.
+        """
+        numbers = (self._page_bytes, self._data_bytes, self._most)
+        words = ("yes" if quiet else "no", *map(str, numbers))
+        step = "taking the events"
+        answer = self._job.raw(*words, step=step, within_s=within_s, program=TAKE).stdout
+        with making_sense("the events"):
+            return parse_taken(answer, self._page_bytes)
+
+    def tasks(
+        self, threads: Sequence[int], within_s: float
+    ) -> tuple[dict[int, Task], dict[Inode, str]]:
+        """Return those of ``threads`` that live, and the paths of the files that they map."""
+        tasks: dict[int, Task] = {}
+        paths: dict[Inode, str] = {}
+        for at in range(0, len(threads), _MOST_TASKS):
+            some = map(str, threads[at : at + _MOST_TASKS])
+            step = "naming processes"
+            answer = self._job.raw(*some, step=step, within_s=within_s, program=TASKS)
+            for fact in facts(answer.stdout):
+                if fact.key == "task" and (match := _TASK.fullmatch(fact.value)):
+                    tasks[int(match[1])] = Task(int(match[2]), match[3])
+                elif fact.key == "map":
+                    with making_sense("a mapping"):
+                        mapping = parse_mapping(fact.value)
+                    paths |= [mapping] if mapping else []
+        return tasks, paths
+
+    def search(self, inodes: set[Inode], limit_s: int) -> dict[Inode, str]:
+        """Return the paths of inodes that find(1) finds on the target within ``limit_s``."""
+        return find_paths(self._job, inodes, self.machine.mounts, limit_s)
+
+
+@contextmanager
+def top_of(
+    target: Target,
+    within_s: float,
+    buffer_kib: int,
+    shell: Sequence[str] = ("sh",),
+) -> Iterator[Top]:
+    """Record what ``target`` reads as long as the block lasts. Raises RecordError, TargetError.
+
+    The buffers are taken at least every ``within_s`` seconds.
+    """
+    with losing_no_target() as told, Job(target, PARTS, shell) as job:
+        told.append(job)
+        job.settings({}, [])
+        machine = Machine.parse(job.ask("probe", step="looking at the target"))
+        devs = disk_file_systems(machine)
+        if not devs:
+            raise RecordError(
+                "the target has no file system on a disk", "mount one, and repeat the command"
+            )
+        settings = {
+            "events": " ".join(EVENTS),
+            "touches": " ".join(TOUCHES),
+            "filter": " || ".join(_terms(devs)),
+            "buffer_kib": str(buffer_kib),
+        }
+        job.settings(settings, [])
+        job.give(TAKE, part("brief.sh") + part("unread.sh") + part(TAKE))
+        job.give(TASKS, part("brief.sh") + part(TASKS))
+        began = job.ask("begin_top", step="starting the recorder", within_s=within_s + STEP_S)
+        yield Top(job, machine, began, buffer_kib)
+
+
+def disk_file_systems(machine: Machine) -> list[str]:
+    """Return the "major:minor" of each mounted file system that lies on disks."""
+    with machine.devices() as devices:
+        devs = dict.fromkeys(mount.dev for mount in machine.mounts)
+        return [dev for dev in devs if devices.disks_of_superblock(dev)]
+
+
+def parse_taken(answer: bytes, page_bytes: int) -> Taken:
+    """Return what ``take`` printed; ValueError for anything else, RecordError without an owner."""
+    pages: dict[int, bytes] = {}
+    lost: dict[int, int] = {}
+    at = 0
+    while at < len(answer):
+        end = answer.find(b"\n", at)
+        line = answer[at : max(end, at)]
+        at = end + 1
+        if line == b"gone":
+            raise RecordError(
+                "the recorder on the target died",
+                "look at the target's kernel log: it may have been killed, or out of memory",
+            )
+        match = _CPU.fullmatch(line)
+        if match is None:
+            raise ValueError(os.fsdecode(line[:60]))
+        size = int(match[2]) * page_bytes
+        if at + size > len(answer):
+            raise ValueError(f"CPU {int(match[1])} is cut off")
+        pages[int(match[1])], lost[int(match[1])] = answer[at : at + size], int(match[3])
+        at += size
+    if not lost:
+        raise ValueError("there is no CPU")
+    return Taken(pages, lost)
+
+
+def _terms(devs: Iterable[str]) -> Iterator[str]:
+    """Yield the terms of the filter: files of these file systems, and their metadata.
+
+    The inode of a block device has the number of the device (block/bdev.c, 5.11).
+    """
+    for dev in devs:
+        major, minor = map(int, dev.split(":"))
+        yield f"s_dev == {major << 20 | minor}"
+        if major:
+            yield f"i_ino == {major << 20 | minor}"
