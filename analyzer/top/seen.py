@@ -109,4 +109,5 @@ class Seen:
         self._reads[row, thread] = (index, value)
         # One read(2) of many pages is several events with the same end (filemap_get_pages).
         if before is None or before[1] != value or before[0] >= index:
-            self.touches.append(Touch(Op.READ, row, thread, index, min(max(value - index + 1, 1), _LAST_PAGE + 1 - index)))
+            pages = max(min(value, _LAST_PAGE) - index + 1, 1)
+            self.touches.append(Touch(Op.READ, row, thread, index, pages))

@@ -95,6 +95,7 @@ INPUTS = {
     "script --identity": ["script", "--uninstall", *SSH, "--identity", "{}"],
     "doctor --profile": ["doctor", "--judge", *SSH, "--profile", "{}"],
     "fingerprint --identity": ["fingerprint", *SSH, "--identity", "{}"],
+    "top --identity": ["top", "--once", *SSH, "--identity", "{}"],
     "boards new --identity": ["boards", "new", *SSH, "--identity", "{}"],
 }
 OUTPUTS = {
@@ -139,6 +140,7 @@ OTHERS = {
     *("advise --root", "layout --root", "prefetch --root"),  # folders, read as the board would
     "fleet analyse --dask",
     "fleet analyse sources",  # addresses, whose errors are rows (test_fleet.py)
+    "top --target",
     "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
 }
 # Calls that are left out: a large file is what this measures, for half a minute.

@@ -48,7 +48,8 @@ class View:
 def test_the_text_has_all_figures_and_no_control_character():
     text = text_of(document(), 20)
     assert text.splitlines() == [
-        "2.0 s: 8 KiB/s, 120 KiB read; 12 events lost; the emulation reads 97 % of these pages, too",
+        "2.0 s: 8 KiB/s, 120 KiB read; 12 events lost; "
+        "the emulation reads 97 % of these pages, too",
         "KiB/s  KiB read  hits  missed  unused  file",
         f"    8        40     6       1       3  {SHOWN}",
         "    0        80     6       1      30  inode 6 on 8:1",
