@@ -77,6 +77,7 @@ INPUTS = {
     "sweep --device-model": ["sweep", "-o", "out", "--device-model", "{}", CAPTURE],
     "tune --resume": ["tune", "-o", "{}", "--resume", "--", "true"],
     "tune --recipe": ["tune", "-o", "out", "--recipe", "{}", "--", "true"],
+    "tune --from": ["tune", "-o", "out", "--from", "{}", "--", "true"],
     "tune --capture": ["tune", "-o", "out", "--capture", "{}", "--", "true"],
     "tune --device-model": [
         *("tune", "-o", "out", "--capture", CAPTURE, "--device-model", "{}", "--", "true"),
