@@ -12,7 +12,8 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.layout.image_start import Counts, counted
 from analyzer.layout.lookups import Touch, opened_names
-from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
+from analyzer.layout.order import Start, mountpoint_of
+from analyzer.layout.same_image import NO_FILE, found_in
 from analyzer.predict.inputs import Inputs, inputs
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage
@@ -25,11 +26,8 @@ from emulator.linux.filesystems import has_large_folios
 from emulator.linux.operations import Program
 from emulator.linux.reference import Replay
 from emulator.linux.requests import Layout
-from emulator.linux.rules import Version, rules_for, version_of
+from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed, timed
-
-_OTHER_IMAGE = "give the image that the capture was recorded on, or its mount point: --mountpoint"
-_LEAST_SAME = 0.5  # of the start's pages, in files of the recorded sizes
 
 
 @dataclass(eq=False)
@@ -149,31 +147,16 @@ def opened_paths(recording: Recording, mountpoint: str) -> list[str]:
 def on_erofs(
     recording: Recording, image: ErofsImage, mountpoint: str | None = None, weight: float = 1.0
 ) -> OnErofs:
-    """Return a start with the rows of its files in an image.
+    """Return a start with the rows of its files in an image; LayoutError as ``found_in``."""
 
-    Raises LayoutError if the kernel is unknown, or if most of the start's reads are of files that
-    the image does not have, or has in another size.
-    """
-    if recording.kernel is None:
-        raise LayoutError("the capture does not say which kernel ran", "record again")
-    start = start_of(recording, mountpoint, weight)
-    file = np.full(len(recording.paths), -1, np.int64)
-    missing, same = [], 0
-    for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
-        found = image.names.get(resolved(path, image.names, image.links) or "", -1)
-        if found < 0:
-            missing += [] if path in image.inodes else [path]  # directories are not files
-            continue
-        file[row] = found
-        same += pages * bool(image.files["size"][found] == recording.files["size_bytes"][row])
-    if not (file >= 0).any() or same < _LEAST_SAME * sum(start.pages):
-        raise LayoutError(
-            f"the capture was recorded on another image: {1 - same / sum(start.pages):.0%} of the "
-            "pages that the start reads are in files that this image does not have or has in "
-            "another size",
-            _OTHER_IMAGE,
-        )
-    version = version_of(recording.kernel)
+    def row_of(path: str) -> int | None:
+        row = image.names.get(resolved(path, image.names, image.links) or "")
+        return NO_FILE if row is None and path in image.inodes else row  # a directory
+
+    found = found_in(
+        recording, row_of, lambda row: int(image.files["size"][row]), mountpoint, weight
+    )
     place = mountpoint_of(recording, mountpoint)
-    taken = inputs(recording, version)
-    return OnErofs(recording, version, image, start, file, tuple(missing), taken, place)
+    taken = inputs(recording, found.version)
+    here = found.start, found.file, found.missing
+    return OnErofs(recording, found.version, image, *here, taken, place)

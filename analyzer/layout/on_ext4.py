@@ -11,7 +11,8 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.layout.image_start import Counts, counted
 from analyzer.layout.on_erofs import opened_paths
-from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
+from analyzer.layout.order import Start, mountpoint_of
+from analyzer.layout.same_image import NO_FILE, found_in
 from analyzer.predict.inputs import Inputs, inputs
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs_reads import Read
@@ -21,18 +22,15 @@ from emulator.images.links import resolved
 from emulator.linux.filesystems import has_large_folios
 from emulator.linux.operations import Program
 from emulator.linux.requests import EXTENT, SECTOR, Layout
-from emulator.linux.rules import Version, rules_for, version_of
+from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import Emulation
 
-_OTHER_IMAGE = "give an image of the root that the capture was recorded on"
-_LEAST_SAME = 0.5  # of the start's pages, in files of the recorded sizes
-
 
 @dataclass(frozen=True, eq=False)
 class OnExt4:
-    """A recorded start on an image: ``inode`` (by row of the recording) is its number or 0."""
+    """A recorded start on an image: ``inode`` (by row of the recording) is its number or -1."""
 
     recording: Recording
     version: Version
@@ -123,27 +121,16 @@ class OnExt4:
 def on_ext4(
     recording: Recording, image: Ext4Image, mountpoint: str | None = None, weight: float = 1.0
 ) -> OnExt4:
-    """Return a start with the inodes of its files in an image; LayoutError as ``on_erofs``."""
-    if recording.kernel is None:
-        raise LayoutError("the capture does not say which kernel ran", "record again")
-    start = start_of(recording, mountpoint, weight)
-    inode = np.zeros(len(recording.paths), np.int64)
-    missing, same = [], 0
-    for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
-        number = image.names.get(resolved(path, image.names, image.links) or "", 0)
-        if not number:
-            missing.append(path)
-        elif image.inodes[number].is_file:
-            inode[row] = number
-            same += pages * (image.inodes[number].size == recording.files["size_bytes"][row])
-    if same < _LEAST_SAME * sum(start.pages) or not inode.any():
-        raise LayoutError(
-            f"the capture was recorded on another image: {1 - same / sum(start.pages):.0%} of the "
-            "pages that the start reads are in files that this image does not have or has in "
-            "another size",
-            _OTHER_IMAGE,
-        )
-    version = version_of(recording.kernel)
+    """Return a start with the inodes of its files in an image; LayoutError as ``found_in``."""
+
+    def inode_of(path: str) -> int | None:
+        number = image.names.get(resolved(path, image.names, image.links) or "")
+        return NO_FILE if number is not None and not image.inodes[number].is_file else number
+
+    found = found_in(
+        recording, inode_of, lambda number: image.inodes[number].size, mountpoint, weight
+    )
     place = mountpoint_of(recording, mountpoint)
-    taken = inputs(recording, version)
-    return OnExt4(recording, version, image, start, inode, tuple(missing), taken, place)
+    taken = inputs(recording, found.version)
+    here = found.start, found.file, found.missing
+    return OnExt4(recording, found.version, image, *here, taken, place)

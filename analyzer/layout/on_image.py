@@ -19,9 +19,9 @@ from analyzer.layout.lookups import (
     metadata_reads,
     opened_names,
 )
-from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
+from analyzer.layout.order import Start, mountpoint_of
+from analyzer.layout.same_image import found_in
 from analyzer.predict.inputs import Inputs, inputs
-from boards.counted import plural
 from emulator.images.reads import TOUCH, Touched, metadata_rows
 from emulator.images.squashfs import SquashfsImage
 from emulator.images.squashfs_reads import before_a_start, squashfs_reads
@@ -29,14 +29,11 @@ from emulator.images.squashfs_rules import SquashfsRules, squashfs_rules
 from emulator.images.touched import touched_blocks
 from emulator.linux.operations import FILE, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
-from emulator.linux.rules import Version, rules_for, version_of
+from emulator.linux.rules import Version, rules_for
 from emulator.linux.windows import Emulation
 
-# Of the start's pages: fewer in files of the recorded sizes, and the image is another one.
-_LEAST_SAME = 0.5
 _FILE = 1 << 40  # pages: more than a file has
 _NEVER = np.iinfo(np.int64).max
-_OTHER_IMAGE = "give the image that the capture was recorded on, or its mount point: --mountpoint"
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,46 +200,21 @@ class OnImage:
 def on_image(
     recording: Recording, image: SquashfsImage, mountpoint: str | None = None, weight: float = 1.0
 ) -> OnImage:
-    """Return a start with the rows of its files in an image.
+    """Return a start with the rows of its files in an image; LayoutError as ``found_in``."""
 
-    Raises LayoutError if the kernel is unknown, or if most of the start's reads are of files that
-    the image does not have, or has in another size.
-    """
-    if recording.kernel is None:
-        raise LayoutError("the capture does not say which kernel ran", "record again")
-    start = start_of(recording, mountpoint, weight)
-    file = np.full(len(recording.paths), -1, np.int64)
-    name = np.full(len(recording.paths), -1, np.int64)
-    changed, missing, same_pages = [], [], 0
-    for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
-        entry = recording.entries[row] if row < len(recording.entries) else None
-        if entry is not None and entry.link:
-            continue  # the text of a symbolic link is in its inode
-        found = image.rows.get(image.resolved(path) or "", -1)
-        if found < 0 or image.names["file"][found] < 0:
-            missing.append(path)
-            continue
-        name[row], file[row] = found, image.names["file"][found]
-        if image.files["size"][file[row]] == recording.files["size_bytes"][row]:
-            same_pages += pages
-        else:
-            changed.append(path)
-    if not (file >= 0).any():
-        raise LayoutError(
-            f"the start reads {plural(len(start.files), 'file')}, and the image has none of them",
-            _OTHER_IMAGE,
-        )
-    if same_pages < _LEAST_SAME * sum(start.pages):
-        raise LayoutError(
-            f"the capture was recorded on another image: {1 - same_pages / sum(start.pages):.0%} "
-            "of the pages that the start reads are in files that this image does not have or has "
-            "in another size",
-            _OTHER_IMAGE,
-        )
-    version = version_of(recording.kernel)
+    def row_of(path: str) -> int | None:
+        row = image.rows.get(image.resolved(path) or "")
+        return None if row is None or image.names["file"][row] < 0 else row
+
+    def size_of(row: int) -> int:
+        return int(image.files["size"][image.names["file"][row]])
+
+    found = found_in(recording, row_of, size_of, mountpoint, weight)
+    name, file = found.file, found.file.copy()
+    file[name >= 0] = image.names["file"][name[name >= 0]]
     place = mountpoint_of(recording, mountpoint)
-    lists = tuple(changed), tuple(missing)
-    return OnImage(recording, version, image, start, file, name, *lists, place)
+    lists = found.changed, found.missing
+    return OnImage(recording, found.version, image, found.start, file, name, *lists, place)
 
 
 def _of_files(program: Program, wanted: Array) -> Program:
