@@ -34,9 +34,9 @@ class Image:
         """It as the prediction takes it."""
         return Layout(self.block_kib << 10, self.compressor, self.ordered)
 
-    def build(self, root: Path, sort_file: Path, image: Path) -> None:
-        """Build it of a folder."""
-        order = ["-sort", str(sort_file)] if self.ordered else []
+    def build(self, root: Path, layout: Path, image: Path) -> None:
+        """Build it of a folder; ``layout`` is what `foreread layout` wrote."""
+        order = ["-sort", str(layout / "squashfs.sort")] if self.ordered else []
         words = ["-noappend", "-quiet", "-no-progress", "-comp", self.compressor]
         words += ["-b", f"{self.block_kib}K", *order, *_SAME]
         part = image.with_name(f"{image.name}.part")

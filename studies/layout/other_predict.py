@@ -13,6 +13,7 @@ from emulator.devices.device import FixedCost
 from foreread import load
 from studies.accuracy.on_boards import SD
 from studies.accuracy.store import Document
+from studies.layout.campaign import measured_file
 from studies.layout.other_images import OtherImage
 
 DEVICE = FixedCost(SD.latency_us * 1e3, SD.ns_per_kib)
@@ -29,7 +30,7 @@ def predicted(
         starts = ImageStarts(recordings, octets, weights, None, unpacking, DEVICE)
     rows = []
     for image in every:
-        measured = json.loads((folder / "measured" / f"{image.name}.json").read_text())
+        measured = json.loads(measured_file(image, folder).read_text())
         with opened(folder / f"{image.name}.image") as octets:
             found = starts.row(octets, ErofsLayout(image.kind, 0, image.ordered))
         for name, reads in zip(captures, found.starts, strict=True):

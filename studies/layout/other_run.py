@@ -7,8 +7,6 @@ Each image is kept in DIR with what was measured. --predict measures nothing.
 
 from __future__ import annotations
 
-import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -23,7 +21,9 @@ from foreread import load
 from foreread.other_layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM
-from studies.layout import other_predict, tables
+from studies.accuracy.store import Document
+from studies.layout import other_predict
+from studies.layout.campaign import Campaign
 from studies.layout.images import KERNEL
 from studies.layout.other_images import OtherImage, other_images
 from studies.layout.starts import board, measured, record
@@ -32,31 +32,6 @@ STARTS = (MADPLAY, PERL, PYTHON, VIM, RUBY)
 HELD_OUT = RUBY.name  # no model was looked at with it
 PACKAGES = ("madplay", "perl", "python3", "vim", "ruby")
 BASE = "erofs-uncompressed"
-
-
-def main() -> int:
-    """Measure the images asked for, predict them, and print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("other-layout-out"), metavar="DIR"
-    )
-    parser.add_argument("--only", action="append", default=[], metavar="IMAGE")
-    parser.add_argument("--predict", action="store_true", help="measure nothing")
-    args = parser.parse_args()
-    folder = args.output.absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = [one for one in other_images() if not args.only or one.name in args.only]
-    if not args.predict:
-        prepare(folder)
-        measure_all([one for one in wanted if not measured_file(one, folder).exists()], folder)
-    found = [one for one in wanted if measured_file(one, folder).exists()]
-    captures = {one.name: capture_of(folder, one.name) for one in STARTS}
-    rows = other_predict.predicted(found, folder, folder / f"base.{BASE}", captures)
-    (folder / "layout.json").write_text(json.dumps(rows, indent=1) + "\n")
-    report = tables.text(rows)
-    (folder / "layout.md").write_text(report)
-    print(report)
-    return 0
 
 
 def prepare(folder: Path) -> None:
@@ -91,21 +66,26 @@ def capture_of(folder: Path, start: str) -> Path:
     return folder / f"capture-{BASE}-{start}"
 
 
-def measured_file(one: OtherImage, folder: Path) -> Path:
-    """Return the file with what was measured of an image."""
-    return folder / "measured" / f"{one.name}.json"
+def predict(images: Sequence[OtherImage], folder: Path) -> list[Document]:
+    """Return a row for each image and start: predicted and measured numbers."""
+    captures = {one.name: capture_of(folder, one.name) for one in STARTS}
+    return other_predict.predicted(images, folder, folder / f"base.{BASE}", captures)
 
 
-def measure_all(wanted: Sequence[OtherImage], folder: Path) -> None:
-    """Build images, and measure the starts on each."""
-    (folder / "measured").mkdir(exist_ok=True)
-    for one in wanted:
-        image = folder / f"{one.name}.image"
-        if not image.exists():
-            one.build(folder / "root", folder / "layout", image)
-        found = measured(image, STARTS, folder, one.root, PACKAGES)
-        measured_file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
+def measure(one: OtherImage, image: Path, folder: Path) -> Document:
+    """Measure the starts on an image."""
+    return measured(image, STARTS, folder, one.root, PACKAGES)
 
+
+CAMPAIGN = Campaign(
+    doc=__doc__ or "",
+    output="other-layout-out",
+    images=other_images(),
+    prepare=prepare,
+    measure=measure,
+    predict=predict,
+    keeps_images=True,
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(CAMPAIGN.main())

@@ -17,6 +17,7 @@ from emulator.images.squashfs import read_squashfs
 from foreread import load
 from studies.accuracy.on_boards import SD
 from studies.accuracy.store import Document
+from studies.layout.campaign import measured_file
 from studies.layout.images import Image
 from studies.layout.starts import STARTS
 
@@ -46,7 +47,7 @@ def predicted(images: Sequence[Image], folder: Path) -> list[Document]:
 
 
 def _row(image: Image, start: str, numbers: Sequence[float | None], folder: Path) -> Document:
-    measured = json.loads((folder / "measured" / f"{image.name}.json").read_text())
+    measured = json.loads(measured_file(image, folder).read_text())
     run = measured["runs"][start]
     return {
         "image": image.name,
