@@ -12,6 +12,7 @@ from analyzer.layout.compared import Compared, kind_of, opened
 from analyzer.layout.document import LayoutRow
 from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
 from analyzer.layout.order import LayoutError, Ordered, order_of
+from analyzer.layout.support import Support, support_of
 from analyzer.layout.unpacking_file import Measured
 from analyzer.layout.write import write_layout
 from analyzer.predict.disk.device_model import device_from
@@ -39,13 +40,18 @@ _SAME_CODE = {"lz4hc": "lz4"}  # compressors whose data one code unpacks
 
 @dataclass(frozen=True)
 class ErofsAsked:
-    """What to compare, and what is known of the target."""
+    """What to compare, and what is known of the target.
+
+    ``named``: the user asked for ``compressors``. ``config``: as that of ``compared.Asked``.
+    """
 
     compressors: Sequence[str] = _COMPARED
+    named: bool = False
     cluster_sizes: Sequence[int] = CLUSTER_SIZES
     measured: Measured | None = None
     target: str | None = None
     device: str | None = None
+    config: frozenset[str] | None = None
 
 
 def compare_others(
@@ -79,8 +85,9 @@ def compare_others(
         if measured:
             starts.unpacking = measured.by_compressor
         rows, notes = [starts.row(octets, None)], list[str]()
+        support = _support(asked, measured, recordings, starts.kind[0])
         if is_erofs:
-            layouts, notes = _layouts(asked, starts.kind)
+            layouts, notes = _layouts(asked, starts.kind, support)
             rows += [_row(starts, root, one, folder) for one in layouts]
         else:
             rows.append(_ordered_ext4(starts, root, folder, len(octets)))
@@ -88,7 +95,16 @@ def compare_others(
         notes += measured.notes
     own = tuple(one.start for one in starts.present)
     found = Compared(order, own, tuple(rows), tuple(dict.fromkeys((*starts.notes, *notes))))
-    return found, measured
+    return found.with_doubt(support), measured
+
+
+def _support(
+    asked: ErofsAsked, measured: Measured | None, recordings: Sequence[Recording], own: str
+) -> Support:
+    """Return what is known of the kernel that has to mount an image of EROFS."""
+    unpacked = measured.by_compressor if measured else {}
+    refused = measured.document.missing if measured else ()
+    return support_of("EROFS", recordings, own, unpacked, refused, asked.config)
 
 
 def _row(starts: ImageStarts, root: Path, layout: ErofsLayout, folder: Path) -> LayoutRow:
@@ -113,15 +129,21 @@ def _built(root: Path, layout: ErofsLayout, folder: Path) -> Iterator[Path]:
         image.unlink()
 
 
-def _layouts(asked: ErofsAsked, own: tuple[str, int]) -> tuple[list[ErofsLayout], list[str]]:
-    """Return the layouts to compare, the order alone first, and notes."""
-    missing = [one for one in asked.compressors if not can_compress(one)]
-    notes = [
+def _layouts(
+    asked: ErofsAsked, own: tuple[str, int], support: Support
+) -> tuple[list[ErofsLayout], list[str]]:
+    """Return the layouts to compare, the order alone first, and notes.
+
+    Raises LayoutError if the kernel lacks a compressor that the user named.
+    """
+    usable, notes = support.usable(asked.compressors, asked.compressors if asked.named else ())
+    missing = [one for one in usable if not can_compress(one)]
+    notes += [
         f"{one} is not compared: mkfs.erofs here lacks it; set MKFS_EROFS to a newer one"
         for one in missing
     ]
     kinds = [own] if can_compress(own[0]) else []
-    for compressor in asked.compressors:
+    for compressor in usable:
         if compressor not in missing:
             sizes = asked.cluster_sizes if compressor != NO_COMPRESSOR else CLUSTER_SIZES[:1]
             kinds += [(compressor, size) for size in sizes]

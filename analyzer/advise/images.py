@@ -135,7 +135,8 @@ def _offers(
             return
         tables = read_squashfs(octets)
         starts = [on_image(one.start.recording, tables, mountpoint) for one in situation.present]
-        layouts, notes = layouts_of(tables, _known(tables, asked))
+        support = asked.support([one.start.recording for one in situation.present], tables)
+        layouts, notes = layouts_of(tables, _known(tables, asked), support)
         yield from notes
         every = [
             _relaid(situation, plain, start, octets, layouts, asked)

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.layout.document import LayoutRow, StartReads
+from analyzer.layout.incomplete import incomplete, unnamed
 from analyzer.layout.on_image import OnImage, on_image
 from analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
 from analyzer.layout.predicted import DEFAULT_WINDOW, Case, Layout, cases, counted
 from analyzer.layout.seconds import Timing, Unpacking, timing
+from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from boards.bounded import open_regular
-from boards.counted import plural
 from emulator.devices.device import DeviceModel
 from emulator.images.compressors import COMPRESSORS, Compressor, is_available
 from emulator.images.relaid import BLOCK_SIZES
@@ -33,12 +34,14 @@ class Compared:
     """The order of files, and the layouts: the present image, the order alone, then the others.
 
     ``rows`` is empty without an image, or for one of a file system without a model.
+    ``best_doubt``: nothing shows that the board's kernel unpacks the compressor of the best row.
     """
 
     order: tuple[Ordered, ...]
     starts: tuple[Start, ...]
     rows: tuple[LayoutRow, ...] = ()
     notes: tuple[str, ...] = ()
+    best_doubt: str | None = None
 
     @property
     def best(self) -> LayoutRow | None:
@@ -48,6 +51,11 @@ class Compared:
             return min(timed, key=lambda row: (row.seconds or 0.0, row.image_bytes))
         return min(self.rows, key=lambda row: row.read_bytes, default=None)
 
+    def with_doubt(self, support: Support) -> Compared:
+        """Return the same with the doubt about the compressor of the best row, and a note of it."""
+        found = None if self.best is None else support.doubt(self.best.compressor)
+        return self if found is None else replace(self.with_notes([found]), best_doubt=found)
+
     def with_notes(self, notes: Sequence[str]) -> Compared:
         """Return the same with more notes."""
         return replace(self, notes=(*self.notes, *notes))
@@ -55,12 +63,23 @@ class Compared:
 
 @dataclass(frozen=True)
 class Asked:
-    """What to compare: block sizes (bytes), compressors, and the time to unpack by compressor."""
+    """What to compare: block sizes (bytes), compressors, and the time to unpack by compressor.
+
+    ``refused`` are compressors of which the board's kernel mounted no image; ``config`` are the
+    options that its configuration sets (``read_kernel_config``).
+    """
 
     block_sizes: Sequence[int] = BLOCK_SIZES
     compressors: Sequence[Compressor] | None = None
     unpacking: Mapping[str, Unpacking] | None = None
     device: DeviceModel | StrPath | None = None
+    refused: Sequence[str] = ()
+    config: frozenset[str] | None = None
+
+    def support(self, recordings: Sequence[Recording], image: SquashfsImage) -> Support:
+        """Return what is known of the kernel that has to mount an image."""
+        own, unpacked = image.superblock.compressor, self.unpacking or {}
+        return support_of("squashfs", recordings, own, unpacked, self.refused, self.config)
 
 
 def compare_layouts(
@@ -96,11 +115,11 @@ def compare_layouts(
     asked = asked or Asked()
     asked = replace(asked, device=device_from(asked.device))  # an error here, not after a minute
     if image is None:
-        return Compared(order, starts, notes=_unnamed(starts))
+        return Compared(order, starts, notes=unnamed(starts))
     with opened(image) as octets:
         kind = kind_of(octets)
         if kind != "squashfs":
-            return Compared(order, starts, notes=(*_unnamed(starts), _NO_MODEL.format(kind)))
+            return Compared(order, starts, notes=(*unnamed(starts), _NO_MODEL.format(kind)))
         tables = read_squashfs(octets)
         found = [
             on_image(one, tables, mountpoint, weight)
@@ -114,7 +133,8 @@ def _compared(
 ) -> Compared:
     """Return the layouts of an image for starts on it."""
     image = starts[0].image
-    layouts, notes = layouts_of(image, asked)
+    support = asked.support([start.recording for start in starts], image)
+    layouts, notes = layouts_of(image, asked, support, asked.compressors or ())
     columns: list[list[tuple[StartReads, int]]] = []
     for start in starts:
         column, doubts = _column(start, octets, layouts, order, asked)
@@ -125,19 +145,26 @@ def _compared(
         _row(layout, starts, [column[number][0] for column in columns], sizes[number])
         for number, layout in enumerate([None, *layouts])
     )
-    notes += _incomplete(starts, asked)
+    notes += incomplete(starts, asked.block_sizes)
     own = tuple(start.start for start in starts)
-    return Compared(order, own, rows, tuple(dict.fromkeys((*_unnamed(own), *notes))))
+    found = Compared(order, own, rows, tuple(dict.fromkeys((*unnamed(own), *notes))))
+    return found.with_doubt(support)
 
 
-def layouts_of(image: SquashfsImage, asked: Asked) -> tuple[list[Layout], list[str]]:
-    """Return the layouts to compare, the order alone first, and notes."""
+def layouts_of(
+    image: SquashfsImage, asked: Asked, support: Support, named: Sequence[str] = ()
+) -> tuple[list[Layout], list[str]]:
+    """Return the layouts to compare, the order alone first, and notes.
+
+    Raises LayoutError if the kernel lacks a compressor that the user ``named``.
+    """
     wanted = asked.compressors or COMPRESSORS
-    known = [one for one in wanted if is_available(one)]
-    notes = [
+    usable, notes = support.usable(wanted, named)
+    known = [one for one in wanted if one in usable and is_available(one)]
+    notes += [
         f"{one} is not compared: its Python package is missing; pip install 'foreread[images]'"
         for one in wanted
-        if one not in known
+        if one in usable and one not in known
     ]
     own = image.superblock.compressor
     first = [Layout(image.block_size, one, True) for one in COMPRESSORS if one == own in known]
@@ -241,33 +268,6 @@ def image_sizes(
     share = stored[0] / same[0] if same and same[0] else 1.0
     tables = present - stored[0]
     return [present, *(max(tables, 0) + round(size * share) for size in stored[1:])]
-
-
-def _unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
-    pages = sum(start.unnamed_pages for start in starts)
-    if not pages:
-        return ()
-    return (f"not in the order: {plural(pages, 'page')} of files whose path is unknown",)
-
-
-def _incomplete(starts: Sequence[OnImage], asked: Asked) -> list[str]:
-    """Return notes about what the captures do not show."""
-    notes = []
-    for number, start in enumerate(starts, start=1):
-        which = f" of capture {number}" if len(starts) > 1 else ""
-        if start.missing:
-            missing = plural(len(start.missing), "file", "is")
-            notes.append(f"{missing} not in the image, of {len(start.start.files):,}{which}")
-        if start.changed:
-            changed = plural(len(start.changed), "file", "has")
-            notes.append(f"{changed} another size in the image{which}")
-        block = start.recorded_block_pages * start.recording.page_size
-        if block > min(asked.block_sizes, default=block):
-            notes.append(
-                f"smaller blocks may read more{which}: it was recorded from blocks of "
-                f"{block >> 10} KiB, which hide what is touched inside of them"
-            )
-    return notes
 
 
 def kind_of(octets: Octets) -> str:

@@ -51,13 +51,14 @@ def write_layout(
     compressor: str | None = None,
     measured: Measured | None = None,
     erofs: ErofsWords | None = None,
+    doubt: str | None = None,
 ) -> list[Path]:
     """Write the sort files of an order and INSTALL.md into a folder; return them.
 
     ``measured`` is written as unpacking.json.
 
     ``block_size`` (bytes) and ``compressor`` become options in INSTALL.md; None: the builder's own.
-    ``erofs`` are those of mkfs.erofs.
+    ``erofs`` are those of mkfs.erofs. ``doubt`` says why the board may not mount such an image.
     All texts are made before the first is written. Raises LayoutError for names that no sort file
     can contain, and OSError.
     """
@@ -69,7 +70,7 @@ def write_layout(
         "tar.first": _tar_first(order),
         "compress.hints": _compress_hints(order, erofs or ErofsWords()),
     }
-    texts |= _instructions(order, starts, block_size, compressor, erofs or ErofsWords())
+    texts |= _instructions(order, starts, block_size, compressor, erofs or ErofsWords(), doubt)
     if measured is not None:
         texts["unpacking.json"] = measured.document.to_json().encode() + b"\n"
     check_output(output)
@@ -95,6 +96,7 @@ def _instructions(
     block_size: int | None,
     compressor: str | None,
     erofs: ErofsWords,
+    doubt: str | None,
 ) -> dict[str, bytes]:
     environment = Environment(
         loader=PackageLoader("analyzer.layout"),
@@ -119,6 +121,7 @@ def _instructions(
         "block_kib": kib,
         "erofs_options": "".join(f" {word}" for word in erofs.options),
         "erofs_compressor": erofs.compressor,
+        "doubt": doubt,
     }
     return {
         name: environment.get_template(f"{name}.j2")

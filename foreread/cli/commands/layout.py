@@ -12,6 +12,7 @@ from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, opened
 from analyzer.layout.document import LayoutRow
+from analyzer.layout.support import read_kernel_config
 from analyzer.layout.unpacking_file import Measured, read_unpacking
 from analyzer.layout.write import ErofsWords, check_output, write_layout
 from boards.counted import plural
@@ -123,6 +124,13 @@ def _add_costs(parser: argparse.ArgumentParser) -> None:
         help="an unpacking.json of that kind of board (default: the present compressor's time is "
         "learnt from the capture)",
     )
+    group.add_argument(
+        "--kernel-config",
+        metavar="FILE",
+        type=Path,
+        help="configuration of the board's kernel (.config, or /proc/config.gz of the board): "
+        "compressors that it lacks are not compared",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -153,6 +161,7 @@ def run(args: argparse.Namespace) -> int:
         compressor=squashfs.compressor if squashfs else None,
         measured=measured if args.target else None,
         erofs=ErofsWords(erofs.compressor, erofs.block_size) if erofs else None,
+        doubt=found.best_doubt if best else None,
     )
     document = _document(found, written)
     print(document.to_json() if args.json else _text(found, args))
@@ -186,6 +195,8 @@ def _compared(
         compressors=measured.usable(wanted) if measured else wanted,
         unpacking=measured.by_compressor if measured else None,
         device=args.device_model,
+        refused=measured.document.missing if measured else (),
+        config=_config(args),
     )
     found = compare_layouts(
         recordings, image, weights=args.weights, mountpoint=args.mountpoint, asked=asked
@@ -207,8 +218,14 @@ def _compared_others(
         measured=read_unpacking(args.unpacking) if args.unpacking else None,
         target=args.target,
         device=args.device_model,
+        named=bool(args.compressors),
+        config=_config(args),
     )
     return compare_others(recordings, image, args.weights, args.mountpoint, asked)
+
+
+def _config(args: argparse.Namespace) -> frozenset[str] | None:
+    return None if args.kernel_config is None else read_kernel_config(args.kernel_config)
 
 
 def _weights(text: str) -> tuple[float, ...]:

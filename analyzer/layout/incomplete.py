@@ -1,0 +1,37 @@
+"""Notes about what captures do not show of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analyzer.layout.on_image import OnImage
+from analyzer.layout.order import Start
+from boards.counted import plural
+
+
+def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
+    """Return a note about pages of files whose path is unknown."""
+    pages = sum(start.unnamed_pages for start in starts)
+    if not pages:
+        return ()
+    return (f"not in the order: {plural(pages, 'page')} of files whose path is unknown",)
+
+
+def incomplete(starts: Sequence[OnImage], block_sizes: Sequence[int]) -> list[str]:
+    """Return notes about what the captures do not show."""
+    notes = []
+    for number, start in enumerate(starts, start=1):
+        which = f" of capture {number}" if len(starts) > 1 else ""
+        if start.missing:
+            missing = plural(len(start.missing), "file", "is")
+            notes.append(f"{missing} not in the image, of {len(start.start.files):,}{which}")
+        if start.changed:
+            changed = plural(len(start.changed), "file", "has")
+            notes.append(f"{changed} another size in the image{which}")
+        block = start.recorded_block_pages * start.recording.page_size
+        if block > min(block_sizes, default=block):
+            notes.append(
+                f"smaller blocks may read more{which}: it was recorded from blocks of "
+                f"{block >> 10} KiB, which hide what is touched inside of them"
+            )
+    return notes
