@@ -116,6 +116,17 @@ def _by_links(first: str, last: Iterable[str]) -> HookLayout:
     return HookLayout(links=dict.fromkeys(names, HOOK))
 
 
+def _remedy(obstacle: str) -> str:
+    """Return what to do about a folder that cannot keep the hook over a restart."""
+    if "memory" in obstacle:
+        return (
+            "keep what is written over the image on a disk while you record (Debian Live: boot "
+            "with `persistence`; emulated boards: foreread boards start --data-mib 64), or record "
+            "the applications one by one"
+        )
+    return "make it writable (mount -o remount,rw /), or record the applications one by one"
+
+
 class BoardHook:
     """The hook on a target. ``script`` is its text; ``done``: init says when the boot is over.
 
@@ -180,7 +191,7 @@ class BoardHook:
         if obstacle := facts.obstacle("/etc"):
             raise InstallError(
                 f"/etc of the target {obstacle}, so its init cannot be made to record a boot",
-                "make it writable (mount -o remount,rw /), or record the applications one by one",
+                _remedy(obstacle),
             )
         if self.board.states([MANIFEST])[MANIFEST] != "absent":
             raise InstallError(

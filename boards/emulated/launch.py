@@ -39,10 +39,13 @@ class LiveOptions:
     ``memory_mib`` it has the memory of its disk plus 128 MiB. ``append`` are append WORDS to the
     kernel command line, ``rtc`` is where its clock begins (QEMU's -rtc base=). The swap file is on
     the slow disk; only an ext4 has one. ``data_mib`` is the size of a virtio disk of serial "data"
-    with an empty ext4: what was synced to it survives a reset; nothing mounts it. ``scratch_mib``
+    with an empty ext4: what was synced to it survives a reset. An overlay keeps there what is
+    written over its image, else in memory; nothing else mounts it. ``scratch_mib``
     (additional memory) is the size of a second device of the slow disk, /dev/slow1; ``modules``
     are loaded in addition. ``image`` is a file with the root, made by the user; its type is ``fs``.
-    ``qemu`` are further words of QEMU's command line, such as a shared folder.
+    ``qemu`` are further words of QEMU's command line, such as a shared folder. Without ``sleeps``
+    idle time passes at once, so that boots repeat and do not depend on this machine's load; ssh
+    would time out on such a board.
     """
 
     board: str
@@ -65,6 +68,7 @@ class LiveOptions:
     append: str = ""
     rtc: str = "utc"
     network: bool = True
+    sleeps: bool = True
     time_out_s: float = 180.0
 
 
@@ -137,7 +141,7 @@ def _words(made: Made, folder: Path, port: int) -> list[str]:
     if options.data_mib:
         disks.append(Disk("data", folder / DATA, writable=True))
     # Idle time is real: else hours would pass in the guest while the host thinks of its answer.
-    words = qemu_words(machine, boot, disks, machine.icount(sleeps=True))
+    words = qemu_words(machine, boot, disks, machine.icount(sleeps=options.sleeps))
     words += ["-rtc", f"base={options.rtc},clock=vm"]
     # The socket's path is relative, since it may have 107 characters at most.
     log = f"logfile={escaped(folder / LOG)},logappend=on"

@@ -35,6 +35,7 @@ _OPTIONS = (
     ("--latency-us", "latency_ns", 1000),
     ("--ns-per-kib", "ns_per_kib", 1),
     ("--append", "append", 1),
+    ("--data-mib", "data_mib", 1),
 )
 
 Tell = Callable[[str], None]

@@ -101,6 +101,27 @@ def test_board_that_goes_down_while_it_is_recorded_boots_as_usual_next(tmp_path)
         assert not (tmp_path / "capture").exists()
 
 
+@pytest.mark.nightly
+def test_boot_of_an_overlay_that_keeps_what_is_written_is_recorded(tmp_path):
+    options = LiveOptions("arm64", fs="overlay-squashfs", swap_mib=0, data_mib=16)
+    with EmulatedTarget(options) as target:
+        board = BootedBoard(target)
+        capture = record(board, tmp_path / "capture")
+        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+        assert (capture.ended_by, sum(capture.lost.values())) == ("boot-done", 0)
+        on_rom = [one.path for one in load(tmp_path / "capture").entries if one and one.path]
+        assert any(path.startswith("/rom/") for path in on_rom)
+
+
+@pytest.mark.nightly
+def test_boot_of_an_overlay_in_memory_is_refused(tmp_path):
+    with EmulatedTarget(LiveOptions("arm64", fs="overlay-squashfs", swap_mib=0)) as target:
+        board = BootedBoard(target)
+        with pytest.raises(InstallError, match="is in memory") as refused:
+            record(board, tmp_path / "capture")
+        assert "--data-mib" in refused.value.remedy
+
+
 def test_other_ends_and_a_board_that_has_the_boot_script(tmp_path):
     with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
         board = BootedBoard(target)

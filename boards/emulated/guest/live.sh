@@ -9,12 +9,23 @@ fail() {
     exec sleep 1000000 # a panic, if init ended, would say less
 }
 
-# mount_overlay: as routers have it: the disk's files at /rom, what is written over them in memory.
+# mount_written: where an overlay keeps what is written: the disk that survives a restart, if the
+# board has one, as the rootfs_data of routers does; else memory.
+mount_written() {
+    data=$(disk data)
+    if [ -n "$data" ]; then
+        mount -t ext4 "$data" /overlay || fail "mount -t ext4 $data"
+    else
+        mount -t tmpfs -o size=25% overlay /overlay
+    fi
+}
+
+# mount_overlay: as routers have it: the disk's files at /rom, and what is written over them.
 mount_overlay() {
     mkdir -p /rom /overlay
     mount -t "$FS" -o ro,noatime /dev/slow0 /rom || fail "mount -t $FS"
-    mount -t tmpfs -o size=25% overlay /overlay
-    mkdir /overlay/upper /overlay/work /overlay/upper/rom /overlay/upper/overlay
+    mount_written
+    mkdir -p /overlay/upper /overlay/work /overlay/upper/rom /overlay/upper/overlay
     mount -t overlay -o "lowerdir=/rom,upperdir=/overlay/upper,workdir=/overlay/work" over /root ||
         fail "mount -t overlay"
     mount --move /rom /root/rom

@@ -44,6 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--append", default="", metavar="WORDS", help="append WORDS to the kernel command line"
     )
     parser.add_argument(
+        "--data-mib",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="add a disk of N MiB whose data survive a restart; an overlay keeps there what is "
+        "written over its image (default: none, and an overlay keeps it in memory)",
+    )
+    parser.add_argument(
         "--time-out", type=positive, default=180, metavar="S", help="real-time limit (180)"
     )
     parser.add_argument(
@@ -94,6 +102,7 @@ def _options(args: argparse.Namespace) -> LiveOptions:
         memory_mib=args.memory_mib,
         read_only=args.read_only,
         append=args.append,
+        data_mib=args.data_mib,
         modules=tuple(args.modules),
         time_out_s=args.time_out,
     )
