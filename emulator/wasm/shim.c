@@ -7,6 +7,7 @@
 #include "core/linux/timed.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,28 @@ struct inputs {
     const struct lx_rules *rules;
     const struct lx_machine *machine;
 };
+
+/* It begins as struct lx_program (kernel.h), which the core reads, up to the end of ``n_groups``.
+ */
+#define SAME(member)                                                                               \
+    _Static_assert(offsetof(struct inputs, member) == offsetof(struct lx_program, member) &&       \
+                       sizeof(((struct inputs *)0)->member) ==                                     \
+                           sizeof(((struct lx_program *)0)->member),                               \
+                   "struct inputs differs from struct lx_program: " #member)
+SAME(operations);
+SAME(n_operations);
+SAME(mappings);
+SAME(n_mappings);
+SAME(handles);
+SAME(n_handles);
+SAME(files);
+SAME(n_files);
+SAME(extents);
+SAME(n_extents);
+SAME(group);
+SAME(n_groups);
+_Static_assert(offsetof(struct lx_program, by_file) == offsetof(struct inputs, rules),
+               "struct lx_program has a member that struct inputs lacks");
 
 /* What emulate() fills: counts by group, and a log if it is asked for, which is to be released. */
 struct counted {
