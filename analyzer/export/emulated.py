@@ -74,13 +74,11 @@ def _accesses(run: int, start: Start, found: History) -> Table:
 
 def _requests(run: int, start: Start, found: History) -> Table:
     sent = found.sent
-    return events_of(
+    return _while_read(
         run,
         Track.REQUESTS,
-        len(sent),
-        start_ns=_ns(sent["sent_ns"]),
-        duration_ns=_ns(sent["done_ns"]) - _ns(sent["sent_ns"]),
-        thread=_threads(start, sent["thread"]),
+        start,
+        sent,
         dev=start.disk,
         sector=sent["sector"].astype(np.int64),
         sectors=sent["sectors"],
@@ -103,18 +101,30 @@ def _unused(run: int, start: Start, found: History) -> Table:
     for name in ("request", "file", "cause"):
         new[1:] |= vain[name][1:] != vain[name][:-1]
     first = np.flatnonzero(new)
-    sent = found.sent[vain["request"][first]]
-    return events_of(
+    return _while_read(
         run,
         Track.UNUSED,
-        len(first),
-        start_ns=_ns(sent["sent_ns"]),
-        duration_ns=_ns(sent["done_ns"]) - _ns(sent["sent_ns"]),
-        thread=_threads(start, sent["thread"]),
+        start,
+        found.sent[vain["request"][first]],
         file=vain["file"][first],
         page=vain["page"][first],
         pages=np.diff(np.append(first, len(vain))),
         detail=vain["cause"][first].astype(np.uint16) + 1,
+    )
+
+
+def _while_read(
+    run: int, track: Track, start: Start, sent: npt.NDArray[np.void], **columns: object
+) -> Table:
+    """Return events that last as long as the requests ``sent`` (SENT), one for each."""
+    return events_of(
+        run,
+        track,
+        len(sent),
+        start_ns=_ns(sent["sent_ns"]),
+        duration_ns=_ns(sent["done_ns"]) - _ns(sent["sent_ns"]),
+        thread=_threads(start, sent["thread"]),
+        **columns,
     )
 
 
