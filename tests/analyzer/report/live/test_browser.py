@@ -202,3 +202,15 @@ def test_a_start_without_seconds_has_requests_by_window(browser, tmp_path):
     assert browser.run("return document.getElementById('live-a-latency')") is None
     wait_until(lambda: browser.run("return foreread.curve.points.a.size >= 21"))
     assert browser.said() == []
+
+
+def test_headers_have_text_and_what_scrolls_takes_the_focus(browser, page):
+    opened(browser, page)
+    texts = "return [...document.querySelectorAll('th')].map((one) => one.textContent.trim())"
+    assert all(browser.run(texts))
+    scrolled = browser.run(
+        "return [...document.querySelectorAll('.wide')]"
+        ".map((one) => [one.tabIndex, one.getAttribute('role')])"
+    )
+    assert {role for _, role in scrolled} == {"group", "img"}
+    assert {tab for tab, _ in scrolled} == {0}
