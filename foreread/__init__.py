@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from foreread.error import ForereadError as ForereadError
     from foreread.fleet import fleet_analyse as fleet_analyse
     from foreread.fleet import fleet_report as fleet_report
+    from foreread.fleet_tuning import fleet_tune as fleet_tune
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
     from foreread.recorded import Question as Question
@@ -160,6 +161,7 @@ __all__ = [
     "export",
     "fleet_analyse",
     "fleet_report",
+    "fleet_tune",
     "forecast",
     "image_offers",
     "install",
@@ -238,6 +240,7 @@ _EXPORTS = {
     "export": "analyzer.export.make",
     "fleet_analyse": "foreread.fleet",
     "fleet_report": "foreread.fleet",
+    "fleet_tune": "foreread.fleet_tuning",
     "forecast": "analyzer.forecast.predicted",
     "image_offers": "analyzer.advise.images",
     "install": "analyzer.apply.install",

@@ -72,13 +72,18 @@ class TrialEvaluator:
             self._opened = opened
         return self._bench
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the target was lost or hung in the last trial, and is not back."""
+        return bool(self._lost)
+
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
         """Make one trial; raises TargetGone when the target is lost in it.
 
         Raises CampaignError if another program keeps changing its settings.
         """
         if self._lost:
-            self._wait_until_back()
+            self.wait_until_back()
         bench = self.bench
         settings = self.space.settings(chromosome, bench.disks)
         try:
@@ -108,8 +113,11 @@ class TrialEvaluator:
         if self._reset:
             self._run_reset()
 
-    def _wait_until_back(self) -> None:
-        """Return once the bench is open again and its knobs can be locked."""
+    def wait_until_back(self) -> None:
+        """Return once the bench is open again and its knobs can be locked.
+
+        Raises CampaignError if that is not so after BACK_S.
+        """
         self._tell(f"waiting up to {BACK_S:g} s for the target: {self._lost}")
         deadline = time.monotonic() + BACK_S
         while True:

@@ -27,9 +27,10 @@ class TuneOptions:
     """What is tuned, on which machine, and how it is searched.
 
     ``scenarios``: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
-    ``devices`` name the disks that are tuned, by default that of the command. ``recipe``: how to
-    search: start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``:
-    the values to try by setting, an empty list for the catalogue's; none for all usual settings.
+    ``others``: targets like ``target``, over which ``fleet_tune`` spreads the runs. ``devices``
+    name the disks that are tuned, by default that of the command. ``recipe``: how to search:
+    start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``: the
+    values to try by setting, an empty list for the catalogue's; none for all usual settings.
     ``predicted``: predicted seconds by read_ahead_kb, which the search begins with; ``earlier``:
     TUNING of a campaign on a like board, with which it begins, too. ``repeats``:
     fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
@@ -44,6 +45,7 @@ class TuneOptions:
     scenarios: tuple[str, ...] = ("idle",)
     devices: tuple[str, ...] = ()
     target: str = LOCAL
+    others: tuple[str, ...] = ()
     identity: StrPath | None = None
     recipe: str = START_UP
     genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
@@ -102,7 +104,7 @@ def check_resumed(asked: TuneOptions, store: Store, tell: Callable[[str], None])
 def _check_same(asked: TuneOptions, spec: Spec) -> None:
     """Raise ArgumentError where the options are not those of the store."""
     for what, given, stored in (
-        ("the target", asked.target, spec.board.name),
+        ("the target", (asked.target, *asked.others), tuple(one.name for one in spec.boards)),
         ("the scenario", asked.scenarios, spec.scenarios),
         ("the recipe or sampler", asked.recipe, spec.sampler),
         ("the seed", asked.seed, spec.seed),

@@ -5,7 +5,7 @@ A store holds every run, so that a tuning that was interrupted is continued from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -70,17 +70,11 @@ def tune(
     check_options(asked)
     file = checked_path(output, "output")
     scenarios = {text: Scenario.parse(text) for text in asked.scenarios}
-    recipe = _recipe(asked, file, resume)
-    trials = TrialOptions(
-        run=asked.run,
-        devices=asked.devices,
-        wait_s=asked.wait_s,
-        limit_s=asked.limit_s,
-        bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
-    )
-    open_bench = partial(_bench, asked, trials, tell)
+    recipe = recipe_of(asked, file, resume)
+    trials = trials_of(asked, recipe)
+    opening = partial(open_bench, asked, trials, tell)
     earlier = None if resume else earlier_campaign(asked, tell)
-    with orderly_exit(), TrialEvaluator(open_bench, asked.reset, tell) as evaluator:
+    with orderly_exit(), TrialEvaluator(opening, asked.reset, tell) as evaluator:
         evaluator.scenarios = scenarios
         opened = partial(_resumed if resume else partial(_created, recipe, earlier), tell)
         with opened(asked, file, evaluator) as store:
@@ -89,7 +83,18 @@ def tune(
             return Results.of(store)
 
 
-def _recipe(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
+def trials_of(asked: TuneOptions, recipe: Recipe) -> TrialOptions:
+    """Return what every trial measures."""
+    return TrialOptions(
+        run=asked.run,
+        devices=asked.devices,
+        wait_s=asked.wait_s,
+        limit_s=asked.limit_s,
+        bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
+    )
+
+
+def recipe_of(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
     """Return the recipe asked for; that of a campaign that is resumed is in its store."""
     if resume:
         with Store.read(output) as store:
@@ -99,9 +104,10 @@ def _recipe(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
 
 
 @contextmanager
-def _bench(
+def open_bench(
     asked: TuneOptions, trials: TrialOptions, tell: Callable[[str], None]
 ) -> Iterator[TrialBench]:
+    """Yield the options' target as a bench of trials."""
     with (
         open_target(asked.target, identity=key_of(asked.identity), tell=tell) as opened,
         bench_on(opened, trials) as bench,
@@ -116,7 +122,7 @@ def _resumed(
     store = Store.resume(output)
     try:
         check_resumed(asked, store, tell)
-        store.check_board(_board(asked, evaluator.bench))
+        store.check_board(board_of(asked, evaluator.bench))
     except BaseException:
         store.close()
         raise
@@ -134,14 +140,28 @@ def _created(
     bench = evaluator.bench
     for note in bench.notes:
         tell(note)
+    space = space_on(asked, bench, tell)
+    spec = spec_of(asked, recipe, earlier, [board_of(asked, bench)], space, tell)
+    return Store.create(output, spec)
+
+
+def spec_of(
+    asked: TuneOptions,
+    recipe: Recipe,
+    earlier: Earlier | None,
+    boards: Sequence[Board],
+    space: Space,
+    tell: Callable[[str], None],
+) -> Spec:
+    """Return the spec of a new campaign on these boards."""
     if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
         tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
-    space = _space(asked, bench, tell)
     if earlier is not None:
         check_genes(earlier, space, tell)
     setup = CampaignSetup(recipe, space, asked.predicted, asked.limits, earlier)
-    spec = Spec(
-        board=_board(asked, bench),
+    board, *others = boards
+    return Spec(
+        board=board,
         scenarios=asked.scenarios,
         default=setup.space.default(),
         sampler=asked.recipe,
@@ -152,11 +172,12 @@ def _created(
         fewest=asked.repeats[0],
         most=asked.repeats[1],
         foreread=VERSION,
+        others=tuple(others),
     )
-    return Store.create(output, spec)
 
 
-def _board(asked: TuneOptions, bench: TrialBench) -> Board:
+def board_of(asked: TuneOptions, bench: TrialBench) -> Board:
+    """Return what a store says of the board."""
     disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
     hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
     return Board(asked.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
@@ -167,7 +188,8 @@ def _known(text: str) -> str:
     return text if text.isprintable() else ""
 
 
-def _space(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
+def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
+    """Return the genes that the board has of those asked for; ArgumentError if there are none."""
     names = list(asked.genes) or usual_names()
     levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
@@ -195,7 +217,7 @@ def _run(
     confirming: Callable[[Confirming], None],
     tell: Callable[[str], None],
 ) -> None:
-    """Search and confirm; an interruption is reported with the command to continue."""
+    """Search, and confirm the result."""
 
     def search() -> None:
         setup = CampaignSetup.of(store.spec)
@@ -206,8 +228,15 @@ def _run(
         for contest in Results.of(store).contests:
             Confirmation(store, evaluator, rules, confirming, contest).run()
 
+    run_stages(store, (search, confirm), tell)
+
+
+def run_stages(
+    store: Store, stages: Sequence[Callable[[], None]], tell: Callable[[str], None]
+) -> None:
+    """Run the stages of a campaign; an interruption is said with the command to continue."""
     try:
-        for stage in (search, confirm):
+        for stage in stages:
             patiently(stage, store.good_attempts, tell)
     except (KeyboardInterrupt, Interrupted, CampaignError):
         again = "to continue, repeat the command line and add --resume"

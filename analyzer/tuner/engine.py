@@ -54,6 +54,18 @@ class Believer(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class Several(Believer, Protocol):
+    """A believer that proposes several chromosomes to be run at once, on several boards."""
+
+    def ask_several(self, count: int) -> list[Chromosome]:
+        """Return up to ``count`` chromosomes, more in the first generation; as ``ask`` otherwise.
+
+        A chromosome may be there twice.
+        """
+        ...
+
+
 def run(engine: Engine, score: Callable[[Chromosome], Scored], evaluations: int) -> list[Scored]:
     """Return the evaluations of ``engine``, in order, until it ends or ``evaluations`` were made.
 

@@ -51,9 +51,11 @@ def side(request, monkeypatch):
     """Make the trials here, or as on a target: by its shell."""
     if request.param == "target":
         opened = partial(trials_on, LocalTarget(), shell=(shutil.which("busybox"), "sh"))
-        monkeypatch.setattr(tuning, "_bench", lambda _asked, trials, _tell: opened(trials))
+        monkeypatch.setattr(tuning, "open_bench", lambda _asked, trials, _tell: opened(trials))
     else:
-        monkeypatch.setattr(tuning, "_bench", lambda _asked, trials, _tell: local_trials(trials))
+        monkeypatch.setattr(
+            tuning, "open_bench", lambda _asked, trials, _tell: local_trials(trials)
+        )
 
 
 def words(loop, output, script, *more):

@@ -36,11 +36,13 @@ def schema_name(command, words):
     """Return the schema of a command; that of boards and of fleet depends on what it does."""
     actions = {
         "boards": ("list", "show", "new", "run", "start", "stop"),
-        "fleet": ("analyse", "report"),
+        "fleet": ("analyse", "report", "tune", "confirm"),
     }.get(command)
     if actions is None:
         return command
-    return f"{command}-{next(word for word in words if word in actions)}"
+    name = f"{command}-{next(word for word in words if word in actions)}"
+    # A fleet's boards are a member of the document that one board's command prints.
+    return {"fleet-tune": "tune", "fleet-confirm": "confirm"}.get(name, name)
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
 IDLE_GENERATIONS = 100  # without a new attempt: the engine repeats its proposals
 
 
-class _Spent(Exception):
+class Spent(Exception):
     """The budget is used up."""
 
     def __init__(self, ended: Ended) -> None:
@@ -97,7 +97,7 @@ class Campaign:
         """
         try:
             ended = self._search()
-        except _Spent as spent:
+        except Spent as spent:
             ended = spent.ended
         if self._store.ended != ended:
             self._store.end(ended)
@@ -111,23 +111,35 @@ class Campaign:
     def progress(self) -> Progress:
         """Return where the campaign is."""
         returned = self._engine.returned if isinstance(self._engine, Fingerprinting) else None
-        return progress_of(self._turns, self._generation, self._rules.budget, returned)
+        boards = len(self._spec.boards)
+        return progress_of(self._turns, self._generation, self._rules.budget, returned, boards)
 
     def _search(self) -> Ended:
         idle = 0
         while idle < IDLE_GENERATIONS:
             before = self._turns.attempts
             self._take_turn()
-            batch = self._engine.ask()
+            batch = self._ask()
             if not batch:
                 return "finished"
-            for chromosome in batch:
-                (self._repeat if self._believer else self._race)(chromosome)
+            self._measure(batch)
             self._tell(batch)
             idle = idle + 1 if self._turns.attempts == before else 0
             if self._gained_too_little():
                 return "noise"
         return "nothing new"
+
+    def _ask(self) -> list[Chromosome]:
+        return self._engine.ask()
+
+    def _measure(self, batch: list[Chromosome]) -> None:
+        """Make the runs of a generation."""
+        for chromosome in batch:
+            (self._repeat if self._believer else self._race)(chromosome)
+
+    def _replays(self) -> bool:
+        """Return whether attempts come from the store."""
+        return bool(self._recorded)
 
     def _take_turn(self) -> None:
         """Put in force whose turn it is, and measure the default there first."""
@@ -163,7 +175,7 @@ class Campaign:
 
     def _gained_too_little(self) -> bool:
         patience = self._rules.patience
-        if patience is None or self._recorded:
+        if patience is None or self._replays():
             return False
         return all(
             gained_too_little(
@@ -268,9 +280,9 @@ class Campaign:
         asked = MOST_ATTEMPTS if budget.evaluations is None else budget.evaluations
         most = min(asked, MOST_ATTEMPTS)
         if turns.attempts >= most:
-            raise _Spent("evaluations")
+            raise Spent("evaluations")
         if budget.seconds is not None and turns.seconds >= budget.seconds:
-            raise _Spent("seconds")
+            raise Spent("seconds")
 
     def _default_failed(self) -> CampaignError:
         """Withdraw attempts that failed together with the default: the target was the cause."""

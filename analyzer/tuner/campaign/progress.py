@@ -37,9 +37,13 @@ class Progress:
 
 
 def progress_of(
-    turns: Turns, generation: int, budget: Budget, returned: Chromosome | None = None
+    turns: Turns,
+    generation: int,
+    budget: Budget,
+    returned: Chromosome | None = None,
+    boards: int = 1,
 ) -> Progress:
-    """Return where a campaign with these contests is."""
+    """Return where a campaign with these contests is, on so many boards at once."""
     contest = turns.in_force(generation)
     spec, standings, best = contest.spec, contest.standings, contest.best
     interval = standings.interval(best) if best != standings.default else None
@@ -51,8 +55,8 @@ def progress_of(
         and (improvement(interval[0], spec.objective), improvement(interval[1], spec.objective)),
         evaluations=turns.attempts,
         most=budget.evaluations,
-        seconds=turns.seconds,
-        seconds_left=_seconds_left(turns, budget),
+        seconds=turns.seconds / boards,
+        seconds_left=_seconds_left(turns, budget, boards),
         scenario=spec.scenarios[0] if len(turns.contests) > 1 else "",
         returned=returned,
     )
@@ -65,11 +69,11 @@ def improvement(gain: float, objective: Objective) -> float:
     return -math.expm1(-gain) if objective == "seconds" else math.expm1(gain)
 
 
-def _seconds_left(turns: Turns, budget: Budget) -> float | None:
+def _seconds_left(turns: Turns, budget: Budget, boards: int) -> float | None:
     left = []
     if budget.seconds is not None:
-        left.append(budget.seconds - turns.seconds)
+        left.append(budget.seconds - turns.seconds / boards)
     if budget.evaluations is not None and turns.attempts:
-        each = turns.seconds / turns.attempts
+        each = turns.seconds / turns.attempts / boards
         left.append((budget.evaluations - turns.attempts) * each)
     return max(min(left), 0.0) if left else None

@@ -28,12 +28,12 @@ _RESAMPLES = 2000
 
 @dataclass
 class _Runs:
-    """Attempts of one chromosome in one scenario; ``good`` ones with their number and log."""
+    """Attempts of one chromosome in one scenario; ``good`` ones with number, log and board."""
 
     attempts: int = 0
     bad_in_a_row: int = 0
     good: list[Attempt] = field(default_factory=list)
-    logs: list[tuple[int, float]] = field(default_factory=list)
+    logs: list[tuple[int, float, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,12 @@ class Standings:
         self._spec = spec
         self._sign = 1.0 if spec.objective == "seconds" else -1.0
         self._runs: dict[str, dict[str, _Runs]] = {}
-        self._baselines = {scenario: Baseline() for scenario in spec.scenarios}
+        # Each board has its own: a run is compared with the default's on the same board.
+        self._baselines = {
+            (scenario, board): Baseline()
+            for scenario in spec.scenarios
+            for board in range(len(spec.boards))
+        }
         self._condemned: set[str] = set()
         self.feasibility = Feasibility(spec, self.good)
         # Found when asked for, and kept until an attempt changes them.
@@ -83,11 +88,12 @@ class Standings:
             return
         runs.bad_in_a_row = 0
         runs.good.append(attempt)
-        runs.logs.append((one.number, math.log(attempt.value)))
+        log = math.log(attempt.value)
+        runs.logs.append((one.number, log, one.board))
         self._summaries.pop(key, None)
         self._violations.pop(key, None)
         if key == self.default:
-            self._baselines[one.scenario].add(*runs.logs[-1])
+            self._baselines[one.scenario, one.board].add(one.number, log)
             self._summaries.clear()
             self._violations.clear()
 
@@ -229,8 +235,10 @@ class Standings:
 
     def _gains(self, key: str, scenario: str) -> list[float]:
         """Return the gain of every good run; none before the default's first run."""
-        baseline = self._baselines[scenario]
-        levels = [(baseline.at(number), log) for number, log in self._of(key, scenario).logs]
+        levels = [
+            (self._baselines[scenario, board].at(number), log)
+            for number, log, board in self._of(key, scenario).logs
+        ]
         return [self._sign * (level - log) for level, log in levels if level is not None]
 
     def _error(self, key: str, best: str) -> float:

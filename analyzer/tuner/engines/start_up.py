@@ -96,6 +96,33 @@ class StartUpEngine:
         asked = asked or self.promising()
         return [asked] if asked else []
 
+    def ask_several(self, count: int) -> list[Chromosome]:
+        """Return as many children or repeats to be run at once; all founders the first time.
+
+        Each is chosen as if those before it had the results that the model expects of them
+        (kriging believer: Ginsbourger, Le Riche and Carraro, *Kriging is well-suited to parallelize
+        optimization*, 2010, 4.2).
+        """
+        if self._founders:
+            return self.ask()
+        known, asked = dict(self.results), list[Chromosome]()
+        try:
+            while len(asked) < count and (one := self.ask()):
+                asked += one
+                self._believe(one[0])
+        finally:
+            self.results = known
+        return asked
+
+    def _believe(self, chromosome: Chromosome) -> None:
+        """Take the model's estimate as the result of one more run, until the next real ones."""
+        gain = float(self._guess([chromosome]).mean.mean())
+        before = self.results.get(self.space.key(chromosome))
+        gains = [*(_gains(before) if before else ()), gain]
+        believed = Scored(chromosome, math.exp(gain), gains=gains)
+        self.results[self.space.key(chromosome)] = believed
+        self.model.suppose(*self._data())
+
     def tell(self, scored: Sequence[Scored]) -> None:
         """Process the present fitness of the chromosomes."""
         self._founders = []
@@ -135,6 +162,9 @@ class StartUpEngine:
         detail does not help to find the best, and compared with a start that takes fifty times as
         long all others would seem equal.
         """
+        self.model.learn(*self._data())
+
+    def _data(self) -> tuple[Points, Runs]:
         known = list(self.results.values())
         gains = [_gains(one) for one in known]
         means = np.array([one.mean() for one in gains])
@@ -146,7 +176,7 @@ class StartUpEngine:
         )
         counts = np.array([len(one) for one in gains], dtype=np.float64)
         runs = Runs(counts, np.maximum(means, least), squares)
-        self.model.learn(self._points([one.chromosome for one in known]), runs)
+        return self._points([one.chromosome for one in known]), runs
 
     @property
     def _good(self) -> list[Chromosome]:

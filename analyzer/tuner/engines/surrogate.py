@@ -132,21 +132,33 @@ class Surrogate:
 
     def learn(self, points: Points, runs: Runs) -> None:
         """Train with all data; views change by one draw."""
-        self._points, self._runs = points, runs
-        self._level = float(np.mean(runs.means - points.before))
-        self._rest = runs.means - points.before - self._level
-        self._trust = TRUST**2 / max(float(np.var(self._rest)), TINY)
+        self._take(points, runs)
         for _ in range(1 + BEFORE_THE_FIRST * self._untaught):
             self._views.append(self._drawn(self._views[-1]))
         if self._untaught:
             self._views = deque([self._views[-1]], VIEWS)
             self._untaught = False
+        self._condition()
+
+    def suppose(self, points: Points, runs: Runs) -> None:
+        """Estimate from other data with the same views, until the next ``learn``."""
+        self._take(points, runs)
+        self._condition()
+
+    def _take(self, points: Points, runs: Runs) -> None:
+        self._points, self._runs = points, runs
+        self._level = float(np.mean(runs.means - points.before))
+        self._rest = runs.means - points.before - self._level
+        self._trust = TRUST**2 / max(float(np.var(self._rest)), TINY)
+
+    def _condition(self) -> None:
+        runs = self._runs
         self._matters = np.array([view.matters for view in self._views])
         self._own = np.array([[[view.own]] for view in self._views])
         self._noise = np.array([[[view.noise]] for view in self._views])
         count = len(self._rest)
         each = (self._own + self._noise / runs.counts) * np.eye(count)
-        self._inverse = np.linalg.inv(self._covariance(points, self._matters) + each)
+        self._inverse = np.linalg.inv(self._covariance(self._points, self._matters) + each)
         squares = np.einsum("i,vij,j->v", self._rest, self._inverse, self._rest)
         squares += runs.squares / self._noise[:, 0, 0] + TINY
         self._variance = squares / runs.counts.sum()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
@@ -11,7 +11,7 @@ from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import Evaluator, key_of
 from analyzer.tuner.findings.confirm import REPEATS, Confirmed
-from analyzer.tuner.findings.results import Results, good_runs
+from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
 from analyzer.tuner.store.store import Store
@@ -55,13 +55,18 @@ class Confirmation:
         """
         scenarios = self._search.spec.scenarios
         while (found := self._confirmed()).to_run:
-            runs = good_runs(self._made, self._store.spec.objective)
+            runs = self._search.good_runs(self._made)
             lacking = {key_of(c): REPEATS - runs.count(c, scenarios) for c in found.to_run}
-            for turn in range(max(lacking.values())):
-                due = [c for c in found.to_run if lacking[key_of(c)] > turn]
-                left = sum(max(n - turn, 0) for n in lacking.values()) * len(scenarios)
-                self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), left)
+            self._make(found.to_run, lacking)
         return found
+
+    def _make(self, chromosomes: Sequence[Chromosome], lacking: Mapping[str, int]) -> None:
+        """Make the runs that chromosomes lack, by their keys."""
+        scenarios = len(self._search.spec.scenarios)
+        for turn in range(max(lacking.values())):
+            due = [c for c in chromosomes if lacking[key_of(c)] > turn]
+            left = sum(max(n - turn, 0) for n in lacking.values()) * scenarios
+            self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), left)
 
     def _confirmed(self) -> Confirmed:
         return self._search.settled_by(self._made).confirmed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import Annotated, Any
 
 import msgspec
@@ -91,6 +93,14 @@ class ConstraintResult(msgspec.Struct, frozen=True, kw_only=True):
     tuned: Annotated[dict[str, float], says("median of chromosome by scenario")]
 
 
+class BoardResult(Effect, frozen=True, kw_only=True):
+    """A board of a fleet: its runs, and its cost relative to the mean of all boards."""
+
+    board: str
+    runs: Annotated[int, says("good runs, of search and confirmation")]
+    lost: Annotated[int, says("runs that were lost with the board, or withdrawn")]
+
+
 class EarlierResult(msgspec.Struct, frozen=True, kw_only=True):
     """The earlier campaign that the search began from."""
 
@@ -115,6 +125,9 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     runs: Annotated[int, says("runs of the search")]
     runs_of_confirmation: int
     earlier: EarlierResult | UnsetType = UNSET
+    boards: Annotated[
+        list[BoardResult] | UnsetType, says("the boards of a campaign that several made")
+    ] = UNSET
     turns: list[TuningDocument] | UnsetType = UNSET
     confirmed: Annotated[bool | UnsetType, says("false: confirming runs are missing")] = UNSET
     default: Settings | UnsetType = UNSET
@@ -163,7 +176,29 @@ def _campaign(results: Results) -> dict[str, Any]:
         "runs": len(results.search),
         "runs_of_confirmation": len(results.confirmation),
         "earlier": _earlier(CampaignSetup.of(spec).earlier),
+        "boards": boards_of(results) or UNSET,
     }
+
+
+def boards_of(results: Results) -> list[BoardResult]:
+    """Return the boards of a fleet; none where one board made all runs."""
+    if not results.spec.others:
+        return []
+    good = [one for one in (*results.search, *results.confirmation) if one.attempt.status == "ok"]
+    runs, lost = (Counter(one.board for one in some) for some in (good, results.lost))
+    return [
+        BoardResult(
+            board=board.name,
+            runs=runs[place],
+            lost=lost[place],
+            effect=math.expm1(found.effect),
+            low=None if found.low is None else math.expm1(found.low),
+            high=None if found.high is None else math.expm1(found.high),
+        )
+        for place, (board, found) in enumerate(
+            zip(results.spec.boards, results.boards, strict=True)
+        )
+    ]
 
 
 def _earlier(found: Earlier | None) -> EarlierResult | UnsetType:

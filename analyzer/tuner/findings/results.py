@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import contested, turn_of
 from analyzer.tuner.evaluation import chromosome_of
+from analyzer.tuner.findings.board_effects import BoardEffect, board_effects
 from analyzer.tuner.findings.candidates import Settled, candidates, settle
 from analyzer.tuner.findings.compare import Run, Runs
 from analyzer.tuner.findings.confirm import Confirmed
@@ -28,7 +30,8 @@ class Results:
 
     ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
     ``generations``: the results given to the engine, fitness with each chromosome; ``believed``:
-    the best by the engine's estimate, None if it is the measured best.
+    the best by the engine's estimate, None if it is the measured best; ``lost``: attempts that
+    count for nothing, since their board was lost in them, or the target failed.
     """
 
     spec: Spec
@@ -37,6 +40,7 @@ class Results:
     confirmation: Sequence[Evaluation]
     generations: Sequence[Sequence[tuple[Chromosome, float]]]
     believed: str | None = None
+    lost: Sequence[Evaluation] = ()
 
     @classmethod
     def of(cls, store: Store) -> Results:
@@ -48,6 +52,7 @@ class Results:
             store.evaluations(stage="confirmation"),
             store.generations(),
             store.best,
+            [*store.withdrawn(), *store.withdrawn("confirmation")],
         )
         results._check_chromosomes(store.name)
         return results
@@ -126,12 +131,26 @@ class Results:
     @cached_property
     def runs(self) -> Runs:
         """The good runs of the search."""
-        return good_runs(self.search, self.spec.objective)
+        return self.good_runs(self.search)
 
     @cached_property
     def confirming(self) -> Runs:
         """The good runs of the confirmation."""
-        return good_runs(self.confirmation, self.spec.objective)
+        return self.good_runs(self.confirmation)
+
+    @cached_property
+    def boards(self) -> list[BoardEffect]:
+        """How much slower each board is than the others, by the good runs of both stages."""
+        return self._boards_by(self.confirmation)
+
+    def _boards_by(self, made: Sequence[Evaluation]) -> list[BoardEffect]:
+        runs = [*self.search, *made]
+        return board_effects(runs, len(self.spec.boards), self.spec.objective)
+
+    def good_runs(self, made: Sequence[Evaluation]) -> Runs:
+        """Return the good ones of a stage's attempts, as the mean of all boards would make them."""
+        found = self.boards if made in (self.search, self.confirmation) else self._boards_by(made)
+        return good_runs(made, self.spec.objective, [one.effect for one in found])
 
     @cached_property
     def effects(self) -> Effects:
@@ -150,7 +169,7 @@ class Results:
 
     def settled_by(self, made: Sequence[Evaluation]) -> Settled:
         """Return the winner by these attempts of a confirmation."""
-        runs = good_runs(made, self.spec.objective)
+        runs = self.good_runs(made)
         return settle(self.spec, self.space, self.effects, self._candidates, runs, made)
 
     @cached_property
@@ -175,11 +194,18 @@ def read_results(path: StrPath) -> Results:
         return Results.of(store)
 
 
-def good_runs(evaluations: Sequence[Evaluation], objective: Objective) -> Runs:
-    """Return the good runs with their costs."""
+def good_runs(
+    evaluations: Sequence[Evaluation], objective: Objective, effects: Sequence[float] = ()
+) -> Runs:
+    """Return the good runs with their costs, less the ``effects`` of their boards (logs)."""
     return Runs(
         [
-            Run(one.chromosome, one.scenario, cost_of(one.attempt.value, objective))
+            Run(
+                one.chromosome,
+                one.scenario,
+                cost_of(one.attempt.value, objective)
+                * math.exp(-effects[one.board] if effects else 0.0),
+            )
             for one in evaluations
             if one.attempt.status == "ok" and one.attempt.value is not None
         ]

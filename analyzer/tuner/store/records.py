@@ -46,6 +46,7 @@ class Board:
 class Spec:
     """A campaign; its course depends on this and on the measurements.
 
+    ``others``: the boards that it is spread over besides ``board``, each like that one.
     ``recipe`` and ``space`` are kept as text, to make the engine again. ``fewest`` and
     ``most`` are the repeats of a chromosome in each scenario (racing.py).
     """
@@ -62,6 +63,12 @@ class Spec:
     fewest: int = 1
     most: int = 5
     foreread: str = ""
+    others: tuple[Board, ...] = ()
+
+    @property
+    def boards(self) -> tuple[Board, ...]:
+        """All boards."""
+        return (self.board, *self.others)
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Evaluation:
     """One attempt as it is stored.
 
     ``number`` counts all attempts from 1, ``repeat`` those of this chromosome in this scenario
-    from 0; ``started`` and ``ended`` are seconds since 1970.
+    from 0; ``started`` and ``ended`` are seconds since 1970; ``board`` is the place in Spec.boards.
     """
 
     number: int
@@ -80,6 +87,7 @@ class Evaluation:
     attempt: Attempt
     started: float
     ended: float
+    board: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,7 +24,7 @@ from analyzer.tuner.store.records import Board, Ended, Evaluation, Hardware, Spe
 __all__ = ["Board", "Evaluation", "Spec", "Store", "StoreError", "TopGenes"]
 
 _EVALUATIONS = """
-SELECT e.id, genes, s.name, repeat, seed, status, value, metrics, notes, started, ended
+SELECT e.id, genes, s.name, repeat, seed, status, value, metrics, notes, started, ended, board
 FROM evaluations e JOIN chromosomes c ON c.id = chromosome JOIN scenarios s ON s.id = scenario
 WHERE stage = ? AND withdrawn <= ? ORDER BY e.id
 """
@@ -97,10 +98,20 @@ class Store:
         """Return a stage's attempts in the order they were made; ``withdrawn`` too if asked."""
         return [self._evaluation(row) for row in self._rows(_EVALUATIONS, (stage, int(withdrawn)))]
 
-    def add(self, evaluation: Evaluation, stage: Stage = "search") -> None:
-        """Store an attempt; it is on the disk when this returns."""
+    def withdrawn(self, stage: Stage = "search") -> list[Evaluation]:
+        """Return a stage's attempts that count for nothing."""
+        counted = {one.number for one in self.evaluations(stage=stage)}
+        every = self.evaluations(withdrawn=True, stage=stage)
+        return [one for one in every if one.number not in counted]
+
+    def add(self, evaluation: Evaluation, stage: Stage = "search", withdrawn: bool = False) -> None:
+        """Store an attempt; it is on the disk when this returns.
+
+        ``withdrawn``: it counts for nothing, since the board was lost in it.
+        """
+        board = self._boards[evaluation.board]
         with self._transaction():
-            store_rows.insert_evaluation(self._connection, evaluation, stage)
+            store_rows.insert_evaluation(self._connection, evaluation, stage, board, withdrawn)
 
     def withdraw_after(self, number: int) -> None:
         """Take back the search's attempts after ``number``: they stay, and count for nothing."""
@@ -159,8 +170,16 @@ class Store:
 
     def check_board(self, board: Board) -> None:
         """Raise StoreError unless the campaign is of ``board``: runs of two cannot be compared."""
-        if board != self.spec.board:
-            was, now = map(_described, (self.spec.board, board))
+        self.check_boards([board])
+
+    def check_boards(self, boards: Sequence[Board | None]) -> None:
+        """Raise StoreError unless these are the campaign's boards; None is one that is lost."""
+        for was_board, board in zip_longest(self.spec.boards, boards):
+            if board is None and len(boards) == len(self.spec.boards):
+                continue
+            if board == was_board:
+                continue
+            was, now = (_described(one) if one else "no board" for one in (was_board, board))
             message = f"{self.name} was measured on {was}, and this is {now}"
             raise StoreError(
                 message, "resume it there, or start a new campaign here with another -o TUNING"
@@ -182,21 +201,22 @@ class Store:
 
     def _read_campaign(self) -> tuple[Spec, float, str | None, Ended | None]:
         rows = self._rows(
-            "SELECT b.name, kernel, page_bytes, disks, hardware, c.genes, sampler, recipe, space,"
+            "SELECT c.genes, sampler, recipe, space,"
             " seed, command, objective, fewest, most, foreread, created, believed.genes, ended"
-            " FROM campaign JOIN boards b ON b.id = board"
+            " FROM campaign"
             ' JOIN chromosomes c ON c.id = "default"'
             " LEFT JOIN chromosomes believed ON believed.id = best"
         )
         if not rows:
             raise StoreError(f"{self.name} contains no campaign", "give a file of foreread tune")
-        name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
+        genes, sampler, recipe, *rest = rows[0]
         space, seed, command, objective, fewest, most, foreread, created, best, ended = rest
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")
         if not scenarios:
             raise StoreError(f"{self.name} has no scenario", "give a file of foreread tune")
+        board, *others = self._read_boards()
         spec = Spec(
-            board=Board(name, kernel, page_bytes, *self._disks(disks, hardware)),
+            board=board,
             scenarios=tuple(scenario for (scenario,) in scenarios),
             default=self._chromosome(genes),
             sampler=sampler,
@@ -208,11 +228,25 @@ class Store:
             fewest=fewest,
             most=most,
             foreread=foreread,
+            others=tuple(others),
         )
         return spec, created, best and key_of(self._chromosome(best)), ended
 
+    def _read_boards(self) -> list[Board]:
+        """Return the boards, that of the campaign first, and note their ids."""
+        rows = self._rows(
+            "SELECT id, name, kernel, page_bytes, disks, hardware FROM boards"
+            " ORDER BY id <> (SELECT board FROM campaign), id"
+        )
+        self._boards = [identity for identity, *_ in rows]
+        return [
+            Board(name, kernel, page_bytes, *self._disks(disks, hardware))
+            for _, name, kernel, page_bytes, disks, hardware in rows
+        ]
+
     def _evaluation(self, row: tuple[Any, ...]) -> Evaluation:
-        number, genes, scenario, repeat, seed, status, value, metrics, notes, started, ended = row
+        number, genes, scenario, repeat, seed, status, value, metrics, *rest = row
+        notes, started, ended, board = rest
         try:
             figures = self._json.read(metrics, dict[str, float])
             attempt = Attempt(status, value, figures, self._json.read(notes, tuple[str, ...]))
@@ -220,8 +254,10 @@ class Store:
             raise
         except ValueError as error:
             raise StoreError(f"{self.name} is damaged: {error}", "start a new campaign") from error
-        chromosome = self._chromosome(genes)
-        return Evaluation(number, chromosome, scenario, repeat, seed, attempt, started, ended)
+        chromosome, place = self._chromosome(genes), self._boards.index(board)
+        return Evaluation(
+            number, chromosome, scenario, repeat, seed, attempt, started, ended, place
+        )
 
     def _chromosome(self, genes: str) -> Chromosome:
         return self._json.shared(genes, dict[str, Allele])

@@ -11,43 +11,48 @@ from dataclasses import asdict
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.evaluation import chromosome_of, key_of
 from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Evaluation, Spec, Stage, TopGenes
+from analyzer.tuner.store.records import Board, Evaluation, Spec, Stage, TopGenes
 
 
 def insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
     """Write the campaign."""
-    board = spec.board
-    cursor = connection.execute(
-        "INSERT INTO boards (name, kernel, page_bytes, disks, hardware) VALUES (?, ?, ?, ?, ?)",
-        (
-            *(board.name, board.kernel, board.page_bytes),
-            *(_json(board.disks), _json(asdict(board.hardware))),
-        ),
-    )
+    boards = [_insert_board(connection, board) for board in spec.boards]
     for number, scenario in enumerate(spec.scenarios, 1):
         connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
     connection.execute(
         "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
         (
-            *(cursor.lastrowid, _chromosome_id(connection, spec.default), spec.sampler),
+            *(boards[0], _chromosome_id(connection, spec.default), spec.sampler),
             *(spec.recipe, spec.space, spec.seed, _json(spec.command), spec.objective),
             *(spec.fewest, spec.most, spec.foreread, time.time()),
         ),
     )
 
 
-def insert_evaluation(connection: sqlite3.Connection, one: Evaluation, stage: Stage) -> None:
-    """Write an attempt."""
+def _insert_board(connection: sqlite3.Connection, board: Board) -> int | None:
+    return connection.execute(
+        "INSERT INTO boards (name, kernel, page_bytes, disks, hardware) VALUES (?, ?, ?, ?, ?)",
+        (
+            *(board.name, board.kernel, board.page_bytes),
+            *(_json(board.disks), _json(asdict(board.hardware))),
+        ),
+    ).lastrowid
+
+
+def insert_evaluation(
+    connection: sqlite3.Connection, one: Evaluation, stage: Stage, board: int, withdrawn: bool
+) -> None:
+    """Write an attempt on the board with that id."""
     attempt = one.attempt
     connection.execute(
         "INSERT INTO evaluations VALUES (?, ?,"
-        " (SELECT id FROM scenarios WHERE name = ?), (SELECT board FROM campaign),"
-        " ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        " (SELECT id FROM scenarios WHERE name = ?), ?,"
+        " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(one.number, _chromosome_id(connection, one.chromosome), one.scenario),
+            *(one.number, _chromosome_id(connection, one.chromosome), one.scenario, board),
             *(one.repeat, one.seed, attempt.status, attempt.value),
             *(_printed(dict(attempt.metrics)), _printed(attempt.notes)),
-            *(one.started, one.ended, stage),
+            *(one.started, one.ended, stage, int(withdrawn)),
         ),
     )
 

@@ -22,6 +22,24 @@ def add_target(
         help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "
         f"or a board profile (default: {named})",
     )
+    _add_identity(parser)
+
+
+def add_targets(parser: argparse.ArgumentParser) -> None:
+    """Add ``--target T`` for several boards."""
+    parser.add_argument(
+        "--target",
+        dest="targets",
+        metavar="T",
+        action="append",
+        required=True,
+        help="one of the boards: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "
+        "or a board profile; give two or more that are alike",
+    )
+    _add_identity(parser)
+
+
+def _add_identity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--identity",
         metavar="FILE",

@@ -1,4 +1,4 @@
-"""``foreread fleet``: thousands of captures into a store, and a report of the store."""
+"""``foreread fleet``: thousands of captures into a store; runs spread over several boards."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analyzer.fleet.error import extra
 from foreread.cli.arguments.model import add_model
+from foreread.cli.commands import fleet_tune
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.fleet import analysed_text
 from foreread.cli.text.progress import ProgressLine
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_analyse(actions.add_parser("analyse", help="add captures to a store"))
     _add_report(actions.add_parser("report", help="write the report of a store"))
+    tuning = actions.add_parser("tune", help="tune several like boards at once, as one campaign")
+    fleet_tune.add_arguments(tuning)
+    _add_json(tuning)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from analyzer.ingest.load import load
+from analyzer.tuner.findings.results import Results
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.run import add_run, run_options
@@ -20,10 +22,15 @@ from foreread.tuning import tune
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_target(parser)
+    add_tuning(parser)
+
+
+def add_tuning(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of a tuning but its target."""
     parser.add_argument(
         "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to create"
     )
-    add_target(parser)
     parser.add_argument(
         "--scenario",
         action="append",
@@ -45,14 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search, confirm the result, and print it."""
+    return tuned_by(tune, options_of(args, args.target), args)
+
+
+def tuned_by(search: Callable[..., Results], options: TuneOptions, args: argparse.Namespace) -> int:
+    """Search with a progress line, and print the result."""
     line = TuningLine(sys.stderr)
 
     def report_step(step: str) -> None:
         line.end()
         tell(step)
 
-    results = tune(
-        _options(args),
+    results = search(
+        options,
         args.output,
         resume=args.resume,
         tell=report_step,
@@ -64,12 +76,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _options(args: argparse.Namespace) -> TuneOptions:
+def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()) -> TuneOptions:
+    """Return what the arguments ask for."""
     return TuneOptions(
         run=run_options(args),
         scenarios=tuple(dict.fromkeys(args.scenario)) or ("idle",),
         devices=tuple(args.device),
-        target=args.target,
+        target=target,
+        others=tuple(others),
         identity=args.identity,
         recipe=args.sampler or args.recipe,
         genes=args.genes,

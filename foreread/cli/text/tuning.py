@@ -10,6 +10,7 @@ from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.constraints import checked, sentences
+from analyzer.tuner.findings.document import boards_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import LESS_DURABLE
 from foreread.cli.text.progress import PREFIX, ProgressLine
@@ -72,7 +73,18 @@ def outcome_text(results: Results) -> str:
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
     runs = f"runs: {good} good{bad}; the search ended: {results.ended}"
-    return "\n\n".join([*map(_outcome, results.contests), *_untried(results), runs])
+    parts = [*map(_outcome, results.contests), *_boards(results), *_untried(results), runs]
+    return "\n\n".join(parts)
+
+
+def _boards(results: Results) -> list[str]:
+    """Return how the boards of a fleet differ, as a table; nothing for one board."""
+    rows = []
+    for one in boards_of(results):
+        change = Change(one.effect or 0.0, one.low, one.high)
+        rows.append((one.board, str(one.runs), str(one.lost), change_text(change)))
+    heads = ("board", "good runs", "lost", "time relative to all boards (95 % interval)")
+    return [render(heads, rows)] if rows else []
 
 
 def _untried(results: Results) -> list[str]:

@@ -228,7 +228,7 @@ def test_a_bomb_is_refused_within_memory(bomb, forged):
 
 def test_a_forged_campaign_is_not_resumed(tmp_path, capsys, monkeypatch):
     bench = KnownBench()
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     path = tmp_path / "app.tuning"
     words = ["tune", "-o", str(path), *BEGUN]
     assert main(words) == 0

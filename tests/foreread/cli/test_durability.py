@@ -44,7 +44,7 @@ class LosingBench(KnownBench):
 @pytest.fixture
 def bench(monkeypatch):
     bench = LosingBench()
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     return bench
 
 
@@ -122,10 +122,10 @@ def test_a_tuning_with_less_durable_values_is_not_continued_unasked(
     usual, monkeypatch, tmp_path, capsys
 ):
     output = tmp_path / "app.tuning"
-    monkeypatch.setattr(tuning, "_bench", LosingBench(9, Interrupted(15)).open)
+    monkeypatch.setattr(tuning, "open_bench", LosingBench(9, Interrupted(15)).open)
     assert main(words(output, "--allow", "durability")) == 1
     bench = LosingBench()
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     capsys.readouterr()
     assert main(words(output, "--resume")) == 2
     said = capsys.readouterr().err

@@ -26,7 +26,7 @@ CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.ca
 @pytest.fixture
 def bench(monkeypatch):
     bench = KnownBench()
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     return bench
 
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_there_is_not_touched(bench, tmp_path, capsys):
 
 def test_a_target_that_is_lost_once_costs_one_run(monkeypatch, tmp_path):
     bench = KnownBench(lost_at=25)
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     output = tmp_path / "app.tuning"
     assert main(words(output)) == 0
     results = read_results(output)
@@ -142,22 +142,22 @@ def test_a_target_that_is_lost_once_costs_one_run(monkeypatch, tmp_path):
 @pytest.mark.parametrize("at", [3, 15, 30])
 def test_interrupted_it_says_how_to_go_on_and_does(at, monkeypatch, tmp_path, capsys):
     whole = tmp_path / "whole.tuning"
-    monkeypatch.setattr(tuning, "_bench", KnownBench().open)
+    monkeypatch.setattr(tuning, "open_bench", KnownBench().open)
     assert main(words(whole, "--sampler", "exhaustive", "--repeats", "1:2")) == 0
     output = tmp_path / "app.tuning"
     more = ["--sampler", "exhaustive", "--repeats", "1:2"]
-    monkeypatch.setattr(tuning, "_bench", KnownBench(at, Interrupted(15)).open)
+    monkeypatch.setattr(tuning, "open_bench", KnownBench(at, Interrupted(15)).open)
     capsys.readouterr()
     assert main(words(output, *more)) == 1
     said = capsys.readouterr().err
     assert "--resume" in said and "SIGTERM" in said
-    monkeypatch.setattr(tuning, "_bench", KnownBench().open)
+    monkeypatch.setattr(tuning, "open_bench", KnownBench().open)
     assert main(words(output, *more, "--resume")) == 0
     assert read_results(output).confirmed.chromosome == read_results(whole).confirmed.chromosome
 
 
 def test_ctrl_c_passes_through_with_the_way_to_go_on(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(tuning, "_bench", KnownBench(4, KeyboardInterrupt()).open)
+    monkeypatch.setattr(tuning, "open_bench", KnownBench(4, KeyboardInterrupt()).open)
     args = words(tmp_path / "app.tuning")
     from foreread.cli.main import build_parser
 
@@ -205,7 +205,7 @@ def test_a_default_that_cannot_be_measured_fails(monkeypatch, tmp_path, capsys):
         def run(self, trial):
             raise RuntimeError("unheard of")
 
-    monkeypatch.setattr(tuning, "_bench", Broken().open)
+    monkeypatch.setattr(tuning, "open_bench", Broken().open)
     assert main(words(tmp_path / "app.tuning")) == 1
     assert "the default cannot be measured" in capsys.readouterr().err
 
@@ -265,7 +265,7 @@ class Away(KnownBench):
 
 
 def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(tuning, "_bench", Away(25, 2).open)
+    monkeypatch.setattr(tuning, "open_bench", Away(25, 2).open)
     monkeypatch.setattr(evaluator, "_AGAIN_S", 0.0)
     output, done = tmp_path / "app.tuning", tmp_path / "reset"
     assert main(words(output, "--reset", f"mkdir {done}")) == 0
@@ -277,7 +277,7 @@ def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp
 
 
 def test_a_reset_that_fails_is_reported(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(tuning, "_bench", KnownBench(25).open)
+    monkeypatch.setattr(tuning, "open_bench", KnownBench(25).open)
     assert main(words(tmp_path / "app.tuning", "--reset", "false")) == 0
     assert "the reset failed" in capsys.readouterr().err
     for command in ("/nosuch 1", "", "'"):
@@ -289,13 +289,13 @@ def test_a_target_that_does_not_come_back_costs_one_run_and_is_resumed(
     monkeypatch, tmp_path, capsys
 ):
     bench = Away(10, 10**6)
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     monkeypatch.setattr(evaluator, "BACK_S", 0.0)
     output = tmp_path / "app.tuning"
     assert main(words(output)) == 1
     said = capsys.readouterr().err
     assert "the target is not back" in said and "--resume" in said and "holds 10 runs" in said
-    monkeypatch.setattr(tuning, "_bench", KnownBench().open)
+    monkeypatch.setattr(tuning, "open_bench", KnownBench().open)
     assert main(words(output, "--resume")) == 0
     search = read_results(output).search
     assert [one.attempt.status for one in search].count("hung") == 1
@@ -330,7 +330,7 @@ def test_a_busy_machine_is_waited_for(stage, monkeypatch, tmp_path, capsys):
 
 
 def tuned(bench, output, more, monkeypatch):
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     assert main(words(output, *more)) == 0
     return read_results(output)
 
@@ -338,7 +338,7 @@ def tuned(bench, output, more, monkeypatch):
 def test_a_machine_that_stays_busy_ends_the_campaign(monkeypatch, tmp_path, capsys):
     pauses = []
     monkeypatch.setattr(quiet, "sleep", pauses.append)
-    monkeypatch.setattr(tuning, "_bench", Busy(range(10**6)).open)
+    monkeypatch.setattr(tuning, "open_bench", Busy(range(10**6)).open)
     assert main(words(tmp_path / "app.tuning")) == 1
     assert "the default cannot be measured: contended" in capsys.readouterr().err
     assert sum(pauses) >= quiet.PATIENCE_S

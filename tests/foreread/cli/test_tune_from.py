@@ -20,7 +20,7 @@ BEST = {f"{QUEUE}/scheduler": "bfq", f"{QUEUE}/read_ahead_kb": "32"}
 @pytest.fixture
 def bench(monkeypatch):
     bench = KnownBench()
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     return bench
 
 

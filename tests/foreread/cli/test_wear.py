@@ -48,7 +48,7 @@ class WearingBench(KnownBench):
 @pytest.fixture
 def bench(monkeypatch):
     bench = WearingBench()
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     return bench
 
 
@@ -138,7 +138,7 @@ def test_what_is_allowed_can_win(allowed, window, swappiness, bench, tmp_path, c
 
 def test_a_kernel_without_pressure_says_so(monkeypatch, tmp_path, capsys):
     bench = WearingBench(psi=False)
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     output = tmp_path / "app.tuning"
     assert main(words(output)) == 0
     said = capsys.readouterr().out
@@ -150,14 +150,14 @@ def test_a_kernel_without_pressure_says_so(monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize("search", [FIXED, SEARCHES[2], SEARCHES[3]], ids=lambda search: search[1])
 def test_an_interrupted_tuning_refuses_the_same(search, monkeypatch, tmp_path):
     whole, output = tmp_path / "whole.tuning", tmp_path / "app.tuning"
-    monkeypatch.setattr(tuning, "_bench", WearingBench().open)
+    monkeypatch.setattr(tuning, "open_bench", WearingBench().open)
     assert main(words(whole, search=search)) == 0
     first = WearingBench(40, Interrupted(15))
-    monkeypatch.setattr(tuning, "_bench", first.open)
+    monkeypatch.setattr(tuning, "open_bench", first.open)
     assert main(words(output, search=search)) == 1
     second = WearingBench()
     second.trials = first.trials[:39]
-    monkeypatch.setattr(tuning, "_bench", second.open)
+    monkeypatch.setattr(tuning, "open_bench", second.open)
     assert main(words(output, "--resume", search=search)) == 0
     held = []
     for path in (whole, output):
@@ -195,7 +195,7 @@ def test_an_older_tuning_is_continued_without_limits_and_says_so(bench, tmp_path
 def test_what_the_confirmation_shows_to_wear_is_refused_there(monkeypatch, tmp_path, capsys):
     searched = len(read_search(WearingBench(), monkeypatch, tmp_path / "search.tuning"))
     bench = WearingBench(quiet_trials=searched)
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     output = tmp_path / "app.tuning"
     capsys.readouterr()
     assert main(words(output)) == 0
@@ -207,7 +207,7 @@ def test_what_the_confirmation_shows_to_wear_is_refused_there(monkeypatch, tmp_p
 
 
 def read_search(bench, monkeypatch, output):
-    monkeypatch.setattr(tuning, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "open_bench", bench.open)
     assert main(words(output)) == 0
     return read_results(output).search
 

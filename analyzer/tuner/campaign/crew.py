@@ -1,0 +1,151 @@
+"""Several like boards at work: each makes one run at a time, and a board that is lost makes none.
+
+The boards themselves are elsewhere (``Boards``); here is which run goes where. A run that took its
+board down is made once more on another one. If that board is lost too, the run is to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from analyzer.tuner.campaign.attempts import CampaignError, Due
+from analyzer.tuner.store.records import Evaluation
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be made: on the board ``only``, or on any; ``first`` is preferred, ``avoid`` not."""
+
+    due: Due
+    only: int | None = None
+    first: int | None = None
+    avoid: int | None = None
+    lost: bool = False  # once already
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a board says: a run, and whether the board was lost in it; or why it is out for good."""
+
+    board: int
+    evaluation: Evaluation | None = None
+    lost: bool = False
+    out: str = ""
+
+
+class Boards(Protocol):
+    """The boards that make runs, by their places from 0."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all boards."""
+        ...
+
+    @property
+    def idle(self) -> Collection[int]:
+        """Boards that can take a run now."""
+        ...
+
+    @property
+    def alive(self) -> Collection[int]:
+        """Boards that make runs, or may come back."""
+        ...
+
+    def begin(self, board: int, due: Due) -> None:
+        """Have an idle board make a run."""
+        ...
+
+    def reply(self) -> Reply:
+        """Wait for the next reply of any board."""
+        ...
+
+    def set_aside(self, board: int) -> None:
+        """Give a board no more runs."""
+        ...
+
+
+@dataclass
+class Crew:
+    """Gives jobs to boards.
+
+    ``keep`` stores a run that was lost with its board; ``tell`` hears of boards that are set aside.
+    """
+
+    boards: Boards
+    keep: Callable[[Evaluation], None]
+    tell: Callable[[str], None]
+    _waiting: list[Job] = field(default_factory=list)
+    _running: dict[int, Job] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> int:
+        """Number of jobs that have not ended."""
+        return len(self._waiting) + len(self._running)
+
+    def submit(self, job: Job) -> None:
+        """Queue a job; those that were queued before it are begun first."""
+        self._waiting.append(job)
+
+    def results(self) -> Iterator[tuple[Job, Evaluation]]:
+        """Yield each job that ends, with its run, until none is left; more may be queued meanwhile.
+
+        A job for a board that is set aside ends without a run, and is not yielded. Raises
+        CampaignError if all boards are set aside.
+        """
+        while True:
+            self._begin()
+            if not self._running and not self._waiting:
+                return
+            reply = self.boards.reply()
+            if reply.out:
+                self.set_aside(reply.board, reply.out)
+                continue
+            if reply.evaluation is None:  # a board is back
+                continue
+            job = self._running.pop(reply.board)
+            if reply.lost and not job.lost:
+                self.keep(reply.evaluation)
+                self._again(job, reply.board)
+            else:
+                yield job, reply.evaluation
+
+    def set_aside(self, board: int, why: str) -> None:
+        """Give a board no more runs; those that only it could make are dropped."""
+        name = self.boards.names[board]
+        self.boards.set_aside(board)
+        if (job := self._running.pop(board, None)) is not None:
+            self._again(job, board)
+        self._waiting = [job for job in self._waiting if job.only != board]
+        if not self.boards.alive:
+            raise CampaignError(
+                f"no board is left; the last one, {name}: {why}",
+                "see the boards' consoles for the reason, restart them, then repeat the command "
+                "line with --resume",
+            )
+        self.tell(f"board {name} is set aside, its runs go to the others: {why}")
+
+    def _again(self, job: Job, board: int) -> None:
+        if job.only is None:
+            self._waiting.insert(0, replace(job, avoid=board, first=None, lost=True))
+
+    def _begin(self) -> None:
+        """Give every idle board its next job."""
+        for board in sorted(self.boards.idle):
+            job = self._next(board)
+            if job is not None:
+                self._waiting.remove(job)
+                self._running[board] = job
+                self.boards.begin(board, job.due)
+
+    def _next(self, board: int) -> Job | None:
+        """Return the next job of a board: its own first, then one that prefers no other, or any."""
+        others = set(self.boards.alive) - {board}
+        fitting = [
+            job
+            for job in self._waiting
+            if job.only == board or (job.only is None and not (job.avoid == board and others))
+        ]
+        fitting.sort(key=lambda job: (job.only != board, job.first not in (None, board)))
+        return fitting[0] if fitting else None

@@ -1,0 +1,88 @@
+"""Confirms a search's winner on several like boards at the same time.
+
+The runs of each chromosome are shared out evenly, and a board's effect is taken off its runs, so
+that no chromosome gains by the boards that it was run on.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from analyzer.tuner.campaign.attempts import Due, failed_for_good
+from analyzer.tuner.campaign.crew import Boards, Crew, Job
+from analyzer.tuner.campaign.fleet_campaign import Nobody
+from analyzer.tuner.campaign.standings import TRIES
+from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.findings.confirming import Confirmation, Confirming
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Evaluation
+from analyzer.tuner.store.store import Store
+from boards.silent import silent
+
+
+class FleetConfirmation(Confirmation):
+    """As ``Confirmation``, on ``boards``, which are in the order of the store's."""
+
+    def __init__(
+        self,
+        store: Store,
+        boards: Boards,
+        on_progress: Callable[[Confirming], None] = silent,
+        contest: Results | None = None,
+        tell: Callable[[str], None] = silent,
+    ) -> None:
+        super().__init__(store, Nobody(), None, on_progress, contest)
+        self._crew = Crew(boards, self._keep_lost, tell)
+        self._repeats = Counter((key_of(one.chromosome), one.scenario) for one in self._made)
+
+    def _make(self, chromosomes: Sequence[Chromosome], lacking: Mapping[str, int]) -> None:
+        """Make all runs that are lacking, those of a turn in random order."""
+        boards = len(self._store.spec.boards)
+        rng = random.Random(f"{self._store.spec.seed}/{len(self._made)}")
+        for turn in range(max(lacking.values())):
+            pairs = [
+                (place, one, scenario)
+                for place, one in enumerate(chromosomes)
+                if lacking[key_of(one)] > turn
+                for scenario in self._search.spec.scenarios
+            ]
+            for place, one, scenario in rng.sample(pairs, len(pairs)):
+                self._submit(one, scenario, first=(place + turn) % boards)
+        failures = Counter[tuple[str, str]]()
+        for _, made in self._crew.results():
+            run = replace(made, number=self._store.last_number() + 1)
+            self._store.add(run, "confirmation")
+            self._made.append(run)
+            self._judge(run, failures)
+            self._on_progress(Confirming(len(self._made), self._crew.pending))
+
+    def _submit(
+        self,
+        chromosome: Chromosome,
+        scenario: str,
+        first: int | None = None,
+        avoid: int | None = None,
+    ) -> None:
+        pair = key_of(chromosome), scenario
+        due = Due(0, chromosome, scenario, self._repeats[pair], self._store.spec.seed)
+        self._repeats[pair] += 1
+        self._crew.submit(Job(due, first=first, avoid=avoid))
+
+    def _judge(self, one: Evaluation, failures: Counter[tuple[str, str]]) -> None:
+        """Repeat a failed run on another board; raise CampaignError after TRIES in a row."""
+        pair = key_of(one.chromosome), one.scenario
+        if one.attempt.status == "ok":
+            failures[pair] = 0
+            return
+        failures[pair] += 1
+        if failures[pair] >= TRIES:
+            raise failed_for_good("the best chromosome cannot be confirmed", one.attempt)
+        self._submit(one.chromosome, one.scenario, avoid=one.board)
+
+    def _keep_lost(self, one: Evaluation) -> None:
+        made = replace(one, number=self._store.last_number() + 1)
+        self._store.add(made, "confirmation", withdrawn=True)

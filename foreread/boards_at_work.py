@@ -1,0 +1,159 @@
+"""The boards of a fleet as processes (board_process.py), which make runs at the same time."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+from analyzer.tuner.campaign.attempts import Due
+from analyzer.tuner.campaign.crew import Reply
+from analyzer.tuner.space.genes import Space
+from boards.owner import marked
+from foreread.board_messages import Back, Made, Message, Opened, Out, Task, Told
+
+_END_S = 5.0  # for a process to end by itself, before it gets SIGTERM
+_TERM_S = 60.0  # for it to put its board back then; after that the board's guard does
+
+
+class BoardsAtWork:
+    """A context manager: its processes have put their boards back when it ends.
+
+    It is what ``analyzer.tuner.campaign.crew.Boards`` describes. ``tell`` hears the steps of each
+    board, after its name.
+    """
+
+    def __init__(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
+        self.names = [task.asked.target for task in tasks]
+        self.alive = set(range(len(tasks)))
+        self.idle: set[int] = set()
+        self.opened: dict[int, Opened] = {}
+        self.failed: dict[int, Out] = {}  # those that could not be opened
+        self._tell = tell
+        self._messages: queue.SimpleQueue[tuple[int, Message]] = queue.SimpleQueue()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._tasks = tasks
+
+    def __enter__(self) -> Self:
+        try:
+            for place, task in enumerate(self._tasks):
+                self._start(place, task)
+            while len(self.opened) + len(self.failed) < len(self._tasks):
+                self._open_one()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def use(self, space: Space) -> None:
+        """Let the boards that are open make runs of chromosomes of a space."""
+        for place in self.opened:
+            self._send(place, space)
+        self.idle = set(self.opened)
+
+    def begin(self, board: int, due: Due) -> None:
+        """Have an idle board make a run."""
+        self.idle.discard(board)
+        self._send(board, due)
+
+    def reply(self) -> Reply:
+        """Wait for the next reply of any board."""
+        while True:
+            board, message = self._next()
+            if board not in self.alive:
+                continue
+            if isinstance(message, Made):
+                if not message.lost:
+                    self.idle.add(board)
+                return Reply(board, replace(message.evaluation, board=board), message.lost)
+            if isinstance(message, Back):
+                self.idle.add(board)
+                return Reply(board)
+            if isinstance(message, Out):
+                return Reply(board, out=message.why)
+
+    def set_aside(self, board: int) -> None:
+        """Give a board no more runs, and have its process end."""
+        self.alive.discard(board)
+        self.idle.discard(board)
+        self._close(board)
+
+    def _start(self, place: int, task: Task) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "foreread.board_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=marked() | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._processes.append(process)
+        self._send(place, task)
+        Thread(target=self._listen, args=(place, process), daemon=True).start()
+
+    def _open_one(self) -> None:
+        """Take the next message of a board that is being opened."""
+        place, message = self._next()
+        if isinstance(message, Opened):
+            self.opened[place] = message
+        elif isinstance(message, Out):
+            self.failed.setdefault(place, message)
+            self.alive.discard(place)
+
+    def _next(self) -> tuple[int, Message]:
+        """Return the next message that is not only words."""
+        while True:
+            place, message = self._messages.get()
+            if not isinstance(message, Told):
+                return place, message
+            self._tell(f"{self.names[place]}: {message.text}")
+
+    def _listen(self, place: int, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        try:
+            with suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+                while True:
+                    self._messages.put((place, pickle.load(process.stdout)))
+        finally:  # also after an error of ours: nobody waits for a reply that does not come
+            out = Out("its process has ended", "repeat the command line with --resume")
+            self._messages.put((place, out))
+
+    def _send(self, place: int, message: object) -> None:
+        pipe = self._processes[place].stdin
+        assert pipe is not None
+        with suppress(BrokenPipeError):  # the end of its process is a reply, too
+            pipe.write(pickle.dumps(message))
+            pipe.flush()
+
+    def _close(self, place: int) -> None:
+        pipe = self._processes[place].stdin
+        assert pipe is not None
+        with suppress(OSError):
+            pipe.close()
+
+    def _end(self) -> None:
+        """Have all processes put their boards back, and wait for that."""
+        for place in range(len(self._processes)):
+            self._close(place)
+        for process in self._processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_END_S)
+                continue
+            process.terminate()
+        for process in self._processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_TERM_S)

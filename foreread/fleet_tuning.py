@@ -1,0 +1,185 @@
+"""Tunes several like boards at once: one campaign, whose runs are spread over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from analyzer.tuner.campaign.campaign import Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
+from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.findings.confirming import Confirming
+from analyzer.tuner.findings.fleet_confirming import FleetConfirmation
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Space
+from analyzer.tuner.store.limits import MOST_ROWS
+from analyzer.tuner.store.store import Store
+from boards.silent import silent
+from foreread.beginning import earlier_campaign
+from foreread.board_messages import Opened, Task
+from foreread.boards_at_work import BoardsAtWork
+from foreread.checks import StrPath, checked_path
+from foreread.error import ArgumentError
+from foreread.tune_options import TuneOptions, check_options, check_resumed
+from foreread.tuning import open_bench, recipe_of, run_stages, spec_of, trials_of
+from tracer.error import RecordError
+from tracer.interrupts import orderly_exit
+from tracer.local.trial import Scenario, TrialOptions
+
+MOST_BOARDS = MOST_ROWS["boards"]
+
+
+def fleet_tune(
+    options: TuneOptions,
+    output: StrPath,
+    *,
+    resume: bool = False,
+    tell: Callable[[str], None] = silent,
+    searching: Callable[[Progress], None] = silent,
+    confirming: Callable[[Confirming], None] = silent,
+) -> Results:
+    """Search for the best settings on several like boards at the same time, and confirm them.
+
+    As :func:`foreread.tune`, on ``options.target`` and ``options.others``. Each board makes one run
+    at a time; a board that is lost is set aside, and its runs go to the others. How much slower a
+    board is than the others is estimated, and taken off its runs. A time limit of the budget counts
+    the time of the fleet. ``options.reset`` gets the board's target as its last word.
+
+    Args:
+        options: what is tuned, and on which targets.
+        output: file to create, which holds every run.
+        resume: continue the tuning in ``output``; boards that are gone are left out.
+        tell: is called with each step, in words.
+        searching: is called after each run of the search.
+        confirming: is called after each run of the confirmation.
+
+    Raises:
+        ArgumentError: arguments that make no sense, or boards that are not alike.
+        analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
+        analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
+        tracer.error.RecordError: a board cannot be opened.
+    """
+    check_options(options)
+    _check_targets([options.target, *options.others])
+    file = checked_path(output, "output")
+    recipe = recipe_of(options, file, resume)
+    earlier = None if resume else earlier_campaign(options, tell)
+    trials = trials_of(options, recipe)
+    with orderly_exit(), BoardsAtWork(_tasks(options, trials), tell) as boards:
+        space = _space_of_all(boards, resume, tell)
+        if resume:
+            store = _resumed(options, file, boards, tell)
+        else:
+            all_boards = [boards.opened[place].board for place in sorted(boards.opened)]
+            spec = spec_of(options, recipe, earlier, all_boards, space, tell)
+            store = Store.create(file, spec)
+        with store:
+            boards.use(CampaignSetup.of(store.spec).space)
+            _run(store, boards, Rules(budget=options.budget), searching, confirming, tell)
+            return Results.of(store)
+
+
+def _check_targets(targets: Sequence[str]) -> None:
+    if len(targets) < 2:
+        raise ArgumentError(
+            "a fleet has at least two boards", "give --target for each, or use foreread tune"
+        )
+    if len(targets) > MOST_BOARDS:
+        raise ArgumentError(
+            f"{len(targets)} boards are more than a campaign takes",
+            f"give at most {MOST_BOARDS} targets",
+        )
+    if twice := [name for name in targets if targets.count(name) > 1]:
+        raise ArgumentError(
+            f"{twice[0]} is given twice: a board makes one run at a time", "name each board once"
+        )
+
+
+def _tasks(options: TuneOptions, trials: TrialOptions) -> list[Task]:
+    """Return what each board is for."""
+    scenarios = {text: Scenario.parse(text) for text in options.scenarios}
+    tasks = []
+    for target in (options.target, *options.others):
+        reset = (*options.reset, target) if options.reset else ()
+        asked = replace(options, target=target, others=(), reset=reset)
+        tasks.append(Task(asked, trials, scenarios, open_bench))
+    return tasks
+
+
+def _space_of_all(boards: BoardsAtWork, resume: bool, tell: Callable[[str], None]) -> Space:
+    """Return the genes that all boards have; raise if boards cannot be opened, or are not alike.
+
+    A campaign that is resumed goes on with the boards that can be opened.
+    """
+    for place, failed in sorted(boards.failed.items()):
+        if not resume or not boards.opened:
+            raise RecordError(f"{boards.names[place]}: {failed.why}", failed.remedy)
+        tell(f"board {boards.names[place]} is left out: {failed.why}")
+    first = boards.opened[min(boards.opened)]
+    for other in boards.opened.values():
+        for note in other.notes:
+            tell(f"{other.board.name}: {note}")
+        if what := _difference(first, other):
+            raise ArgumentError(
+                f"{other.board.name} is not like {first.board.name}: {what}",
+                "tune it by itself, from this campaign: foreread tune --from TUNING",
+            )
+    return first.space
+
+
+def _difference(one: Opened, other: Opened) -> str:
+    """Return in what two boards differ so that their runs are not of the same campaign."""
+    pairs = {
+        "kernel": (one.board.kernel, other.board.kernel),
+        "page size": (one.board.page_bytes, other.board.page_bytes),
+        "machine": (one.board.hardware.machine, other.board.hardware.machine),
+        "number of disks": (len(one.board.disks), len(other.board.disks)),
+        "settings": (", ".join(one.space.names), ", ".join(other.space.names)),
+    }
+    for what, (was, now) in pairs.items():
+        if was != now:
+            return f"its {what} is {now}, not {was}"
+    for gene in one.space.genes:
+        twin = other.space.gene(gene.name)
+        if (gene.default, list(gene.alleles)) != (twin.default, list(twin.alleles)):
+            return f"{gene.name} is {twin.default} there, not {gene.default}, or has other values"
+    return ""
+
+
+def _resumed(
+    options: TuneOptions, file: Path, boards: BoardsAtWork, tell: Callable[[str], None]
+) -> Store:
+    """Return the store of a campaign that was begun with the same options on the same boards."""
+    store = Store.resume(file)
+    try:
+        check_resumed(options, store, tell)
+        found = [boards.opened.get(place) for place in range(len(boards.names))]
+        store.check_boards([None if one is None else one.board for one in found])
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _run(
+    store: Store,
+    boards: BoardsAtWork,
+    rules: Rules,
+    searching: Callable[[Progress], None],
+    confirming: Callable[[Confirming], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Search and confirm on the boards that are left."""
+
+    def search() -> None:
+        setup = CampaignSetup.of(store.spec)
+        engine = setup.engine(store.spec.seed, store.spec.board.page_bytes)
+        FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()
+
+    def confirm() -> None:
+        for contest in Results.of(store).contests:
+            FleetConfirmation(store, boards, confirming, contest, tell).run()
+
+    run_stages(store, (search, confirm), tell)
