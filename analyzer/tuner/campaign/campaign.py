@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
+from typing import NoReturn
 
 from analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.progress import Progress, progress_of
@@ -30,7 +31,7 @@ DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
 IDLE_GENERATIONS = 100  # without a new attempt: the engine repeats its proposals
 
 
-class Spent(Exception):
+class _Spent(Exception):
     """The budget is used up."""
 
     def __init__(self, ended: Ended) -> None:
@@ -97,7 +98,7 @@ class Campaign:
         """
         try:
             ended = self._search()
-        except Spent as spent:
+        except _Spent as spent:
             ended = spent.ended
         if self._store.ended != ended:
             self._store.end(ended)
@@ -280,9 +281,13 @@ class Campaign:
         asked = MOST_ATTEMPTS if budget.evaluations is None else budget.evaluations
         most = min(asked, MOST_ATTEMPTS)
         if turns.attempts >= most:
-            raise Spent("evaluations")
+            self._end_by("evaluations")
         if budget.seconds is not None and turns.seconds >= budget.seconds:
-            raise Spent("seconds")
+            self._end_by("seconds")
+
+    def _end_by(self, ended: Ended) -> NoReturn:
+        """End the search, whose budget is used up."""
+        raise _Spent(ended)
 
     def _default_failed(self) -> CampaignError:
         """Withdraw attempts that failed together with the default: the target was the cause."""

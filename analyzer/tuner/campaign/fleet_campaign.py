@@ -18,7 +18,6 @@ from analyzer.tuner.campaign.campaign import (
     DEFAULT_FIRST,
     Campaign,
     Rules,
-    Spent,
 )
 from analyzer.tuner.campaign.crew import Boards, Crew, Job
 from analyzer.tuner.campaign.progress import Progress
@@ -27,7 +26,7 @@ from analyzer.tuner.engine import Engine, Several
 from analyzer.tuner.evaluation import FINAL, Attempt, chromosome_of, key_of
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.limits import MOST_ATTEMPTS
-from analyzer.tuner.store.records import Evaluation
+from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
 from boards.silent import silent
 
@@ -67,7 +66,7 @@ class FleetCampaign(Campaign):
         self._bad = Counter[int]()  # runs in a row, by board
         self._crew = Crew(boards, self._keep_lost, tell)
         self._made: list[Evaluation] = []  # of the generation
-        self._spent: Spent | None = None
+        self._spent: Ended | None = None
 
     def progress(self) -> Progress:
         """Return where the campaign is, with the runs of the generation under way."""
@@ -148,7 +147,7 @@ class FleetCampaign(Campaign):
             self._since[one.board] = 0 if default else self._since[one.board] + 1
         self._made = []
         if self._spent is not None:
-            raise self._spent
+            self._end_by(self._spent)
 
     def _get(
         self,
@@ -213,10 +212,10 @@ class FleetCampaign(Campaign):
         begun = self._turns.attempts + len(self._made) + kept + self._crew.pending
         most = MOST_ATTEMPTS if budget.evaluations is None else budget.evaluations
         if begun >= min(most, MOST_ATTEMPTS):
-            self._spent = Spent("evaluations")
+            self._spent = "evaluations"
         seconds = self._turns.seconds + sum(one.ended - one.started for one in self._made)
         if budget.seconds is not None and seconds / len(self._spec.boards) >= budget.seconds:
-            self._spent = Spent("seconds")
+            self._spent = "seconds"
         return self._spent is not None
 
     def _keep_lost(self, one: Evaluation) -> None:
