@@ -46,7 +46,7 @@ def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_pa
     assert results.confirmed.chromosome["scheduler"] == "bfq"
     fast, slow = results.boards
     assert slow.effect - fast.effect == pytest.approx(0.262, abs=0.01)  # log 1.3
-    assert results.confirming.noise() < 0.01  # what boards differ by is no noise
+    assert results.confirming.noise() < 0.01  # the differences of boards are taken off
     by_board = [sum(one.board == place for one in results.search) for place in (0, 1)]
     assert sum(by_board) == 40 and min(by_board) >= 10
 

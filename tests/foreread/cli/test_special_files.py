@@ -20,6 +20,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
 CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it
 SWEEP = str(EXAMPLES / "python-start.sweep.json")
 SSH = ["--target", "ssh://root@127.0.0.1:1"]
+BOTH = ("--target", "ssh://root@127.0.0.1:1", "--target", "ssh://root@127.0.0.1:2")
 # The path stands for {}; a key is a command and its option or argument.
 INPUTS = {
     "show capture": ["show", "{}"],
@@ -35,6 +36,14 @@ INPUTS = {
     "advise --image": ["advise", CAPTURE, "--image", "{}"],
     "fleet analyse --device-model": [
         *("fleet", "analyse", CAPTURE, "-o", "out", "--device-model", "{}"),
+    ],
+    "fleet tune --resume": ["fleet", "tune", *BOTH, "-o", "{}", "--resume", "--", "true"],
+    "fleet tune --recipe": ["fleet", "tune", *BOTH, "-o", "out", "--recipe", "{}", "--", "true"],
+    "fleet tune --from": ["fleet", "tune", *BOTH, "-o", "out", "--from", "{}", "--", "true"],
+    "fleet tune --capture": ["fleet", "tune", *BOTH, "-o", "out", "--capture", "{}", "--", "true"],
+    "fleet tune --device-model": [
+        *("fleet", "tune", *BOTH, "-o", "out", "--capture", CAPTURE),
+        *("--device-model", "{}", "--", "true"),
     ],
     "fleet report store": ["fleet", "report", "{}", "-o", "out"],
     "diff old": ["diff", "{}", CAPTURE],
@@ -112,6 +121,7 @@ OUTPUTS = {
     "layout --output": ["layout", CAPTURE, "-o", "{}"],
     "script --output": ["script", CAPTURE, "-o", "{}"],
     "sweep --output": ["sweep", "-o", "{}", "--", "true"],
+    "fleet tune --output": ["fleet", "tune", *BOTH, "-o", "{}", "--", "true"],
     "tune --output": ["tune", "-o", "{}", "--", "true"],
     "calibrate --output": ["calibrate", ".", "-o", "{}"],
     "fingerprint --output": ["fingerprint", "--apply", "tuning", "-o", "{}"],
@@ -142,6 +152,9 @@ OTHERS = {
     "fleet analyse --dask",
     "fleet analyse sources",  # addresses, whose errors are rows (test_fleet.py)
     "top --target",
+    *(f"fleet tune {one}" for one in ("--target", "--scenario", "--device", "command_line")),
+    *(f"fleet tune {one}" for one in ("--until-output", "--user")),
+    "fleet tune --identity",  # each board's process opens its target as tune does
     "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
 }
 # Calls that are left out: a large file is what this measures, for half a minute.
@@ -166,7 +179,7 @@ def _options(parser: argparse.ArgumentParser, words: str = ""):
 
 def test_every_option_that_takes_text_is_in_the_tables():
     """A new option must be added to INPUTS or OUTPUTS if it takes a path, else to OTHERS."""
-    known = {*INPUTS, *OUTPUTS, *OTHERS} - {"tune --resume"}
+    known = {*INPUTS, *OUTPUTS, *OTHERS} - {"tune --resume", "fleet tune --resume"}
     assert set(_options(build_parser())) - {"--version"} == known
 
 
@@ -201,7 +214,7 @@ BAD_FOLDERS = ("full", "pipe.toml", "socket.toml", "loop.toml", "list", "list/be
 
 @pytest.mark.parametrize("case", OUTPUTS)
 def test_an_output_that_cannot_be_written_is_named_in_one_line(case, folder):
-    to_folder = case.split()[0] in FOLDERS
+    to_folder = case.split()[0] in FOLDERS and case != "fleet tune --output"
     names = [*(BAD_FOLDERS if to_folder else BAD_FILES), "read-only/out"]
     before = _content(folder)
     calls = [_words(OUTPUTS[case], folder / name) for name in names]

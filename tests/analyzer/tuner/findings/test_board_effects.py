@@ -1,4 +1,4 @@
-"""The effects of boards: known ones are found, and what cannot be told is not claimed."""
+"""The effects of boards: known ones are found, and what runs cannot show is not claimed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_of_a_rate_more_is_less_cost():
         [run(n, 1, n % 2, None, status="failed") for n in range(8)],
     ],
 )
-def test_what_runs_cannot_tell_is_0_without_an_interval(made):
+def test_what_runs_cannot_show_is_0_without_an_interval(made):
     assert board_effects(made, 2) == [BoardEffect(), BoardEffect()]
 
 
