@@ -9,7 +9,10 @@ from pathlib import Path
 from analyzer.ingest.arguments import Pids
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import SECONDS, Criterion, predict_by
+from analyzer.layout.by_window import predict_on_image
+from analyzer.layout.unpacking_file import read_unpacking
+from analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, predict_by
+from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.proposal import Proposal, proposal_of
 from foreread.run_words import recorded_run, recorded_target
@@ -23,12 +26,18 @@ from tracer.local.trial import TrialBench
 
 @dataclass(frozen=True)
 class Question:
-    """How a recorded start is predicted: arguments of ``load`` and of ``predict_by``."""
+    """How a recorded start is predicted: arguments of ``load`` and of ``predict_by``.
+
+    ``image``, ``mountpoint`` and ``unpacking`` (a file) are those of ``predict_on_image``.
+    """
 
     pids: Pids = "tree"
     model: str | None = None
     device_model: str | None = None
     criterion: Criterion = SECONDS
+    image: Path | None = None
+    mountpoint: str | None = None
+    unpacking: Path | None = None
 
     def predicted(
         self,
@@ -36,10 +45,31 @@ class Question:
         windows: list[int] | None = None,
         more: Sequence[Recording] = (),
     ) -> Prediction:
-        """Return the prediction; raises as ``predict_by``."""
+        """Return the prediction; raises as ``predict_by`` and ``predict_on_image``."""
+        if self.image is not None:
+            return self._on_image(recording, self.image, windows, more)
         return predict_by(
             recording, self.model, windows, self.device_model, more, criterion=self.criterion
         )
+
+    def _on_image(
+        self,
+        recording: Recording,
+        image: Path,
+        windows: list[int] | None,
+        more: Sequence[Recording],
+    ) -> Prediction:
+        if self.model not in (None, PREFIX):
+            raise ChoiceError(
+                "an image is read as the kernel of the capture reads it", "remove --model"
+            )
+        if more:
+            raise ChoiceError("an image is for one capture", "give one capture, or remove --image")
+        known = read_unpacking(self.unpacking).by_compressor if self.unpacking else None
+        found = predict_on_image(
+            recording, image, windows, self.device_model, self.mountpoint, known
+        )
+        return found.by_criterion() if self.criterion == PUBLISHED else found
 
 
 @dataclass(frozen=True)

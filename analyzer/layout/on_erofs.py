@@ -108,6 +108,11 @@ class OnErofs:
 
     def counts(self, window: int) -> Counts:
         """Return what the start reads under a window (pages), after a boot."""
+        kernel, of_names = self.counting(window)
+        return counted([*of_names, *kernel.reads], kernel.unpacked, kernel.limits)
+
+    def counting(self, window: int) -> tuple[CountingOnErofs, list[Read]]:
+        """Return the kernel after the start under a window (pages), and the reads of its names."""
         machine, limits = self.taken.machine(self.disk)
         replay = Replay(self.program(), rules_for(self.version), window, machine)
         reader, of_names = self.reader()
@@ -119,7 +124,7 @@ class OnErofs:
             limits=limits,
         )
         replay.run()
-        return counted([*of_names, *kernel.reads], kernel.unpacked, limits)
+        return kernel, of_names
 
     def replay(
         self,

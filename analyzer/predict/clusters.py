@@ -19,10 +19,11 @@ from analyzer.ingest.inserts import devices_of
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
-from analyzer.predict.remedy import prefetch, sweep
+from analyzer.predict.remedy import prefetch, sweep, with_image
 from analyzer.predict.verdict import decide_without_seconds
 
-FILE_SYSTEMS = ("btrfs", "erofs", "f2fs")
+_WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
+FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")
 
 
 def in_clusters(recording: Recording) -> list[str]:
@@ -49,4 +50,8 @@ def unpredicted(found: Prediction, recording: Recording, names: Sequence[str]) -
     )
     verdict = decide_without_seconds(found.total, why, sweep(recording))
     other = f"a prefetch list of this start needs no window: {prefetch(recording)} writes it"
-    return replace(found, verdict=verdict, doubts=(*found.doubts, why), notes=(*found.notes, other))
+    ways = [other]
+    if list(names) == [_WITH_IMAGE]:
+        ways.insert(0, f"{with_image(recording)} predicts it from the image that the board has")
+    notes = (*found.notes, *ways)
+    return replace(found, verdict=verdict, doubts=(*found.doubts, why), notes=notes)

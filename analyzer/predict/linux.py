@@ -58,6 +58,18 @@ def predict_linux(
     says why. ``more`` are further recordings of the same start, which the seconds are predicted
     from, too. Raises KernelError for a kernel that is unknown, else as predict.
     """
+    found, version = count_linux(recording, model, windows)
+    clustered = in_clusters(recording)
+    if clustered:
+        return with_known_windows(unpredicted(found, recording, clustered), recording)
+    starts = [inputs(each, version) for each in (recording, *more)]
+    return with_known_windows(with_seconds(found, starts, version, device), recording)
+
+
+def count_linux(
+    recording: Recording, model: str = PREFIX, windows: list[int] | None = None
+) -> tuple[Prediction, Version]:
+    """Return the prediction of F and pages without seconds, and the kernel (predict_linux)."""
     version = asked_version(recording, model)
     fixed = predict(recording, windows)
     taken = inputs(recording, version)
@@ -71,16 +83,12 @@ def predict_linux(
         fixed,
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
         devices=devices,
-        total=_total(fixed.total, devices),
+        total=total_of(fixed.total, devices),
         notes=(*fixed.notes, *_notes(taken), *own.notes),
         criterion_notes=(_columns(version), *fixed.criterion_notes),
         doubts=(*_unread(version), *own.doubts),
     )
-    starts = [taken, *(inputs(each, version) for each in more)]
-    clustered = in_clusters(recording)
-    if clustered:
-        return with_known_windows(unpredicted(found, recording, clustered), recording)
-    return with_known_windows(with_seconds(found, starts, version, device), recording)
+    return found, version
 
 
 def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
@@ -114,17 +122,19 @@ def _release(recording: Recording, model: str) -> str:
 
 
 def _with(curve: Curve, counts: Emulated) -> Curve:
-    return _replaced(curve, counts.requests[0].tolist(), counts.pages[0].tolist())
+    return with_counts(curve, counts.requests[0].tolist(), counts.pages[0].tolist())
 
 
-def _total(total: Curve, devices: Sequence[Curve]) -> Curve:
+def total_of(total: Curve, devices: Sequence[Curve]) -> Curve:
+    """Return the total with F and pages of its disks added."""
     nothing = [0] * len(total.windows)
     f = [sum(column) for column in zip(nothing, *(d.f for d in devices), strict=True)]
     pages = [sum(column) for column in zip(nothing, *(d.pages for d in devices), strict=True)]
-    return _replaced(total, f, pages)
+    return with_counts(total, f, pages)
 
 
-def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
+def with_counts(curve: Curve, f: list[int], pages: list[int]) -> Curve:
+    """Return a curve with other requests F and pages by window."""
     wasted = [max(n - curve.tap, 0) for n in pages]
     front = pareto_front(curve.windows, f, wasted)
     return structs.replace(curve, f=f, pages=pages, g=wasted, pareto=front)

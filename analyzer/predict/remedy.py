@@ -13,6 +13,7 @@ from tracer.formats.capture import Capture, dev_text
 
 COMMAND = "COMMAND"  # stands for a command that the file does not name
 CAPTURE = "CAPTURE"
+IMAGE = "IMAGE"
 _WINDOW = "--read-ahead-kb"
 
 
@@ -49,6 +50,11 @@ def sweep(recording: Recording) -> str:
 def prefetch(recording: Recording) -> str:
     """Return the command that writes the list of the start's reads."""
     return shlex.join(["foreread", "prefetch", _path(recording), "-o", "start.list"])
+
+
+def with_image(recording: Recording) -> str:
+    """Return the command that predicts a start from compressed EROFS, with its image."""
+    return shlex.join(["foreread", "predict", _path(recording), "--image", IMAGE])
 
 
 def with_seconds(recording: Recording) -> str:

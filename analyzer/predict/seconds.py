@@ -69,7 +69,7 @@ def with_seconds(
         if device is not None:
             raise
         return replace(found, verdict=decide_without_seconds(found.total, str(error), error.remedy))
-    current = _window_of(found.total.current_read_ahead_kb, found.page_size)
+    current = window_of(found.total.current_read_ahead_kb, found.page_size)
     windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
@@ -82,20 +82,25 @@ def with_seconds(
         remedy = calibrate(recording, disk) if by_disk else record_again(recording)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
         return replace(found, verdict=verdict, notes=(seconds.again, *found.notes))
-    total = _with(found.total, seconds)
-    devices = [
-        _with(curve, seconds) if dev_of(curve.dev) == starts[0].disk else curve
-        for curve in found.devices
-    ]
+    timed = with_curves(found, seconds, starts[0].disk)
     several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
     rest_on = [*starts[0].notes, seconds.again, *([several] if len(starts) > 1 else [])]
     notes = (*rest_on, *found.notes)
-    verdict = decide_by_seconds(total, seconds.bands, current)
-    answer = replace(found, total=total, devices=devices, verdict=verdict, notes=notes)
-    return replace(answer, bands=seconds.bands)
+    verdict = decide_by_seconds(timed.total, seconds.bands, current)
+    return replace(timed, verdict=verdict, notes=notes)
 
 
-def _window_of(kb: int | None, page_size: int) -> int | None:
+def with_curves(found: Prediction, seconds: Seconds, disk: int) -> Prediction:
+    """Return a prediction whose curves of one disk (its dev) and of the total have the seconds."""
+    total = _with(found.total, seconds)
+    devices = [
+        _with(curve, seconds) if dev_of(curve.dev) == disk else curve for curve in found.devices
+    ]
+    return replace(found, total=total, devices=devices, bands=seconds.bands)
+
+
+def window_of(kb: int | None, page_size: int) -> int | None:
+    """Return a window in pages; None if it is unknown or beyond what is emulated."""
     window = None if kb is None else kb * 1024 // page_size
     return window if window is not None and window <= MAX_WINDOW else None
 
@@ -125,7 +130,7 @@ def predict_seconds(starts: Sequence[Start], windows: list[int], candidates: lis
     beside = left_out(starts[0].device, seconds, float(seconds[windows.index(0)]))
     bands = Bands(windows, seconds, draws, candidates, beside, total_spread(findings))
     recorded = again(starts[0], replays[0][windows.index(0)])
-    return Seconds(bands, _parts(middle), recorded, findings)
+    return Seconds(bands, parts_of(middle), recorded, findings)
 
 
 def _findings(
@@ -157,7 +162,7 @@ def replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]
     yield from found
 
 
-def _parts(runs: list[Timed]) -> Array:
+def parts_of(runs: Sequence[Timed]) -> Array:
     """Return the parts of the time (Seconds.parts)."""
     columns = [(run.compute_ns, run.waited_ns, run.behind_ns, run.total_ns) for run in runs]
     compute, waited, behind, total = np.array(columns).T / 1e9

@@ -91,12 +91,12 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     known = complete >= 0
     first, insert, bio, behind = (rows[known] for rows in (first, insert, bio, behind))
     issue, complete = issue[known], complete[known]
-    page = _took(events, each, *((first, insert) if has_faults else (insert, bio)))
-    submit = _took(events, each, insert, _left(events, insert, issue))
+    page = took(events, each, *((first, insert) if has_faults else (insert, bio)))
+    submit = took(events, each, insert, _left(events, insert, issue))
     wake = np.full(len(insert), np.nan)
     last = behind > complete
     complete, behind = complete[last], behind[last]
-    wake[last] = _took(events, each, _back(events, complete, behind), behind)
+    wake[last] = took(events, each, _back(events, complete, behind), behind)
     if has_faults:
         return CpuSamples(page, submit, wake)
     soonest = float(np.median(page)) if len(page) else 0.0
@@ -136,7 +136,7 @@ def _request_rows(recording: Recording, bio: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-def _took(events: Table, each: float, since: Array, until: Array) -> Array:
+def took(events: Table, each: float, since: Array, until: Array) -> Array:
     """Return the time between rows, less ``each`` (ns) for every event on the later one's CPU."""
     time = events["time_ns"]
     took = time[until].astype(np.float64) - time[since].astype(np.float64)

@@ -207,13 +207,18 @@ class TimedOnErofs(OnErofs, TimedKernel):
 
 @dataclass
 class CountingOnErofs(OnErofs):
-    """A kernel that writes down the reads of an image, in their order."""
+    """A kernel that writes down the reads of an image, and the calls for clusters."""
 
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
     reads: list[Read] = field(default_factory=list)
-    unpacked: int = 0
+    calls: list[Call] = field(default_factory=list)
     _first: int = 0
+
+    @property
+    def unpacked(self) -> int:
+        """Bytes that the processor unpacks."""
+        return sum(call.unpacked for call in self.calls)
 
     def _end_run(self) -> None:
         empty = self.outcome.runs in self.outcome.empty
@@ -222,7 +227,7 @@ class CountingOnErofs(OnErofs):
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
         if call is not None:
-            self.unpacked += call.unpacked
+            self.calls.append(call)
             self.reads += call.reads
         elif not empty and inserts and self.rows[inserts[0][0]] >= 0:
             self.reads += self.inline_ends(inserts)

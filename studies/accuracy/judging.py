@@ -17,6 +17,7 @@ from msgspec import structs
 
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
+from analyzer.layout.by_window import predict_on_image
 from analyzer.predict.disk.device_model import read_device_model
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.prediction import Curve, Prediction
@@ -25,16 +26,22 @@ from studies.accuracy.store import Document
 from tracer.formats.sweep import read_sweep
 
 
-def judged(capture: Path, sweep: Path, device: Path | None, probe: bool = True) -> Document:
+def judged(
+    capture: Path,
+    sweep: Path,
+    device: Path | None,
+    probe: bool = True,
+    image: Path | None = None,
+) -> Document:
     """Return ``foreread validate``'s document, with the band at each measured window.
 
     ``device`` is a file for ``--device-model``; with None the capture itself has to say what the
     disk costs, without ``probe`` by the run's own requests. Each entry of ``points`` gets ``band``
     (low and high, s; None without seconds) and ``in_band``. ``why`` says why no seconds are
-    predicted, and is None if they are. Raises ValueError if the device model or the sweep cannot
-    be used.
+    predicted, and is None if they are. ``image`` is that of a start from compressed EROFS. Raises
+    ValueError if the device model or the sweep cannot be used.
     """
-    prediction = _predicted(capture, device, probe)
+    prediction = _predicted(capture, device, probe, image)
     found = validate(prediction, read_sweep(sweep), _loaded(capture).capture)
     curve = _compared(prediction, found.device)
     document: Document = msgspec.to_builtins(found)
@@ -44,14 +51,16 @@ def judged(capture: Path, sweep: Path, device: Path | None, probe: bool = True) 
     return document
 
 
-def picks(capture: Path, device: Path | None, probe: bool = True) -> list[int]:
+def picks(
+    capture: Path, device: Path | None, probe: bool = True, image: Path | None = None
+) -> list[int]:
     """Return windows (KiB) that a sweep has to have.
 
     They are the predicted-best window, the one that the verdict proposes, the published
     criterion's, and the one in force before the recording.
     """
     try:
-        prediction = _predicted(capture, device, probe)
+        prediction = _predicted(capture, device, probe, image)
     except ValueError:
         return []  # the comparison says why
     total = prediction.total
@@ -62,11 +71,13 @@ def picks(capture: Path, device: Path | None, probe: bool = True) -> list[int]:
 
 
 @lru_cache(maxsize=32)
-def _predicted(capture: Path, device: Path | None, probe: bool) -> Prediction:
+def _predicted(capture: Path, device: Path | None, probe: bool, image: Path | None) -> Prediction:
     model = None if device is None else read_device_model(str(device))
     recording = _loaded(capture)
     if not probe and recording.capture is not None:
         recording = replace(recording, capture=structs.replace(recording.capture, disk=None))
+    if image is not None:
+        return predict_on_image(recording, image, device_model=model)
     return predict_linux(recording, device=model)
 
 

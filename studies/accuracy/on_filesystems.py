@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 from boards.emulated import MACHINES
+from boards.emulated.launch import LiveOptions
+from boards.emulated.parts import Parts
 from studies.accuracy import figures, on_boards, page_sets, seconds
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, Board, Live
@@ -35,6 +37,15 @@ def cells(live: Live, machine: str = "x86_64") -> list[Cell]:
     return [_cell(live, board, one) for board in boards for one in APPLICATIONS]
 
 
+def _image(board: Board) -> Path | None:
+    """Return the image of a root in compressed EROFS, which its start is predicted with."""
+    if board.fs not in ("erofs", "overlay-erofs"):
+        return None
+    parts = Parts(board.machine, board.kernel, board.packages)
+    usual = LiveOptions(board.machine)
+    return parts.live_image(board.fs, usual.init, usual.swap_mib, usual.free_mib)
+
+
 def _cell(live: Live, board: Board, application: Application) -> Cell:
     def asked(folder: Path, target: str | None = None) -> seconds.Asked:
         return seconds.Asked(
@@ -43,6 +54,7 @@ def _cell(live: Live, board: Board, application: Application) -> Cell:
             targets=on_boards.fixed_cost,
             target=target,
             windows_kb=WINDOWS_KB,
+            image=_image(board),
         )
 
     def run(folder: Path) -> Document:

@@ -34,6 +34,7 @@ class Asked:
     ``devices`` are names and files of device models; None: the capture says what the disk costs.
     ``targets`` takes seconds at the default window and the spread of identical runs. Each of the
     ``captures`` is judged alone: which thread a wait is attributed to can differ between them.
+    ``image`` is that of a root in compressed EROFS.
     """
 
     command: Sequence[str]
@@ -45,6 +46,7 @@ class Asked:
     warm_first: bool = False
     captures: int = 1
     windows_kb: Sequence[int] = WINDOWS_KB
+    image: Path | None = None
 
     @property
     def where(self) -> tuple[str, ...]:
@@ -63,13 +65,14 @@ def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
         kb
         for one in found
         for name, file in asked.devices.items()
-        for kb in picks(one, file, probe=name != OWN)
+        for kb in picks(one, file, probe=name != OWN, image=asked.image)
     }
     _sweep(asked, {*asked.windows_kb, *chosen}, sweep, foreread)
     for capture in found:
         for file in asked.devices.values():
             given = () if file is None else ("--device-model", file)
-            foreread.note("validate", *given, capture, sweep)
+            image = () if asked.image is None else ("--image", asked.image.name)
+            foreread.note("validate", *given, *image, capture, sweep)
     return judge(asked, folder)
 
 
@@ -79,7 +82,7 @@ def judge(asked: Asked, folder: Path) -> Document:
     measured = json.loads(sweep.read_text())
     found = spread([point["seconds"] for point in measured["points"]])
     rows = [
-        _row(number, name, file, capture, asked.targets, found)
+        _row(number, name, file, capture, asked, found)
         for number, capture in enumerate(_stored(folder), start=1)
         for name, file in asked.devices.items()
         if file is None or file.exists()
@@ -147,13 +150,15 @@ def _row(
     name: str,
     file: Path | None,
     capture: Path,
-    targets: Targets,
+    asked: Asked,
     found: Spread | None,
 ) -> Document:
     """Return the comparison for one capture and one device model; ``why`` if there is none."""
     row = {"device": name, "capture": number}
     try:
-        against = judged(capture, capture.with_name("sweep.json"), file, probe=name != OWN)
+        against = judged(
+            *(capture, capture.with_name("sweep.json"), file), probe=name != OWN, image=asked.image
+        )
     except ValueError as error:
         return {**row, "why": str(error)}
     default_kb = against["default_read_ahead_kb"]
@@ -163,8 +168,9 @@ def _row(
         if point["read_ahead_kb"] == default_kb
     )
     held = coverage(against["points"])
+    figures = seconds_figures(against, asked.targets(default_s, found))
     row |= {
-        "figures": [one.to_json() for one in seconds_figures(against, targets(default_s, found))],
+        "figures": [one.to_json() for one in figures],
         "coverage": {"held": held.held, "points": held.points},
         "default_s": default_s,
         "default_kb": default_kb,

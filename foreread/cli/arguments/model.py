@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 
 from analyzer.predict.choice import PUBLISHED, SECONDS
 from analyzer.predict.linux import FIXED, PREFIX
@@ -54,6 +55,29 @@ def add_device_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_image(parser: argparse.ArgumentParser) -> None:
+    """Add the image of a compressed root."""
+    group = parser.add_argument_group("a start from compressed EROFS")
+    group.add_argument(
+        "--image",
+        type=Path,
+        help="image of EROFS that the start was recorded on: it has the compressed clusters, "
+        "which the capture lacks",
+    )
+    group.add_argument(
+        "--mountpoint",
+        metavar="PATH",
+        help="where the image was mounted (default: where the start reads most)",
+    )
+    group.add_argument(
+        "--unpacking",
+        metavar="FILE",
+        type=Path,
+        help="an unpacking.json of `foreread layout --target T` (default: the time to unpack is "
+        "learnt from the capture)",
+    )
+
+
 def add_criterion(parser: argparse.ArgumentParser) -> None:
     """Add the choice between seconds and the published criterion."""
     parser.add_argument(
@@ -72,6 +96,9 @@ def question_of(args: argparse.Namespace) -> Question:
         model=args.model,
         device_model=args.device_model,
         criterion=getattr(args, "criterion", SECONDS),
+        image=getattr(args, "image", None),
+        mountpoint=getattr(args, "mountpoint", None),
+        unpacking=getattr(args, "unpacking", None),
     )
 
 

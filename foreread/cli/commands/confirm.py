@@ -14,7 +14,7 @@ from boards.counted import plural
 from foreread.advised import Advised, row_of_advice
 from foreread.cli.arguments import UsageError, add_capture, duration, window_kb
 from foreread.cli.arguments.budget import parse_budget
-from foreread.cli.arguments.model import add_criterion, add_model, question_of
+from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.run import add_wait
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "foreread predict SUITE; type the same again to continue after an interruption",
     )
     add_model(parser)
+    add_image(parser)
     add_criterion(parser)
     add_target(parser, default=None, named="the one that was recorded")
     parser.add_argument(

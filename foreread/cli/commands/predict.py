@@ -13,7 +13,7 @@ from analyzer.suite.predicted import SuiteQuestion, predict_suite
 from analyzer.suite.read import is_suite, read_suite
 from boards.counted import plural
 from foreread.cli.arguments import UsageError, add_capture, add_windows, parse_windows
-from foreread.cli.arguments.model import add_criterion, add_model, question_of
+from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser, nargs="+", suite=True)
     add_windows(parser, "0-1023")
     add_model(parser)
+    add_image(parser)
     add_criterion(parser)
 
 

@@ -23,7 +23,7 @@ from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.cli.arguments import UsageError, add_capture, boot_attempts, window_kb
 from foreread.cli.arguments.allow import add_allow
-from foreread.cli.arguments.model import add_criterion, add_model, question_of
+from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.documents.script import (
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="?", metavar="CAPTURE|TUNING")
     add_model(parser)
+    add_image(parser)
     add_criterion(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="folder to write the files to"

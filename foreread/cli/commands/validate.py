@@ -8,7 +8,7 @@ from pathlib import Path
 from analyzer.ingest.load import load
 from analyzer.predict.validate import Validation, validate
 from foreread.cli.arguments import add_capture
-from foreread.cli.arguments.model import add_model, question_of
+from foreread.cli.arguments.model import add_image, add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from tracer.formats.sweep import read_sweep
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
     add_model(parser)
+    add_image(parser)
     parser.add_argument("sweep", metavar="SWEEP", type=Path, help="file written by foreread sweep")
 
 

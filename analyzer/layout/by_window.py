@@ -1,0 +1,228 @@
+"""A start from compressed EROFS at every window, predicted with the image that it was recorded on.
+
+The capture has no places and lengths of compressed clusters (analyzer/predict/clusters.py), the
+image has them. The replay reads clusters as the kernel does, in place of the recorded requests that
+it explains; the others, of names and of other processes, stay at their recorded times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analyzer.ingest.arguments import StrPath
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.layout.cluster_cpu import ClusterCost, cluster_cost
+from analyzer.layout.compared import kind_of, opened
+from analyzer.layout.image_start import present_window, run_on
+from analyzer.layout.images_compared import NO_COMPRESSOR, described
+from analyzer.layout.on_erofs import OnErofs, on_erofs
+from analyzer.layout.order import LayoutError
+from analyzer.layout.seconds import Unpacking
+from analyzer.predict.bands import Bands
+from analyzer.predict.check_replay import replay_findings
+from analyzer.predict.checks import distinct, total_spread
+from analyzer.predict.disk.device_model import DeviceModelError, device_from
+from analyzer.predict.left_out import left_out
+from analyzer.predict.linux import count_linux, total_of, with_counts
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.remedy import record_again
+from analyzer.predict.seconds import (
+    LADDER,
+    Seconds,
+    parts_of,
+    predict_seconds,
+    replay_of_the_recorded,
+    with_curves,
+)
+from analyzer.predict.start import Start, again, prepare
+from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
+from analyzer.program.plug import with_plugs
+from emulator.devices.device import DeviceModel
+from emulator.images.erofs import read_erofs
+from emulator.images.erofs_kernel import CountingOnErofs
+from emulator.images.erofs_reads import Read
+from emulator.linux.requests import SECTOR
+from emulator.linux.timed import Timed
+
+_PAGE = 4096  # of the time to unpack
+_LEAST_READ = 0.75  # of the clusters that are read at window 0
+
+
+def predict_on_image(
+    recording: Recording,
+    image: StrPath,
+    windows: Sequence[int] | None = None,
+    device_model: DeviceModel | StrPath | None = None,
+    mountpoint: str | None = None,
+    unpacking: Mapping[str, Unpacking] | None = None,
+) -> Prediction:
+    """Predict what every window reads from an image of EROFS, and how long the start takes.
+
+    ``windows`` are in pages (None: 21 from 0 to 1023); 0 and the board's own are added.
+    ``mountpoint`` is where the image was mounted (None: where the start reads most). ``unpacking``
+    is the time to unpack by compressor; without it, unpacking takes as long at every window as in
+    the recording.
+
+    Raises LayoutError if the capture is of another image or another file system, ImageError for a
+    damaged image, DeviceModelError for a device model that cannot be read.
+    """
+    device = device_from(device_model)
+    with opened(image) as octets:
+        if kind_of(octets) != "EROFS":
+            raise LayoutError(
+                f"{image} is not an image of EROFS; captures of other file systems need none",
+                "leave out --image",
+            )
+        tables = read_erofs(octets)
+    start = on_erofs(recording, tables, mountpoint)
+    compressor = described(tables)[0]
+    wanted = sorted({0, present_window(start), *(windows or LADDER)})
+    kernels = [start.counting(window)[0] for window in wanted]
+    _check_same_build(start, kernels[0])
+    found = _counted(start, count_linux(recording, windows=wanted)[0], kernels)
+    try:
+        replayed = prepare(start.taken, start.version, device)
+    except DeviceModelError as error:
+        if device is not None:
+            raise
+        return replace(found, verdict=decide_without_seconds(found.total, str(error), error.remedy))
+    cost = cluster_cost(recording, replayed.cpu_samples, kernels[0].calls, first_sector(start))
+    if cost is None:
+        cost = ClusterCost(replayed.cpu, 0.0)
+        if compressor != NO_COMPRESSOR:
+            found = replace(found, notes=(_unmeasured(compressor), *found.notes))
+    if unpacking and compressor in unpacking:
+        cost = replace(cost, unpack_page_ns=unpacking[compressor].page_ns)
+    timed = _TimedStart(start, replayed, kernels[0], cost)
+    return _decided(found, timed, timed.seconds(wanted))
+
+
+def _check_same_build(start: OnErofs, at_zero: CountingOnErofs) -> None:
+    """Raise LayoutError if most clusters of the image were not read where it has them."""
+    here = [read.at // SECTOR + first_sector(start) for read in at_zero.reads if not read.metadata]
+    requests = start.recording.requests
+    begun = np.isin(here, requests["sector"][requests["dev"] == start.taken.disks[start.disk]])
+    if begun.size and begun.mean() < _LEAST_READ:
+        raise LayoutError(
+            "the capture was recorded on another build of the image: only "
+            f"{begun.mean():.0%} of the recorded requests begin where this one has the clusters",
+            "record again on this image, or give the image of that build",
+        )
+
+
+def _unmeasured(compressor: str) -> str:
+    return (
+        f"the time to unpack {compressor} is taken to be as recorded at every window: `foreread "
+        "layout --target T` measures it, and --unpacking takes its unpacking.json"
+    )
+
+
+def _counted(start: OnErofs, found: Prediction, kernels: Sequence[CountingOnErofs]) -> Prediction:
+    """Return a prediction whose disk with the image has F and pages as they are read there."""
+    f, pages = [], []
+    for kernel in kernels:
+        most = kernel.limits.max_sectors * SECTOR
+        f.append(sum(-(-read.length // most) for read in kernel.reads if not read.metadata))
+        pages.append(sum(1 << order for _, _, order, _ in kernel.outcome.inserts))
+    disk = start.taken.disks[start.disk]
+    devices = [
+        with_counts(curve, f, pages) if dev_of(curve.dev) == disk else curve
+        for curve in found.devices
+    ]
+    return replace(found, devices=devices, total=total_of(found.total, devices))
+
+
+@dataclass(frozen=True, eq=False)
+class _TimedStart:
+    """A start to be replayed on its image; ``at_zero`` is the kernel after it at window 0."""
+
+    start: OnErofs
+    replayed: Start
+    at_zero: CountingOnErofs
+    cost: ClusterCost
+
+    def runs(self, windows: Sequence[int]) -> list[Timed]:
+        """Return the replays under windows (pages), 0 among them."""
+        replayed = self.replayed
+        run = run_on(replayed, self.start)
+        explained = _within(run.steps["sector"], self.at_zero.reads, first_sector(self.start))
+        steps = run.steps.copy()
+        steps["sectors"][explained & (steps["operation"] < 0)] = 0
+        run = replace(run, steps=steps)
+        before = self.start.replay(run, 0, replayed.device)
+        ahead, spared = run, self.cost.cpu
+        if replayed.unplugged_ns:
+            ahead = with_plugs(run, before, replayed.unplugged_ns)
+            spared = replayed.spared(spared)
+        # At window 0 the threads unpack themselves: that is in their recorded time.
+        unpack_ns = self.cost.unpack_page_ns
+        unpacked_ns = self.at_zero.unpacked / _PAGE * unpack_ns
+        found = []
+        for window in windows:
+            one, cpu = (ahead, spared) if window else (run, self.cost.cpu)
+            timed = self.start.replay(one, window, replayed.device, cpu, before, unpack_ns)
+            found.append(replace(timed, total_ns=timed.total_ns - unpacked_ns))
+        return found
+
+    def seconds(self, windows: list[int]) -> Seconds:
+        """Return the seconds by window; their relative draws are those of files without clusters.
+
+        A draw takes as long as a whole replay, which is slow here.
+        """
+        replayed, at_zero = self.replayed, windows.index(0)
+        runs = self.runs(windows)
+        seconds = np.array([run.total_ns for run in runs]) / 1e9
+        same_cost = replace(replayed, cpu=self.cost.cpu, cpu_samples=None)
+        plain = predict_seconds([same_cost], windows, windows).bands
+        findings = distinct(
+            (
+                *replayed.findings,
+                *replay_of_the_recorded(replayed, float(seconds[at_zero])),
+                *replay_findings(replayed, windows, runs),
+            )
+        )
+        beside = left_out(replayed.device, seconds, float(seconds[at_zero]))
+        draws = plain.draws * (seconds / plain.seconds)
+        bands = Bands(windows, seconds, draws, windows, beside, total_spread(findings))
+        return Seconds(bands, parts_of(runs), again(replayed, runs[at_zero]), findings)
+
+
+def first_sector(start: OnErofs) -> int:
+    """Return where the image begins on the disk."""
+    recording = start.recording
+    dev = int(recording.files["dev"][np.flatnonzero(start.file >= 0)[0]])
+    mounts = recording.capture.mounts if recording.capture else []
+    return next((one.first_sector for one in mounts if dev_of(one.dev) == dev), 0)
+
+
+def _within(sector: Array, reads: Iterable[Read], first: int) -> Array:
+    """Return a mask of the sectors that lie within reads of the image."""
+    spans = sorted((read.at // SECTOR, (read.at + read.length) // SECTOR) for read in reads)
+    begin, behind = np.array(spans, np.int64).reshape(-1, 2).T
+    if not len(begin):
+        return np.zeros(len(sector), bool)
+    at = sector.astype(np.int64) - first
+    row = np.maximum(np.searchsorted(begin, at, side="right") - 1, 0)
+    return np.asarray((at >= begin[row]) & (at < np.maximum.accumulate(behind)[row]))
+
+
+def _decided(found: Prediction, timed: _TimedStart, seconds: Seconds) -> Prediction:
+    """Return the prediction with seconds and the verdict by them, or the verdict "measure"."""
+    replayed = timed.replayed
+    doubts = tuple(dict.fromkeys((*found.doubts, *(one.text for one in seconds.findings))))
+    own, cost = replayed.cpu.describe(), timed.cost
+    described = f"{cost.cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page"
+    basis = [note.replace(own, described) for note in replayed.notes]
+    notes = (*basis, seconds.again, *found.notes)
+    found = replace(found, disk_cost=replayed.device.describe(), doubts=doubts, notes=notes)
+    if seconds.unusable:
+        remedy = record_again(replayed.recording)
+        return replace(found, verdict=decide_without_seconds(found.total, seconds.unusable, remedy))
+    answer = with_curves(found, seconds, replayed.disk)
+    current = present_window(timed.start)
+    return replace(answer, verdict=decide_by_seconds(answer.total, seconds.bands, current))

@@ -1,0 +1,155 @@
+"""A start from compressed EROFS at every window, predicted with its image and measured."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from image_trees import built, tree_of
+
+from analyzer.layout.by_window import predict_on_image
+from analyzer.layout.cluster_cpu import cluster_cost
+from analyzer.layout.on_erofs import on_erofs
+from analyzer.layout.order import LayoutError
+from analyzer.layout.seconds import Unpacking
+from analyzer.predict.choice import ChoiceError
+from emulator.images.erofs import read_erofs
+from emulator.images.source import ImageError
+from foreread import load
+from foreread.cli.main import main
+from foreread.recorded import Question
+
+DATA = Path(__file__).parents[2] / "foreread/data/erofs-lz4-madplay"
+CAPTURE = DATA / "erofs-lz4-madplay.capture.tar.xz"
+DISK = DATA / "disk.toml"
+SWEEP = DATA / "sweep.json"
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return load(CAPTURE)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """The tables of the image that was recorded."""
+    path = tmp_path_factory.mktemp("image") / "image"
+    path.write_bytes(lzma.decompress((DATA / "image.xz").read_bytes()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def prediction(recording, image):
+    return predict_on_image(recording, image, [1, 4, 24, 32, 128], DISK)
+
+
+def at(column, prediction):
+    return dict(zip(prediction.total.read_ahead_kb, column, strict=True))
+
+
+def test_every_measured_window_is_in_the_band(prediction):
+    total = prediction.total
+    low, high = at(total.seconds_low, prediction), at(total.seconds_high, prediction)
+    points = json.loads(SWEEP.read_text())["points"]
+    assert len(points) == 4
+    for point in points:
+        kb, (measured,) = point["read_ahead_kb"], point["seconds"]
+        assert low[kb] <= measured <= high[kb]
+        assert at(total.seconds, prediction)[kb] == pytest.approx(measured, rel=0.03)
+
+
+def test_requests_are_those_that_the_kernel_sent_beside_eleven_of_metadata(prediction):
+    requests = at(prediction.total.f, prediction)
+    measured = {
+        point["read_ahead_kb"]: point["requests"][0]
+        for point in json.loads(SWEEP.read_text())["points"]
+    }
+    beside = {kb: measured[kb] - requests[kb] for kb in (4, 16, 128)}
+    assert beside == {4: 11, 16: 11, 128: 10}
+
+
+def test_the_verdict_is_by_seconds(prediction):
+    assert (prediction.verdict.action, prediction.verdict.by) == ("set", "seconds")
+    assert prediction.total.seconds_at(0) == pytest.approx(0.220, abs=0.002)
+    assert "to unpack a page" in prediction.notes[0]
+
+
+def test_without_a_disk_model_its_cost_is_learnt_from_the_capture(recording, image):
+    learnt = predict_on_image(recording, image, [4, 32])
+    assert learnt.total.windows == [0, 4, 32]
+    given = predict_on_image(recording, image, [4, 32], DISK)
+    assert learnt.total.seconds == pytest.approx(given.total.seconds, rel=0.02)
+
+
+def test_a_given_time_to_unpack_replaces_the_learnt_one(recording, image):
+    quick, slow = (
+        predict_on_image(recording, image, [32], DISK, unpacking={"lz4": Unpacking(page_ns)})
+        for page_ns in (0.0, 100_000.0)
+    )
+    assert slow.total.seconds_at(32) > quick.total.seconds_at(32) + 0.005
+
+
+def test_the_cost_of_clusters_is_unknown_without_reads_that_show_it(recording, image):
+    calls = on_erofs(recording, read_erofs(image.read_bytes())).counting(0)[0].calls
+    found = cluster_cost(recording, None, calls, 0)
+    assert 1_000 < found.unpack_page_ns < 50_000
+    assert 1_000 < found.cpu.page_ns < 20_000
+    assert cluster_cost(recording, None, calls[:10], 0) is None
+    assert cluster_cost(recording, None, calls, first_sector=1 << 30) is None
+
+
+def test_an_image_of_the_same_files_with_other_contents_is_refused(recording, tmp_path):
+    root = tree_of(recording, tmp_path / "root")
+    built("mkfs.erofs", "--quiet", "-zlz4hc", tmp_path / "image", root)
+    with pytest.raises(LayoutError, match="another build of the image: only"):
+        predict_on_image(recording, tmp_path / "image", device_model=DISK)
+
+
+@pytest.mark.parametrize(
+    ("octets", "error", "words"),
+    [
+        (b"", ImageError, "empty"),
+        (b"\0" * 5000, ImageError, "not an image of squashfs, EROFS or ext4"),
+        (b"hsqs" + b"\0" * 5000, LayoutError, "not an image of EROFS"),
+        (b"\0" * 1024 + b"\xe2\xe1\xf5\xe0" + b"\0" * 5000, ImageError, "damaged"),
+    ],
+)
+def test_a_file_that_is_no_image_of_erofs_is_refused(octets, error, words, recording, tmp_path):
+    (tmp_path / "image").write_bytes(octets)
+    with pytest.raises(error, match=words) as raised:
+        predict_on_image(recording, tmp_path / "image")
+    assert raised.value.remedy
+
+
+def test_one_capture_and_its_own_kernel_are_predicted_on_an_image(recording, image):
+    asked = Question(image=image)
+    with pytest.raises(ChoiceError, match="one capture"):
+        asked.predicted(recording, None, [recording])
+    with pytest.raises(ChoiceError, match="kernel of the capture"):
+        replace(asked, model="linux-6.1").predicted(recording)
+
+
+def test_the_criterion_can_be_the_published_one(recording, image):
+    asked = Question(image=image, device_model=str(DISK), criterion="published")
+    assert asked.predicted(recording, [4, 32]).verdict.by == "criterion"
+
+
+def test_predict_and_validate_take_the_image(image, capsys):
+    words = ["--image", str(image), "--device-model", str(DISK), "--json"]
+    assert main(["predict", str(CAPTURE), *words, "--windows", "4,32"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"]["by"] == "seconds"
+    assert found["total"]["windows"] == [0, 4, 32]
+    assert main(["validate", str(CAPTURE), str(SWEEP), *words]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    pairs = [(one["predicted"]["seconds"], one["measured"]["seconds"]) for one in points]
+    assert [one == pytest.approx(other, rel=0.03) for one, other in pairs] == [True] * 4
+
+
+def test_without_the_image_the_command_with_it_is_named(capsys):
+    assert main(["predict", str(CAPTURE)]) == 0
+    shown = capsys.readouterr().out
+    assert f"foreread predict {CAPTURE} --image IMAGE predicts it" in shown
