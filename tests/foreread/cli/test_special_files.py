@@ -32,6 +32,7 @@ INPUTS = {
     "layout capture": ["layout", "{}", "-o", "out"],
     "layout --image": ["layout", CAPTURE, "--image", "{}", "-o", "out"],
     "layout --device-model": ["layout", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "layout --kernel-config": ["layout", CAPTURE, "--kernel-config", "{}", "-o", "out"],
     "layout --unpacking": ["layout", CAPTURE, "--unpacking", "{}", "-o", "out"],
     "advise --image": ["advise", CAPTURE, "--image", "{}"],
     "fleet analyse --device-model": [
