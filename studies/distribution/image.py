@@ -1,14 +1,16 @@
 """Images of a distribution's root for emulated boards.
 
-    python -m studies.distribution.image ROOT -o IMAGE [--sort FILE]
+    python -m studies.distribution.image ROOT -o IMAGE [--sort FILE] [--script DIR]
 
 ROOT is a folder that mmdebstrap made (README.md); it gets what a board needs besides. The image is
-of squashfs, whose files are in the order of a sort file if one is given.
+of squashfs, whose files are in the order of a sort file if one is given. DIR is what `foreread
+script` wrote: it is installed in the image as its INSTALL.md says; without, the root has none.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +18,8 @@ from pathlib import Path
 
 from boards.emulated.live_root import GUEST, add_program
 
+MEASURED = "foreread.measured"  # on the kernel command line: the board prints its marks and ends
+SAID = "board: boot"  # how that line begins
 _OWN = "usr/lib/board"
 _PROGRAMS = ("console", "dropbear", "network", "save")
 _UNITS = ("board-console", "board-network", "board-ssh")
@@ -23,6 +27,15 @@ _ETC = "etc/systemd/system"
 _WANTED = f"{_ETC}/multi-user.target.wants"
 _APPLETS = ("ifconfig",)  # that the board's programs use, and the packages of a root lack
 ZSTD_LEVEL = "3"  # the builder's own, 15, takes a quarter of an hour here
+# What `foreread script` wrote: places in the root, and whether they are programs.
+_APPLIED = {
+    "foreread-apply": ("usr/sbin/foreread-apply", 0o755),
+    "foreread-prefetch": ("usr/sbin/foreread-prefetch", 0o755),
+    "foreread-prefetch.list": ("etc/foreread-prefetch.list", 0o644),
+    "systemd/foreread.service": (f"{_ETC}/foreread.service", 0o644),
+    "systemd/foreread-boot-done.service": (f"{_ETC}/foreread-boot-done.service", 0o644),
+}
+_ENABLED = {"foreread": f"{_ETC}/sysinit.target.wants", "foreread-boot-done": _WANTED}
 # Marks of begin and end of a boot, as in studies/boot.
 _CLOCK = "/sys/module/slowdisk/parameters/now_ns"
 _MARK = f"""\
@@ -30,11 +43,21 @@ _MARK = f"""\
 read -r now <{_CLOCK}
 read -r requests _ sectors _ </sys/block/slow0/stat
 echo "$now $requests $sectors" >/run/mark-$1
+[ "$1" = end ] || exit 0
+read -r words </proc/cmdline
+case " $words " in *" {MEASURED} "*) ;; *) exit 0 ;; esac
+read -r first </run/mark-begin
+read -r window </sys/block/slow0/queue/read_ahead_kb
+echo "{SAID} $first $now $requests $sectors $window" >/dev/console
+echo o >/proc/sysrq-trigger
 """
+# As the hook of `foreread record --boot`, and before the boot script.
 _BEGIN = """\
 [Unit]
 DefaultDependencies=no
-Before=local-fs-pre.target sysinit.target systemd-udevd.service
+After=systemd-remount-fs.service sys-kernel-tracing.mount sys-kernel-debug.mount
+Before=local-fs-pre.target sysinit.target systemd-udevd.service systemd-udev-trigger.service
+Before=systemd-modules-load.service systemd-tmpfiles-setup-dev.service foreread.service
 
 [Service]
 Type=oneshot
@@ -71,6 +94,22 @@ def prepare(root: Path) -> None:
     (root / "etc/fstab").write_text("")
 
 
+def apply(root: Path, script: Path | None) -> None:
+    """Install in a root what `foreread script` wrote into a folder, and nothing else of it.
+
+    None removes what was installed.
+    """
+    for name, (place, mode) in _APPLIED.items():
+        (root / place).unlink(missing_ok=True)
+        if script is not None and (script / name).exists():
+            shutil.copyfile(script / name, root / place)
+            (root / place).chmod(mode)
+    for unit, wanted in _ENABLED.items():
+        (root / wanted / f"{unit}.service").unlink(missing_ok=True)
+        if (root / _ETC / f"{unit}.service").exists():
+            _link(root / wanted / f"{unit}.service", f"/{_ETC}/{unit}.service")
+
+
 def _add_unit(root: Path, name: str, text: str, wanted: str) -> None:
     (root / wanted).mkdir(parents=True, exist_ok=True)
     (root / _ETC / f"{name}.service").write_text(text)
@@ -91,6 +130,13 @@ def build(root: Path, image: Path, words: Sequence[str]) -> None:
     subprocess.run([*command, *words], check=True)
 
 
+def options(compressor: str, block: str, sort: Path | None) -> list[str]:
+    """Return the words of mksquashfs for a compressor, a block size and an order."""
+    level = ["-Xcompression-level", ZSTD_LEVEL] if compressor == "zstd" else []
+    order = ["-sort", str(sort)] if sort is not None else []
+    return ["-comp", compressor, "-b", block, *level, *order]
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Prepare a root, and build its image."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -99,12 +145,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--compressor", default="zstd")
     parser.add_argument("--block", default="128K")
     parser.add_argument("--sort", type=Path, metavar="FILE")
+    parser.add_argument("--script", type=Path, metavar="DIR")
     args = parser.parse_args(words)
     prepare(args.root)
-    options = ["-comp", args.compressor, "-b", args.block]
-    if args.compressor == "zstd":
-        options += ["-Xcompression-level", ZSTD_LEVEL]
-    build(args.root, args.output, [*options, *(["-sort", str(args.sort)] if args.sort else [])])
+    apply(args.root, args.script)
+    build(args.root, args.output, options(args.compressor, args.block, args.sort))
     return 0
 
 

@@ -1,0 +1,1 @@
+"""A distribution's image, before and after order, window and list."""
