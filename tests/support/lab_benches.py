@@ -1,0 +1,24 @@
+"""Benches at places of a lab whose boards are emulated, for the processes of a fleet.
+
+FLEET_BOARDS has, by place, the files of known hosts and of the key, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+from boards.open import open_target
+from tracer.machines import bench_on
+
+
+@contextmanager
+def open_at_place(asked, trials, tell):
+    known_hosts, identity = json.loads(os.environ["FLEET_BOARDS"])[asked.target]
+    with (
+        open_target(asked.target, Path(known_hosts), Path(identity), tell) as target,
+        bench_on(target, trials) as bench,
+    ):
+        yield bench
