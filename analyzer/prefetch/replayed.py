@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from analyzer.ingest.tables import Array
+from analyzer.prefetch.launch import before, launched
 from analyzer.program.opening import Opening
 from emulator.linux.operations import OPERATION, Op, Program
 from emulator.linux.steps import META, ONCE
@@ -61,8 +62,15 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int, opening: Opening | N
     ``opening``: what opening the files takes. Its metadata is read by the replayer, before it asks
     for a file's first range, or by the recorded thread: by whoever needs it first.
     """
-    handle_of, handles = _handles(run.program, rows)
     opening = opening or Opening()
+    if opening.program_bytes:
+        return launched(_with_list(run, rows, cpus, opening), rows, opening)
+    return _with_list(run, rows, cpus, opening)
+
+
+def _with_list(run: Run, rows: Sequence[Row], cpus: int, opening: Opening) -> Run:
+    """Return a run with the replayer, whose program and list are in memory."""
+    handle_of, handles = _handles(run.program, rows)
     metadata = _metadata(run, {file for file, _, _ in rows}, opening)
     own, asked = _replayer_steps(run, rows, handle_of, metadata, _OPENS * opening.open_ns)
     own.insert(0, _computing(opening.exec_ns))
@@ -73,11 +81,8 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int, opening: Opening | N
     added["thread"], added["waits_for"], added["woken_by"] = thread, -1, -1
     steps = run.steps.copy()
     steps["meta"][[row for shared in metadata.values() for row in shared]] |= ONCE
-    for name in ("waits_for", "woken_by"):
-        steps[name] += np.where(steps[name] >= 0, len(own), 0)
-    return replace(
-        run, program=program, steps=np.concatenate((added, steps)), cpus=max(run.cpus, cpus)
-    )
+    run = before(replace(run, program=program, steps=steps), added)
+    return replace(run, cpus=max(run.cpus, cpus))
 
 
 def _metadata(run: Run, files: Collection[int], opening: Opening) -> dict[int, list[int]]:

@@ -3,14 +3,18 @@
 A replayer is a program that begins beside the start, which itself begins with an exec. It opens
 each file of its list and reads the metadata that is not in memory. A capture shows what the start
 read before it first used each file, when its opens began and ended, and how long its exec took.
+At boot nothing of the replayer is in memory: the boot script that starts it, its program and its
+list are read from the disk first.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -20,18 +24,28 @@ from analyzer.program.cpu import event_cost
 from analyzer.program.schedule import stays
 
 _OPENS = ("openat", "openat2", "open")
+# A shell reads the boot script only as far as a boot runs it; a dynamically linked replayer is
+# small, and its libraries are those of the boot.
+_SCRIPT_BYTES, PROGRAM_BYTES = 16 << 10, 24 << 10
+_LIBRARY = re.compile(r"ld[-.].*\.so.*|ld\.so\.cache|libc[-.].*so.*")
 
 
 @dataclass(frozen=True)
 class Opening:
     """The sectors of metadata read when a file (row) was opened; the time of opens and an exec.
 
-    Times are the processor's, in ns; 0 where the recording does not show them.
+    Times are the processor's, in ns; 0 where the recording does not show them. ``script_bytes`` and
+    ``program_bytes`` of the boot script and of the replayer are read from the disk first, and then
+    the list; 0: all are in memory. ``libraries`` are the files (rows) of the C library and its
+    loader, which a dynamically linked replayer needs before.
     """
 
     sectors: Mapping[int, Sequence[int]] = field(default_factory=dict)
     open_ns: float = 0.0
     exec_ns: float = 0.0
+    script_bytes: int = 0
+    program_bytes: int = 0
+    libraries: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,21 @@ def opening_of(recording: Recording, requests: Table) -> Opening:
     """
     opens = _opens(recording)
     sectors = dict(_metadata(recording, requests, opens))
-    return Opening(sectors, _open_ns(opens, requests), _exec_ns(recording))
+    found = Opening(sectors, _open_ns(opens, requests), _exec_ns(recording))
+    if recording.capture is None or recording.capture.boot is None:
+        return found
+    return replace(
+        found,
+        script_bytes=_SCRIPT_BYTES,
+        program_bytes=PROGRAM_BYTES,
+        libraries=_libraries(recording.paths),
+    )
+
+
+def _libraries(paths: Sequence[str | None]) -> frozenset[int]:
+    """Return the files (rows) of the C library, its loader, and the loader's cache."""
+    names = [PurePosixPath(path or "").name for path in paths]
+    return frozenset(row for row, name in enumerate(names) if _LIBRARY.fullmatch(name))
 
 
 def _opens(recording: Recording) -> dict[int, _Opens]:
@@ -157,19 +185,35 @@ def _open_ns(opens: Mapping[int, _Opens], requests: Table) -> float:
 
 
 def _exec_ns(recording: Recording) -> float:
-    """Return how long the command's first exec occupied the processor, without recording it."""
+    """Return how long an exec occupied the processor, without recording it.
+
+    That is the command's first one; in a boot, the median of the first ones of all processes.
+    """
     capture, events = recording.capture, recording.trace.events
     if capture is None:
         return 0.0
-    own = (events["pid"] == capture.pid) & (events["time_ns"] >= capture.start_ns)
-    ends = events["time_ns"][own & (events["kind"] == Kind.EXEC)]
-    found = stays(events, [capture.pid], capture.end_ns).get(capture.pid)
-    if not len(ends) or found is None:
-        return 0.0
-    span = (float(capture.start_ns), float(ends[0]))
-    on_cpu = np.clip(found["end_ns"], *span) - np.clip(found["begin_ns"], *span)
-    recorded = np.count_nonzero(own & (events["time_ns"] <= ends[0]))
-    return max(float(on_cpu.sum()) - recorded * event_cost(events), 0.0)
+    execs = events.take((events["kind"] == Kind.EXEC) & (events["time_ns"] >= capture.start_ns))
+    pids = np.unique(execs["pid"]).tolist() if capture.boot else [capture.pid]
+    on_cpu = stays(events, pids, capture.end_ns)
+    each, took = event_cost(events), []
+    for pid in pids:
+        ends = execs["time_ns"][execs["pid"] == pid]
+        if len(ends) and pid in on_cpu:
+            begin = max(capture.start_ns, int(on_cpu[pid]["begin_ns"][0]))
+            recorded = _events_of(events, pid, begin, int(ends[0]))
+            took.append(max(_on_cpu_ns(on_cpu[pid], begin, int(ends[0])) - recorded * each, 0.0))
+    return float(np.median(took)) if took else 0.0
+
+
+def _on_cpu_ns(found: Array, begin: int, end: int) -> float:
+    """Return how much of a span a thread with the stays ``found`` was on a processor."""
+    span = (float(begin), float(end))
+    return float((np.clip(found["end_ns"], *span) - np.clip(found["begin_ns"], *span)).sum())
+
+
+def _events_of(events: Table, pid: int, begin: int, end: int) -> int:
+    times = events["time_ns"][events["pid"] == pid]
+    return int(np.count_nonzero((times >= begin) & (times <= end)))
 
 
 def _quiet(issued: Array, begun: Array, ended: Array) -> Array:

@@ -18,8 +18,8 @@ boot() {
     guard
 }
 
-# make_run: record from now until the boot is over, and print the facts, as of any run. What the
-# hook itself has read is dropped from the caches, so that the boot reads it where it needs it.
+# make_run: record from now until the boot is over, and print the facts, as of any run. The caches
+# stay as the boot has filled them: a boot that is not recorded has these pages here, too.
 make_run() {
     read -r recorder _ </proc/self/stat
     echo "$recorder" >"$job/recorder"
@@ -30,13 +30,10 @@ make_run() {
     cat "$job/set"
     prepare
     print_processes
-    count_cached
-    before=$cached
     note_mapped
     start_tracing
-    drop_caches # not displace_squashfs: its reads would make the boot longer
     count_cached
-    echo "cold $before $cached $pinned"
+    echo "restarted $cached $pinned"
     sed 's/^/before /' "$job/read_before"
     start_enders
     : >"$job/released"

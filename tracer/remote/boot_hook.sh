@@ -13,6 +13,7 @@
 set -u
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 here=/etc/foreread-boot
+services=/sys/fs/cgroup/system.slice/cgroup.freeze
 newline='
 '
 
@@ -36,8 +37,23 @@ note_reads() {
     done
 }
 
+# hold_services: systemd starts others beside the hook. What they did while the recorder gets ready
+# would not be in the recording, so they are frozen for that time (Linux 5.2, cgroup version 2).
+hold_services() {
+    [ -n "${INVOCATION_ID-}" ] && [ -w "$services" ] || return 0
+    echo $$ >/sys/fs/cgroup/cgroup.procs || return 0 # else the hook would freeze, too
+    trap let_services_go EXIT
+    trap 'exit 1' HUP INT TERM
+    echo 1 >"$services"
+} 2>/dev/null
+
+let_services_go() {
+    [ -z "${INVOCATION_ID-}" ] || [ ! -w "$services" ] || echo 0 >"$services"
+} 2>/dev/null
+
 start() {
     [ -e "$armed" ] || exit 0
+    hold_services
     # What runs on must not hold the output that an init may read to its end.
     [ ! -e /dev/null ] || exec </dev/null >/dev/null 2>&1
     note_reads
@@ -72,6 +88,7 @@ record() {
         sleep "$watch_s" &
         echo "$!" >"$job/sleeper"
         wait
+        let_services_go
         echo late >&8
     ) &
     watch=$!

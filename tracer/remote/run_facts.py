@@ -110,7 +110,9 @@ class RunFacts:
             living=living,
             start_ns=start_ns,
             end_ns=end_ns,
-            cold=_cold(lines["cold"][0], machine.page_size, machine.allowed_kib),
+            cold=_restarted(lines["restarted"][0], machine.page_size)
+            if lines["restarted"]
+            else _cold(lines["cold"][0], machine.page_size, machine.allowed_kib),
             windows=_windows({**setting.before, **setting.in_force}),
             before=_windows(setting.before),
             mapped=dict(filter(None, map(parse_mapping, lines["map"]))),
@@ -247,5 +249,18 @@ def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
         f"{pinned} are mapped by running processes or lie in memory (/proc/meminfo); "
         f"{unexplained} others, {allowed} allowed",
         resident_pages=min(after, pinned),
+        resident=[],
+    )
+
+
+def _restarted(value: str, page_size: int) -> Cold:
+    """Return how a boot is cold: by the restart. What it had read before is cached in every boot."""
+    cached, pinned = (int(kib) * 1024 // page_size for kib in value.split(" "))
+    return Cold(
+        proven=True,
+        how=f"the target was restarted; of what the boot and the recorder had read before the "
+        f"recording began, {plural(cached, 'page')} stayed cached, {pinned} of them mapped by "
+        "running processes or in memory",
+        resident_pages=cached,
         resident=[],
     )

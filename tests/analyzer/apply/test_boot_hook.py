@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from importlib import resources
 
@@ -54,6 +56,7 @@ class Board(ChrootBoard):
         self.put("dev/zero", "\0" * (1 << 18))
         self.put("sys/block/slow0/stat", "45 0 3874 0\n")
         self.calls, self.fail_at = 0, None
+        self.failure = ConnectionResetError("the power went off")
         self.boot()
 
     def boot(self, number=1):
@@ -70,7 +73,7 @@ class Board(ChrootBoard):
     def _called(self):
         self.calls += 1
         if self.calls == self.fail_at:
-            raise ConnectionResetError("the power went off")
+            raise self.failure
 
 
 def hook_on(board, done=True):
@@ -139,6 +142,45 @@ def test_power_cut_at_any_step_leaves_an_unarmed_hook_that_is_removed(kind, tmp_
         hook_on(board).remove()
         assert files_of(board) == before, f"cut at call {at}"
     assert cuts > 8
+
+
+@pytest.mark.parametrize("kind", ["inittab", "systemd"])
+def test_full_disk_at_any_step_is_reported_and_leaves_the_board_as_it_was(kind, tmp_path):
+    refused = 0
+    for at in range(1, 100):
+        root = tmp_path / str(at)
+        root.mkdir()
+        board = board_with_init(kind, root, Board)
+        before = board.tree()
+        board.failure = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/etc/foreread-boot/x")
+        board.fail_at = at
+        try:
+            installed(board)
+        except InstallError as error:
+            assert "No space left on device" in str(error)
+            refused += 1
+        else:
+            break
+        assert board.tree() == before, f"full at call {at}"
+    assert refused > 8
+
+
+def test_second_recording_takes_the_place_of_a_hook_that_waits_for_its_boot(board):
+    before = files_of(board)
+    first = installed(board)
+    first.arm()
+    second = hook_on(board)
+    second.install(FILES, "fedcba9876543210", 5)
+    assert "token=fedcba9876543210" in board.get("etc/foreread-boot/paths")
+    board.boot(2)
+    assert start(board) == ""
+    assert not (board.root / "recorded").exists()
+    second.arm()
+    board.boot(3)
+    assert start(board) == ""
+    assert (board.root / "run/foreread-fedcba9876543210/pair").exists()
+    start(board, verb="done")
+    wait_until(lambda: files_of(board) == before, 60)
 
 
 def test_one_boot_is_recorded_and_no_other(board):
@@ -210,6 +252,37 @@ def test_recorder_that_does_not_start_does_not_hold_the_boot(board, recorder, sa
     began = time.monotonic()
     assert said in start(board)
     assert time.monotonic() - began < 60
+    hook.remove()
+
+
+SERVICES = "sys/fs/cgroup/system.slice/cgroup.freeze"
+HELD = b'read -r held </sys/fs/cgroup/system.slice/cgroup.freeze\necho "$held" >/held\n'
+
+
+@pytest.mark.parametrize("recorder", [HELD + RECORDER, HELD + b"exit 1\n", HELD + b"sleep 9\n"])
+def test_services_are_held_until_the_recorder_has_begun_or_failed(board, recorder):
+    board.put(SERVICES, "0\n")
+    board.put("sys/fs/cgroup/cgroup.procs", "")
+    hook = hook_on(board)
+    hook.install(FILES | {"job.sh": recorder}, TOKEN, 1)
+    hook.arm()
+    board.boot(2)
+    done = board.run(["sh", "-c", "INVOCATION_ID=1 exec /etc/foreread-boot/hook start"])
+    assert done.status == 0
+    assert board.get("held") == "1\n"
+    assert board.get(SERVICES) == "0\n"
+    hook.remove()
+
+
+def test_services_are_not_held_if_the_hook_would_be_too(board):
+    board.put(SERVICES, "0\n")
+    board.directory("sys/fs/cgroup/cgroup.procs")  # cannot be written
+    hook = hook_on(board)
+    hook.install(FILES | {"job.sh": HELD + RECORDER}, TOKEN, 5)
+    hook.arm()
+    board.boot(2)
+    board.run(["sh", "-c", "INVOCATION_ID=1 exec /etc/foreread-boot/hook start"])
+    assert board.get("held") == "0\n"
     hook.remove()
 
 

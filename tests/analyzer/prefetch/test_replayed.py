@@ -153,3 +153,38 @@ def test_the_replayer_has_at_most_32_requests_under_way():
     own = run.program.operations[steps["operation"]]
     assert own["op"].tolist()[:33] == [int(Op.WILLNEED)] * 32 + [int(Op.SINGLE)]
     assert own["at"].tolist()[32:] == [0, 64, 2, 66]
+
+
+def test_at_boot_script_program_and_list_are_read_before_the_list_s_ranges():
+    """At window 0 and on two processors.
+
+    The first thread's shell: exec 50, page of the script until 50 + 1400 = 1450. The replayer: exec
+    50, two faults of its program and the list's page until 1500 + 3 × 1400 = 5700; it asks then.
+    The start's metadata is read from 1450 on: it waits for the program's first page at 1500, which
+    the disk begins at 2850, and so on in turn.
+    """
+    base = one_file()
+    opening = Opening(exec_ns=50, script_bytes=PAGE, program_bytes=2 * PAGE)
+    run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=opening)
+    recorded = beside(timed(base, 0, DEVICE), run)
+    plain = timed(run, 0, DEVICE, recorded=recorded)
+    (core,) = timed_windows(run, [0], DEVICE, recorded=recorded)
+    assert core.total_ns == pytest.approx(plain.total_ns)
+    of_launch = run.steps[:6]
+    assert of_launch["thread"].tolist() == [0, 0, 1, 1, 1, 1]
+    assert of_launch["cpu_ns"].tolist() == [50, 0, 50, 0, 0, 0]
+    assert of_launch["waits_for"].tolist() == [-1, -1, 1, -1, -1, -1]
+    assert run.program.operations["op"][of_launch["operation"][[1, 3, 4, 5]]].tolist() == [
+        Op.READ,
+        Op.FAULT,
+        Op.FAULT,
+        Op.READ,
+    ]
+    assert plain.work[:6, 0].tolist() == [0, 1, 0, 1, 1, 1]
+
+
+def test_a_replayer_that_is_in_memory_reads_its_list_s_ranges_alone():
+    base = one_file()
+    run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening(script_bytes=PAGE))
+    assert len(run.program.files) == len(base.program.files)
+    assert timed(run, 0, DEVICE).work[:, 0].sum() == timed(base, 0, DEVICE).work[:, 0].sum() - 2
