@@ -49,12 +49,14 @@ STARTED = {
 _PATIENCE_S = 900.0
 _OVER = "foreread-study: the boot is over"
 _CLOCK = "/sys/module/slowdisk/parameters/now_ns"
+_WINDOW = f"/sys/block/{DISK}/queue/read_ahead_kb"
 _MARK = f"""\
 #!/bin/sh
 case ${{1-start}} in start) ;; *) exit 0 ;; esac
 read -r now <{_CLOCK}
 read -r requests _ sectors _ </sys/block/{DISK}/stat
-echo "$now $requests $sectors" >/run/mark-@NAME@
+read -r kib <{_WINDOW}
+echo "$now $requests $sectors $kib" >/run/mark-@NAME@
 """
 _SAY = f"""\
 case ${{1-start}} in start) echo "{_OVER}" >/dev/console ;; esac
@@ -110,7 +112,10 @@ class BootBoard:
         target.says_when_over = True
 
     def boots(self, repeat: int) -> list[Document]:
-        """Reboot, and return seconds, requests and bytes of each boot."""
+        """Reboot, and return seconds, requests, bytes and windows of each boot.
+
+        The windows (KiB) are those at its begin, at its end, and after boot-done.
+        """
         return [self._boot() for _ in range(repeat)]
 
     def _boot(self) -> Document:
@@ -129,6 +134,7 @@ class BootBoard:
             "bytes": (last[2] - first[2]) * 512,
             "requests_before": first[1],
             "bytes_before": first[2] * 512,
+            "read_ahead_kb": [first[3], last[3], int(self._sh(f"cat {_WINDOW}"))],
         }
 
     def _add_unit(

@@ -15,7 +15,7 @@ Document = dict[str, Any]
 HEAD = (
     "init",
     "case",
-    "KiB",
+    "KiB in phases",
     "predicted",
     "measured",
     "error",
@@ -37,7 +37,7 @@ def rows(document: Document) -> Iterator[Sequence[str]]:
         yield (
             document["init"],
             case["name"],
-            str(case["read_ahead_kb"]),
+            _phases(case),
             f"{case['seconds']:.3f} s",
             f"{seconds:.3f} s",
             percent((case["seconds"] - seconds) / seconds),
@@ -45,6 +45,12 @@ def rows(document: Document) -> Iterator[Sequence[str]]:
             percent(expected / first["seconds"]),
             " ".join(f"{boot['seconds']:.3f}" for boot in measured),
         )
+
+
+def _phases(case: Document) -> str:
+    """Return the windows at the begin and at the end of a boot, and after it, as measured."""
+    windows = case["measured"][-1].get("read_ahead_kb", [case["read_ahead_kb"]])
+    return " → ".join(map(str, windows))
 
 
 def _seconds(case: Document) -> float:

@@ -155,32 +155,44 @@ def test_the_replayer_has_at_most_32_requests_under_way():
     assert own["at"].tolist()[32:] == [0, 64, 2, 66]
 
 
-def test_at_boot_script_program_and_list_are_read_before_the_list_s_ranges():
-    """At window 0 and on two processors.
-
-    The first thread's shell: exec 50, page of the script until 50 + 1400 = 1450. The replayer: exec
-    50, two faults of its program and the list's page until 1500 + 3 × 1400 = 5700; it asks then.
-    The start's metadata is read from 1450 on: it waits for the program's first page at 1500, which
-    the disk begins at 2850, and so on in turn.
-    """
-    base = one_file()
-    opening = Opening(exec_ns=50, script_bytes=PAGE, program_bytes=2 * PAGE)
+def test_at_boot_script_libraries_program_and_list_are_read_before_the_ranges():
+    """The first thread's shell reads the script; then the replayer begins with what it needs."""
+    base = start(METADATA, (0, 0, 0), (10, 1, 0), (10, 5, 0), files=2)
+    opening = Opening(
+        exec_ns=50, script_bytes=PAGE, program_bytes=2 * PAGE, libraries=frozenset([1])
+    )
     run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=opening)
     recorded = beside(timed(base, 0, DEVICE), run)
     plain = timed(run, 0, DEVICE, recorded=recorded)
     (core,) = timed_windows(run, [0], DEVICE, recorded=recorded)
     assert core.total_ns == pytest.approx(plain.total_ns)
-    of_launch = run.steps[:6]
-    assert of_launch["thread"].tolist() == [0, 0, 1, 1, 1, 1]
-    assert of_launch["cpu_ns"].tolist() == [50, 0, 50, 0, 0, 0]
-    assert of_launch["waits_for"].tolist() == [-1, -1, 1, -1, -1, -1]
-    assert run.program.operations["op"][of_launch["operation"][[1, 3, 4, 5]]].tolist() == [
-        Op.READ,
-        Op.FAULT,
-        Op.FAULT,
-        Op.READ,
-    ]
-    assert plain.work[:6, 0].tolist() == [0, 1, 0, 1, 1, 1]
+    assert core.work.tolist() == plain.work.tolist()
+    of_launch = run.steps[:7]
+    assert of_launch["thread"].tolist() == [0, 0, 1, 1, 1, 1, 1]
+    assert of_launch["cpu_ns"].tolist() == [50, 0, 50, 0, 0, 0, 0]
+    assert of_launch["waits_for"].tolist() == [-1, -1, 1, -1, -1, -1, -1]
+    done = run.program.operations[of_launch["operation"][[1, 3, 4, 5, 6]]]
+    assert done["op"].tolist() == [Op.READ, Op.READ, Op.FAULT, Op.FAULT, Op.READ]
+    assert run.program.handles[done["handle"][1]] == 1
+    assert plain.work[:7, 0].tolist() == [0, 1, 0, 1, 1, 1, 1]
+
+
+def test_libraries_that_a_recorded_program_maps_are_mapped_by_the_replayer():
+    script = Script()
+    handle = script.open(script.file(8))
+    mapping = script.map(handle, 0, 8)
+    script.touch(mapping, 2)
+    steps = np.zeros(1, STEP)
+    steps["waits_for"] = steps["woken_by"] = -1
+    steps["operation"] = len(script.program().operations) - 1
+    layout = Layout(np.zeros(0, EXTENT))
+    base = Run(script.program(), steps, 0, RULES, MACHINE, Limits(1280), layout)
+    opening = Opening(program_bytes=PAGE, libraries=frozenset([0]))
+    run = with_replayer(base, [(0, 0, 1)], cpus=1, opening=opening)
+    copied = run.program.operations[run.steps["operation"][2]]
+    assert (copied["op"], copied["at"]) == (Op.FAULT, 2)
+    assert copied["mapping"] != mapping
+    assert run.program.handles[run.program.mappings["handle"][copied["mapping"]]] == 0
 
 
 def test_a_replayer_that_is_in_memory_reads_its_list_s_ranges_alone():

@@ -11,6 +11,7 @@ from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import EVENTS, REQUESTS, Kind, Table
 from analyzer.program.cpu import event_cost
 from analyzer.program.opening import opening_of
+from tracer.formats.capture import Boot
 
 ENTER, EXIT = "syscalls:sys_enter_openat", "syscalls:sys_exit_openat"
 ERROR = np.uint64(2**64 - 2)  # -ENOENT
@@ -101,3 +102,27 @@ def test_an_exec_takes_as_long_as_it_occupies_a_processor():
     )
     found = opening_of(recording, Table.empty(REQUESTS)).exec_ns
     assert found == pytest.approx(50_000 - 2 * event_cost(events))
+
+
+def test_an_exec_of_a_boot_takes_the_median_of_its_processes_and_the_replayer_is_on_the_disk():
+    """20,000, 40,000 and 60,000 on a processor, each with one event of its own."""
+    steps, at = [], 10_000
+    for pid, took in ((401, 20_000), (402, 40_000), (403, 60_000)):
+        steps += [switch(at, 1, pid), event(Kind.EXEC, pid, time_ns=at + took)]
+        steps.append(switch(at + took + 5_000, pid, 1))
+        at += 100_000
+    events = table(*steps)
+    files = ["/lib/ld-linux-aarch64.so.1", "/etc/ld.so.cache", "/lib/libc.so.6", "/lib/libcap.so.2"]
+    recording = recording_of(
+        [(row, 0) for row in range(4)],
+        [4096] * 4,
+        trace=Trace("trace", events),
+        capture=capture_of(
+            start_ns=1_000, end_ns=1_000_000, boot=Boot(processes=[1], read_before=[])
+        ),
+        paths=tuple(files),
+    )
+    found = opening_of(recording, Table.empty(REQUESTS))
+    assert found.exec_ns == pytest.approx(40_000 - event_cost(events))
+    assert found.libraries == {0, 1, 2}
+    assert found.program_bytes > 0

@@ -106,6 +106,14 @@ def test_times_windows_and_files_of_a_run():
     assert traced.formats["header_page"].startswith("\tfield: u64 timestamp")
 
 
+def test_a_boot_is_cold_by_its_restart_and_keeps_what_it_had_read():
+    run = RunFacts.parse(
+        parsed(RESULT.replace("cold 4000 900 880", "restarted 4000 880")), machine()
+    )
+    assert (run.cold.proven, run.cold.resident_pages) == (True, 1000)
+    assert run.cold.how.startswith("the target was restarted; of what the boot and the recorder")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -133,6 +141,7 @@ def test_a_machine_that_cannot_be_is_refused(old, new):
         ("run 321 idle - 25 1", "run 321"),
         ("mark            <...>-321     [000] .....    13", "mark [000]    11"),
         ("cold 4000 900 880", "cold"),
+        ("cold 4000 900 880", "restarted 4000"),
         (": end", ": over"),
         ("\t128\t0", "\t0"),
     ],
