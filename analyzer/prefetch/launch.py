@@ -92,7 +92,8 @@ def _of_libraries(run: Run, libraries: Collection[int]) -> Array:
     file = run.program.file_of_operations()[steps["operation"]]
     chosen = np.isin(file, [*libraries]) & np.isin(operations["op"], (Op.READ, Op.FAULT))
     thread = steps["thread"][chosen][:1]
-    return operations[chosen & np.isin(steps["thread"], thread)]
+    found: Array = operations[chosen & np.isin(steps["thread"], thread)]
+    return found
 
 
 def _copied(

@@ -254,13 +254,13 @@ def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
 
 
 def _restarted(value: str, page_size: int) -> Cold:
-    """Return how a boot is cold: by the restart. What it had read before is cached in every boot."""
+    """Return how a boot is cold: by the restart; what it had read before is always cached."""
     cached, pinned = (int(kib) * 1024 // page_size for kib in value.split(" "))
     return Cold(
         proven=True,
-        how=f"the target was restarted; of what the boot and the recorder had read before the "
-        f"recording began, {plural(cached, 'page')} stayed cached, {pinned} of them mapped by "
-        "running processes or in memory",
+        how=f"the target was restarted; {plural(cached, 'page')} that the boot and the recorder "
+        "had read before the recording began stay cached, as in every boot; "
+        f"{pinned} of them are mapped by running processes or lie in memory",
         resident_pages=cached,
         resident=[],
     )

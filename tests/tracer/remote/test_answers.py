@@ -111,7 +111,7 @@ def test_a_boot_is_cold_by_its_restart_and_keeps_what_it_had_read():
         parsed(RESULT.replace("cold 4000 900 880", "restarted 4000 880")), machine()
     )
     assert (run.cold.proven, run.cold.resident_pages) == (True, 1000)
-    assert run.cold.how.startswith("the target was restarted; of what the boot and the recorder")
+    assert run.cold.how.startswith("the target was restarted; 1,000 pages that")
 
 
 @pytest.mark.parametrize(
