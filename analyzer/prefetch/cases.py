@@ -29,8 +29,8 @@ REPLAYER = (
 )
 
 OF_BOOT = (
-    "on a board the boot script starts the replayer, later than predicted here: measured boots "
-    "with a list took 14 to 20 % longer than predicted"
+    "the boot script starts the replayer, which reads itself, the C library and its list from the "
+    "disk, and then stays 512 KiB ahead; @MEASURED@"
 )
 
 
@@ -101,15 +101,15 @@ def compare(
     if start is not None and prediction.total.seconds is not None:
         seconds = _seconds(start, taken, found, windows)
         cases = [replace(case, seconds=s) for case, s in zip(cases, seconds, strict=True)]
-        notes += [REPLAYER, *_of_boot(recording)]
+        notes.append(_replayer(recording))
         notes += [f"doubt about the seconds: {doubt}" for doubt in prediction.doubts]
     return Comparison(found, tuple(cases), tuple(notes))
 
 
-def _of_boot(recording: Recording) -> list[str]:
-    """Return a note on the seconds of a boot with a list (studies/boot)."""
+def _replayer(recording: Recording) -> str:
+    """Return what the seconds with a list assume of the replayer."""
     capture = recording.capture
-    return [OF_BOOT] if capture is not None and capture.boot is not None else []
+    return REPLAYER if capture is None or capture.boot is None else OF_BOOT
 
 
 def _start(taken: Inputs, version: Version, device: DeviceModel | None) -> Start | None:
