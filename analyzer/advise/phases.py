@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.advise.variant import Variant
+from analyzer.advise.variant import LATEST_NS, Variant
 from analyzer.ingest.tables import Array
 
 
@@ -46,6 +46,19 @@ def phased(variant: Variant, begins: Sequence[int], windows: Sequence[int]) -> V
     files["window"] = np.where(files["window"] < 0, np.array(windows)[phase], files["window"])
     run = replace(variant.run, program=replace(variant.run.program, files=files))
     return replace(variant.with_run(run), window=windows[0])
+
+
+def around(variant: Variant, begin: int, windows: Sequence[int]) -> list[int]:
+    """Return the steps at which a phase may begin that is to begin at the step ``begin``.
+
+    A process beside the start changes the window after a time, up to LATEST_NS sooner or later
+    than the start uses the file.
+    """
+    each = phased(variant, [begin], windows)
+    steps = len(variant.run.steps)
+    uses = [int(use) for use in np.unique(first_uses(variant)) if 0 < use < steps]
+    then = begins_ns(each, begin)
+    return [use for use in uses if abs(begins_ns(each, use) - then) <= LATEST_NS]
 
 
 def begins_ns(variant: Variant, row: int) -> float:

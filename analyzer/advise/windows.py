@@ -10,7 +10,7 @@ from functools import partial
 from analyzer.advise.bench import Bench
 from analyzer.advise.document import LaterWindow, RowTrial
 from analyzer.advise.offer import Offer
-from analyzer.advise.phases import begins_ns, boundaries, first_uses, phased
+from analyzer.advise.phases import around, begins_ns, boundaries, first_uses, phased
 from analyzer.advise.situation import Situation, files_of
 from analyzer.advise.variant import Variant
 from emulator.linux.windows import MAX_WINDOW
@@ -65,22 +65,26 @@ def _with_window(variant: Variant, window: int) -> Variant:
 def phases(bench: Bench) -> Iterator[Offer]:
     """Yield the best pair of windows found, one up to the first use of a file and one from then on.
 
-    For each boundary the windows are improved in turn until neither helps.
+    For each boundary the windows are improved in turn until neither helps. The seconds are those
+    with the worst moment for the change around the boundary.
     """
     situation = bench.situation
     variant = situation.present[0]
     cuts = boundaries(variant, _BOUNDARIES)
     budget = _WORK // bench.steps
-    found: list[tuple[float, int, tuple[int, int]]] = []
+    found: list[tuple[float, int, int, tuple[int, int]]] = []
     ladder = [window for window in LADDER if window <= MAX_WINDOW]
     cuts = cuts[: max(budget // (4 * len(ladder)), 1)]
     for cut in cuts:
-        seconds, pair = _improved(variant, cut, ladder)
-        found.append((seconds, cut, pair))
+        _, pair = _improved(variant, cut, ladder)
+        seconds, worst = max(
+            (phased(variant, [at], pair).cost().seconds, at) for at in around(variant, cut, pair)
+        )
+        found.append((seconds, worst, cut, pair))
     if found:
-        _, cut, (before, after) = min(found)
+        _, worst, cut, (before, after) = min(found)
         if before != after:
-            yield _phases(situation, cut, before, after)
+            yield _phases(situation, cut, worst, before, after)
 
 
 def _improved(variant: Variant, cut: int, ladder: list[int]) -> tuple[float, tuple[int, int]]:
@@ -96,12 +100,10 @@ def _improved(variant: Variant, cut: int, ladder: list[int]) -> tuple[float, tup
     return best, pair
 
 
-def _phases(situation: Situation, cut: int, before: int, after: int) -> Offer:
+def _phases(situation: Situation, cut: int, worst: int, before: int, after: int) -> Offer:
     variant = situation.present[0]
-    uses = first_uses(variant)
-    files = [row for row in range(len(uses)) if uses[row] == cut]
-    path = situation.recording.paths[files[0]] if files else None
-    seconds = begins_ns(variant, cut) / 1e9
+    path = _first_used(situation, cut)
+    seconds = begins_ns(phased(variant, [cut], (before, after)), cut) / 1e9
     kib = tuple(situation.kib(window) for window in (before, after))
     where = f"the first use of {path}" if path else f"{seconds:.2f} s"
     knob = "/sys/block/DISK/queue/read_ahead_kb"
@@ -109,7 +111,12 @@ def _phases(situation: Situation, cut: int, before: int, after: int) -> Offer:
         "phases",
         GENE,
         f"windows in phases: {kib[0]:,} KiB, and {kib[1]:,} KiB from {where} on",
-        partial(_with_phases, path=path, cut=cut, windows=(before, after)),
+        partial(
+            _with_phases,
+            path=_first_used(situation, worst),
+            cut=worst,
+            windows=(before, after),
+        ),
         (
             f"echo {kib[0]} >{knob}",
             f"COMMAND & sleep {seconds:.2f}; echo {kib[1]} >{knob}",
@@ -121,6 +128,12 @@ def _phases(situation: Situation, cut: int, before: int, after: int) -> Offer:
             later=[LaterWindow(round(seconds, 3), kib[1])],
         ),
     )
+
+
+def _first_used(situation: Situation, cut: int) -> str | None:
+    """Return the path of a file that is first used at a step, if there is one."""
+    files = (first_uses(situation.present[0]) == cut).nonzero()[0]
+    return situation.recording.paths[int(files[0])] if len(files) else None
 
 
 def _with_phases(variant: Variant, path: str | None, cut: int, windows: tuple[int, int]) -> Variant:

@@ -8,7 +8,7 @@ import pytest
 from advice_starts import start_of
 from programs import Script
 
-from analyzer.advise.phases import begins_ns, boundaries, first_uses, phased
+from analyzer.advise.phases import around, begins_ns, boundaries, first_uses, phased
 from analyzer.advise.variant import variant_of
 
 
@@ -38,6 +38,16 @@ def test_phases_begin_where_files_are_first_used():
     assert len(operations) == 10
     assert begins_ns(variant, 4) == pytest.approx(4 * 1410)
     assert begins_ns(variant, 0) == 0
+
+
+def test_a_phase_may_begin_at_any_use_within_the_time_that_a_change_may_be_off():
+    variant = two_files()
+    assert around(variant, 4, [1, 1]) == [4]
+    later = variant.run.steps.copy()
+    later["cpu_ns"][3] = 30e6  # the second file is used 30 ms later
+    late = variant.with_run(replace(variant.run, steps=later))
+    assert around(late, 4, [1, 1]) == [4]
+    assert around(late, 0, [1, 1]) == []
 
 
 @pytest.mark.parametrize("window", [0, 1, 4, 16])
