@@ -18,7 +18,6 @@ from analyzer.ingest.load import load
 from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.choice import predict_by
 from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.open import open_target
 from tracer.error import RecordError
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
@@ -123,34 +122,6 @@ def test_boot_of_an_overlay_in_memory_is_refused(tmp_path):
         assert "--data-mib" in refused.value.remedy
 
 
-# What the board does on its own when nobody has fetched the recording for ten minutes.
-END_LEASES = "for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done"
-# While a boot is recorded, the board does not answer, and boots on.
-SILENT = """#!/bin/sh
-for job in /run/foreread-*/pair; do
-	[ ! -e "$job" ] || ifconfig eth0 down
-done
-"""
-
-
-@pytest.mark.nightly
-def test_board_that_never_answers_again_is_reported_and_removes_the_hook_itself(tmp_path):
-    """Its console shows that; the power is not cut."""
-    within_s = 120.0
-    with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
-        board = BootedBoard(target)
-        board.put("/etc/init.d/S45silent", SILENT)
-        with pytest.raises(RecordError, match="the board did not come back") as error:
-            record(board, tmp_path / "capture", BootEnding(within_s=within_s))
-        assert error.value.remedy.endswith("foreread doctor --restore --target TARGET")
-        assert not (tmp_path / "capture").exists()
-        with open_target(target.board.console) as console:
-            board.target = console
-            board.sh(END_LEASES)
-            wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
-            assert board.sh("ls /etc/foreread-boot 2>/dev/null || :") == ""
-
-
 def test_other_ends_and_a_board_that_has_the_boot_script(tmp_path):
     with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
         board = BootedBoard(target)
@@ -198,7 +169,7 @@ def test_board_removes_the_hook_itself_if_foreread_is_killed(tmp_path):
         wait_until(lambda: answers(board, boot), PATIENCE_S)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        board.sh(END_LEASES)
+        board.sh("for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done")
         wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
 
 
