@@ -61,6 +61,11 @@ class Support:
     def _need(self, compressor: str) -> _Need | None:
         return _NEEDS.get((self.fs, compressor))
 
+    def _cure(self, compressor: str) -> str:
+        need = _NEEDS[self.fs, compressor]
+        newer = "a newer kernel" if version_of(self.release) < need.since else "a kernel"
+        return f"build {newer} with {need.option}=y"
+
     def lack(self, compressor: str) -> str | None:
         """Return why the kernel does not unpack a compressor; None: nothing shows that."""
         need = self._need(compressor)
@@ -97,10 +102,7 @@ class Support:
         lacks = {one: why for one in wanted if (why := self.lack(one)) is not None}
         for one in asked:
             if one in lacks:
-                option = _NEEDS[self.fs, one].option
-                raise LayoutError(
-                    lacks[one], f"leave out --compressor {one}, or build a kernel with {option}=y"
-                )
+                raise LayoutError(lacks[one], f"leave out --compressor {one}, or {self._cure(one)}")
         notes = [f"{one} is not compared: {why}" for one, why in lacks.items()]
         return [one for one in wanted if one not in lacks], notes
 
