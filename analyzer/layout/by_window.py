@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.interpret import dev_of
@@ -29,7 +30,7 @@ from analyzer.predict.checks import distinct, total_spread
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from analyzer.predict.left_out import left_out
 from analyzer.predict.linux import count_linux, total_of, with_counts
-from analyzer.predict.prediction import Prediction
+from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.remedy import record_again
 from analyzer.predict.seconds import (
     LADDER,
@@ -130,11 +131,27 @@ def _counted(start: OnErofs, found: Prediction, kernels: Sequence[CountingOnErof
         f.append(sum(-(-read.length // most) for read in kernel.reads if not read.metadata))
         pages.append(sum(1 << order for _, _, order, _ in kernel.outcome.inserts))
     disk = start.taken.disks[start.disk]
-    devices = [
-        with_counts(curve, f, pages) if dev_of(curve.dev) == disk else curve
-        for curve in found.devices
-    ]
-    return replace(found, devices=devices, total=total_of(found.total, devices))
+    read = sum(one.length for one in kernels[0].reads if not one.metadata) // found.page_size
+
+    def on_image(curve: Curve) -> Curve:
+        # Clusters come through the pages of no file: the capture counts their reads as metadata.
+        return structs.replace(
+            with_counts(curve, f, pages),
+            metadata_requests=_less(curve.metadata_requests, f[0]),
+            metadata_pages=_less(curve.metadata_pages, read),
+        )
+
+    devices = [on_image(one) if dev_of(one.dev) == disk else one for one in found.devices]
+    total = structs.replace(
+        total_of(found.total, devices),
+        metadata_requests=_less(found.total.metadata_requests, f[0]),
+        metadata_pages=_less(found.total.metadata_pages, read),
+    )
+    return replace(found, devices=devices, total=total)
+
+
+def _less(all_reads: int | None, of_clusters: int) -> int | None:
+    return None if all_reads is None else max(all_reads - of_clusters, 0)
 
 
 @dataclass(frozen=True, eq=False)

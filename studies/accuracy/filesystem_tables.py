@@ -7,6 +7,7 @@ from typing import Any
 
 from studies.accuracy.figures import relative_error
 from studies.accuracy.markdown import NONE, markdown, percent
+from studies.accuracy.on_filesystems import IN_CLUSTERS
 from studies.accuracy.store import Cell, Document
 
 _HEAD = (
@@ -41,7 +42,7 @@ def lines(made: Made) -> list[str]:
 
 def _row(root: str, kernel: str, found: Sequence[Document]) -> Row:
     rows = [row for one in found for row in one["pages"]]
-    predicted = all(map(_is_predicted, found))
+    predicted = all(map(_has_requests, found))
     jaccard = min((row["jaccard"] for row in rows), default=None)
     return (
         root,
@@ -64,12 +65,14 @@ def _windows(name: str, found: Document) -> Iterator[Row]:
     }
     for kb in sorted(pages.keys() | points.keys()):
         jaccard, counted, requests = _of_pages(pages.get(kb))
-        requests = requests if _is_predicted(found) else NONE
+        requests = requests if _has_requests(found) else NONE
         yield name, str(kb), jaccard, counted, requests, *_of_seconds(points.get(kb))
 
 
-def _is_predicted(found: Document) -> bool:
-    """Return whether there are predictions; without, requests of file data are not known either."""
+def _has_requests(found: Document) -> bool:
+    """Return whether requests of file data are known: there are predictions, and no clusters."""
+    if found["root"]["file_system"] in IN_CLUSTERS:
+        return False
     rows = found["seconds"]["rows"]
     points = (point for row in rows for point in row.get("points", []))
     return any((point["predicted"] or {}).get("seconds") is not None for point in points)

@@ -19,6 +19,7 @@ ROOTS = (
     *("squashfs", "overlay-squashfs", "erofs-uncompressed", "erofs", "overlay-erofs", "btrfs"),
     "f2fs",
 )
+IN_CLUSTERS = frozenset({"erofs", "overlay-erofs"})  # predicted with the image
 # Debian's kernels for clouds lack them.
 GENERIC = frozenset({"f2fs"})
 APPLICATIONS = (MADPLAY, PERL, PYTHON)
@@ -39,7 +40,7 @@ def cells(live: Live, machine: str = "x86_64") -> list[Cell]:
 
 def _image(board: Board) -> Path | None:
     """Return the image of a root in compressed EROFS, which its start is predicted with."""
-    if board.fs not in ("erofs", "overlay-erofs"):
+    if board.fs not in IN_CLUSTERS:
         return None
     parts = Parts(board.machine, board.kernel, board.packages)
     usual = LiveOptions(board.machine)

@@ -69,6 +69,7 @@ def test_requests_are_those_that_the_kernel_sent_beside_eleven_of_metadata(predi
     }
     beside = {kb: measured[kb] - requests[kb] for kb in (4, 16, 128)}
     assert beside == {4: 11, 16: 11, 128: 10}
+    assert prediction.total.metadata_requests == prediction.total.metadata_pages == 11
 
 
 def test_the_verdict_is_by_seconds(prediction):
