@@ -284,7 +284,7 @@ def test_stored_captures_are_each_judged_with_each_device_model(modules, monkeyp
     (tmp_path / "given.toml").touch()
     seen = []
 
-    def judged(capture, sweep, file, probe):
+    def judged(capture, sweep, file, probe, image):
         seen.append((capture.name, file and file.name))
         assert probe
         raise ValueError("not judged here")
