@@ -16,6 +16,9 @@ from emulator.linux.timed import STEP, CpuCost, Run, Timed
 
 # A process beside the start takes an unknown time to begin: so much at most, in random draws.
 LATEST_NS = 20e6
+# A step computes so much of its recorded time, and the replayer so much of the expected time.
+JITTER = (0.0, 2.0)
+REPLAYER = (0.5, 3.0)
 Moved = Mapping[int, int]  # pages of a file: the new one by the old one
 
 
@@ -99,7 +102,7 @@ class Variant:
             run = with_replayer(start.run, self.ranges, cpus, start.opening)
             run = _with_reads(run, len(run.steps) - len(start.run.steps), self.wasted)
             if rng is not None:
-                run = _later(run, float(rng.uniform(0, LATEST_NS)))
+                run = _raced(run, len(run.steps) - len(start.run.steps), rng)
             start, recorded = replace(start, run=run), beside(recorded, run)
         return start.timed([self.window], rng, recorded)[0], start.run
 
@@ -118,10 +121,20 @@ def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:
     return replace(run, steps=np.insert(steps, own, added))
 
 
-def _later(run: Run, delay_ns: float) -> Run:
-    """Return a run whose replayer, which has the first step, begins later."""
+def _raced(run: Run, own: int, rng: np.random.Generator) -> Run:
+    """Return a run whose replayer, which has the first ``own`` steps, has other luck.
+
+    Which of two processes comes first, to the disk's queue or to a page, depends on how long each
+    computes before it. So each step computes a random time; all steps of the start together
+    compute as long as they did. The replayer also begins at a random time.
+    """
     steps = run.steps.copy()
-    steps["sleep_ns"][0] += delay_ns
+    computed = steps["cpu_ns"] * rng.uniform(*JITTER, len(steps))
+    if computed[own:].any():
+        computed[own:] *= steps["cpu_ns"][own:].sum() / computed[own:].sum()
+    computed[:own] *= rng.uniform(*REPLAYER)
+    steps["cpu_ns"] = computed
+    steps["sleep_ns"][0] += rng.uniform(0, LATEST_NS)
     return replace(run, steps=steps)
 
 

@@ -62,21 +62,35 @@ def test_the_start_alone():
 
 
 def test_the_replayer_reads_metadata_and_then_all_at_once():
-    """Metadata until 1400, pages 0 to 2 until 3600; needed at 1410; then 10 + 500 + 30."""
+    """Metadata until 1400, pages 0 to 2 from 1401 to 3601; needed at 1410; then 10 + 500 + 30."""
     base = one_file()
     run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}))
-    assert both_ways(run, base, 0) == 4140
+    assert both_ways(run, base, 0) == 4141
     assert run.program.operations[-1].tolist()[0] == Op.WILLNEED
 
 
 def test_metadata_is_read_once_by_whoever_needs_it_first():
-    """The start needs it 300 before the replayer, which has to wait for it, as the start does."""
+    """Both need it at 0. Two opens take the replayer 300: the start reads page 0 itself at 1410.
+
+    The replayer reads pages 1 and 2 from 2810 to 4610; then 500 + 30.
+    """
     base = one_file()
     run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}, open_ns=150))
-    assert both_ways(run, base, 0) == 4140
-    assert run.steps[run.steps["thread"] == 1]["cpu_ns"].tolist() == [0, 300, 0, 0]
+    assert both_ways(run, base, 0) == 5140
+    assert run.steps[run.steps["thread"] == 1]["cpu_ns"].tolist() == [0, 0, 300, 0]
     recorded = beside(timed(base, 0, DEVICE), run)
-    assert timed(run, 0, DEVICE, recorded=recorded).work[:, 0].tolist()[:5] == [0, 0, 0, 1, 1]
+    made = timed(run, 0, DEVICE, recorded=recorded).work[:, 0].tolist()
+    assert made == [0, 1, 0, 1, 0, 0, 1, 0, 0]
+
+
+def test_a_start_that_waits_for_the_same_metadata_goes_on_first():
+    """On one processor the start asks for page 0 at 1410, though the replayer has nothing to do."""
+    base = one_file()
+    run = with_replayer(base, [(0, 0, 3)], cpus=1, opening=Opening({0: [0]}, open_ns=5))
+    both_ways(run, base, 0)
+    recorded = beside(timed(base, 0, DEVICE), run)
+    made = timed(run, 0, DEVICE, recorded=recorded).work[:, 0].tolist()
+    assert made[len(made) - len(base.steps) :][2] == 1
 
 
 def test_the_replayer_occupies_the_processor_for_an_exec_and_two_opens_of_a_file():
@@ -90,14 +104,14 @@ def test_work_of_the_replayer_is_taken_off_the_processor():
     """110 less after each read: nothing of the 10 and the 30 is left, and 290 of the 500."""
     base = one_file()
     run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}))
-    assert both_ways(run, base, 0, CpuCost(100.0, 10.0)) == 3890
+    assert both_ways(run, base, 0, CpuCost(100.0, 10.0)) == 3891
 
 
 def test_metadata_of_files_that_are_not_in_the_list_is_read_as_it_was():
     base = start(METADATA, (0, 0, 0), (10, 1, 0), METADATA, (0, 4, 0), (10, 5, 0), files=2)
     run = with_replayer(base, [(1, 0, 3)], cpus=2, opening=Opening({0: [0], 1: [3]}))
     own = run.steps[run.steps["thread"] == 1]
-    assert own[["sectors", "meta"]].tolist() == [(0, 0), (0, 0), (8, ONCE), (0, 0)]
+    assert own[["sectors", "meta"]].tolist() == [(0, 0), (8, ONCE), (0, 0), (0, 0)]
     after = run.steps[run.steps["thread"] == 0]
     assert after["sectors"].tolist() == [8, 0, 0, 8, 0, 0]
     assert after["meta"].tolist() == [0, 0, 0, ONCE, 0, 0]
