@@ -10,9 +10,19 @@ from functools import partial
 from analyzer.advise.bench import Bench
 from analyzer.advise.document import LaterWindow, RowTrial
 from analyzer.advise.offer import Offer
-from analyzer.advise.phases import around, begins_ns, boundaries, first_uses, phased
+from analyzer.advise.phases import (
+    around,
+    begins_ns,
+    boundaries,
+    first_uses,
+    freeze_ns,
+    frozen,
+    phased,
+)
 from analyzer.advise.situation import Situation, files_of
 from analyzer.advise.variant import Variant
+from analyzer.predict.linux import PREFIX
+from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)  # pages
@@ -116,6 +126,7 @@ def _phases(situation: Situation, cut: int, worst: int, before: int, after: int)
             path=_first_used(situation, worst),
             cut=worst,
             windows=(before, after),
+            freeze=freeze_ns(version_of(situation.prediction.model.removeprefix(f"{PREFIX}-"))),
         ),
         (
             f"echo {kib[0]} >{knob}",
@@ -136,8 +147,10 @@ def _first_used(situation: Situation, cut: int) -> str | None:
     return situation.recording.paths[int(files[0])] if len(files) else None
 
 
-def _with_phases(variant: Variant, path: str | None, cut: int, windows: tuple[int, int]) -> Variant:
+def _with_phases(
+    variant: Variant, path: str | None, cut: int, windows: tuple[int, int], freeze: float
+) -> Variant:
     rows = files_of(variant.start.recording, [path] if path else [])
     uses = first_uses(variant)
     begin = int(uses[rows].min()) if rows else min(cut, len(variant.run.steps))
-    return phased(variant, [begin], windows)
+    return frozen(phased(variant, [begin], windows), begin, freeze)

@@ -8,7 +8,16 @@ import pytest
 from advice_starts import start_of
 from programs import Script
 
-from analyzer.advise.phases import around, begins_ns, boundaries, first_uses, phased
+from analyzer.advise.phases import (
+    FREEZE_NS,
+    around,
+    begins_ns,
+    boundaries,
+    first_uses,
+    freeze_ns,
+    frozen,
+    phased,
+)
 from analyzer.advise.variant import variant_of
 
 
@@ -69,3 +78,19 @@ def test_a_window_of_the_file_system_stays():
     variant = two_files()
     variant.run.program.files["window"][1] = 0
     assert phased(variant, [4], [8, 8]).cost() == phased(variant, [4], [8, 0]).cost()
+
+
+@pytest.mark.parametrize(
+    ("version", "takes"),
+    [((6, 10), 0), ((6, 11), FREEZE_NS), ((6, 18), FREEZE_NS), ((6, 19), 0), ((5, 10), 0)],
+)
+def test_kernels_that_freeze_the_queue_wait_at_a_change(version, takes):
+    assert freeze_ns(version) == takes
+
+
+def test_a_freeze_makes_the_start_longer():
+    variant = two_files()
+    longer = frozen(variant, 4, 5000.0).cost().seconds - variant.cost().seconds
+    assert longer == pytest.approx(5000e-9)
+    assert frozen(variant, 8, 5000.0) is variant
+    assert frozen(variant, 4, 0.0) is variant
