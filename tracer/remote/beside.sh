@@ -9,14 +9,17 @@
 hold_beside() {
     gates=0
     [ -n "$replayer$later" ] || return 0
-    mkfifo "$job/beside"
+    mkfifo "$job/beside" "$job/beside.held"
     exec 7<>"$job/beside"
     [ -z "$replayer" ] || held_beside replay
     [ -z "$later" ] || held_beside change_later
 }
 
+# held_beside FUNCTION: start it, and wait until it waits: what it reads until then from the disk would
+# count as somebody else's.
 held_beside() {
     helper "$@"
+    read -r _ <"$job/beside.held"
     gates=$((gates + 1))
 }
 
@@ -29,6 +32,7 @@ release_beside() {
 
 replay() {
     exec >/dev/null 2>"$job/replayer.said" 9>&-
+    echo >"$job/beside.held"
     read -r _ <&7
     # shellcheck disable=SC2086
     case $replayer in
@@ -39,6 +43,7 @@ replay() {
 
 change_later() {
     exec 9<>"$job/never"
+    echo >"$job/beside.held"
     read -r _ <&7
     while IFS=$tab read -r seconds knob value before; do
         [ "$tick_s" != 1 ] || seconds=$((${seconds%.*} + 1)) # whole seconds only

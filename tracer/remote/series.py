@@ -32,6 +32,7 @@ class Series:
         self._job = job
         self._queued: deque[str] = deque()
         self._next = 1  # number of the run that is fetched next
+        self._unsent: tuple[str, ...] = ()  # number of the first of some runs, and their texts
         self._heard_s = time.monotonic()
         job.ask("start", "guard_series", step="starting the runs", within_s=AWAIT_S)
 
@@ -43,15 +44,20 @@ class Series:
     def expect(self, runs: Sequence[str]) -> bool:
         """Queue ``runs`` (shell text) after those that are queued and among them already.
 
-        Returns False, and queues nothing, if other runs are queued.
+        Returns False, and queues nothing, if other runs are queued. While a run is made, they are
+        sent with the next :meth:`fetch`: a further command on the target would read files while the
+        run looks for activity of others.
         """
         if list(self._queued) != list(runs[: len(self._queued)]):
             return False
         if len(self._queued) < min(2, len(runs)):
             more = list(runs[len(self._queued) : len(self._queued) + _MOST_QUEUED])
-            first = self._next + len(self._queued)
-            step = "queueing runs on the target"
-            self._job.ask("queue", str(first), *more, step=step, within_s=AWAIT_S)
+            words = (str(self._next + len(self._queued)), *more)
+            if self._queued:
+                self._unsent = words
+            else:
+                step = "queueing runs on the target"
+                self._job.ask("queue", *words, step=step, within_s=AWAIT_S)
             self._queued += more
         return True
 
@@ -71,7 +77,9 @@ class Series:
 
     def _asked(self) -> Made | None:
         """Ask for the next run; None if it has not ended yet."""
-        words = ("fetch", str(self._next), str(AWAIT_S), str(self._job.lease_s(REST_S)))
+        rest_s = str(self._job.lease_s(REST_S))
+        words = ("fetch", str(self._next), str(AWAIT_S), rest_s, *self._unsent)
+        self._unsent = ()
         answer = self._job.raw(*words, step="running the command", within_s=AWAIT_S).stdout
         self._heard_s = time.monotonic()
         head, found, rest = answer.partition(_OUTPUTS)

@@ -21,21 +21,24 @@ queue() {
     echo >&9
 }
 
-# fetch NUMBER SECONDS REST: print the result of a run, or "state running" if it has not ended after
-# SECONDS. While no run is being made, the guard waits REST seconds for the host.
+# fetch NUMBER SECONDS REST [FIRST TEXT...]: print the result of a run, or "state running" if it has
+# not ended after SECONDS; add runs first, as queue does. While no run is being made, the guard waits
+# REST seconds for the host.
 fetch() {
+    fetched=$1 seconds=$2
     uptime
     echo $((now + $3 * 100)) >"$job/rest.new" && mv "$job/rest.new" "$job/rest"
+    shift 3
+    [ $# -eq 0 ] || queue "$@"
     exec 9<>"$job/changed"
-    seconds=$2
-    while [ "$seconds" -gt 0 ] && [ ! -e "$job/facts.$1" ] && [ ! -e "$job/state" ]; do
+    while [ "$seconds" -gt 0 ] && [ ! -e "$job/facts.$fetched" ] && [ ! -e "$job/state" ]; do
         pause 1
         seconds=$((seconds - 1))
     done
     read -r now _ </proc/uptime
     echo "clock $now"
-    if [ -e "$job/facts.$1" ]; then
-        print_made "$1"
+    if [ -e "$job/facts.$fetched" ]; then
+        print_made "$fetched"
     elif [ -e "$job/state" ]; then
         grep '^error ' "$job/state"
         exit 1
