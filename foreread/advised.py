@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzer.advise.advise import DOCUMENT
 from analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.prefetch.listing import decode, read_listing
 from boards.bounded import UnboundedError, read_bounded
+from boards.counted import plural
 from boards.document import OtherSchemaError, read_document
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
@@ -45,18 +47,21 @@ class Advised:
 def row_of_advice(path: Path, number: int, replayer: Path | None = None) -> Advised:
     """Return row ``number`` (from 1) of an advice document; the lists that it names are beside it.
 
-    ``replayer`` is the program or the shell script that replays them; None: the script. Raises
+    ``path`` is the document, or the folder that has it. ``replayer`` is the program or the shell
+    script that replays them; None: the script. Raises
     RecordError, and PrefetchError for a damaged list.
     """
     program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(replayer)
+    path = path / DOCUMENT if path.is_dir() else path
     found = _document(path)
     row = _row(found, number, path)
     trial = row.trial
     if trial is None:
+        measure = row.measure or "foreread sweep -o SWEEP -- COMMAND"
         raise RecordError(
-            f"row {number} needs another build: {row.what}",
-            "make it, and compare its sweep with one of the present build: foreread sweep "
-            "-o SWEEP -- COMMAND",
+            f"row {number} needs another build ({row.effort}), which confirm cannot make: "
+            f"{row.what[:_LONGEST]}",
+            f"make it, and measure both builds: {measure}",
         )
     listing = None if trial.listing is None else path.parent / trial.listing
     return Advised(
@@ -72,6 +77,7 @@ def row_of_advice(path: Path, number: int, replayer: Path | None = None) -> Advi
 
 
 def _document(path: Path) -> AdviceDocument:
+    """Return the document of a file."""
     try:
         return read_document(path, AdviceDocument, _REMEDY)
     except OtherSchemaError as error:
@@ -83,7 +89,8 @@ def _document(path: Path) -> AdviceDocument:
 def _row(found: AdviceDocument, number: int, path: Path) -> AdviceRow:
     if not 1 <= number <= len(found.rows):
         raise RecordError(
-            f"{path} has no row {number}: it has {len(found.rows)}", "choose another --row N"
+            f"{path} has no row {number}: it has {plural(len(found.rows), 'row')}",
+            "choose another --row N" if found.rows else _REMEDY,
         )
     return found.rows[number - 1]
 
@@ -91,7 +98,7 @@ def _row(found: AdviceDocument, number: int, path: Path) -> AdviceRow:
 def _listing(path: Path) -> bytes:
     """Return a list, which is checked as the replayer does it."""
     if not path.exists():
-        raise RecordError(f"{path} is not there", _REMEDY)
+        raise RecordError(f"{path}, the list of this row, does not exist", _REMEDY)
     content = read_listing(path)
     decode(content)
     return content

@@ -159,12 +159,7 @@ def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> Advic
     cost = bench.cost(chosen)
     alone = len(offers) == 1
     singles = {next(iter(one)): rank for rank, one in enumerate(ranked, 1) if len(one) == 1}
-    trial, path = trial_of(offers), shlex.quote(bench.situation.path)
-    measures = (
-        [one.measure for one in offers]
-        if trial is None
-        else [f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}"]
-    )
+    trial = trial_of(offers)
     return AdviceRow(
         kind=offers[0].kind if alone else "combination",
         what=" + ".join(one.what for one in offers),
@@ -174,14 +169,27 @@ def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> Advic
         memory_bytes=cost.read_bytes - bench.cost().read_bytes,
         image_bytes=sum(one.image_bytes for one in offers),
         flash_bytes=sum(one.flash_bytes for one in offers),
-        effort=" and ".join(dict.fromkeys(one.effort for one in offers)),
+        effort=", ".join(dict.fromkeys(one.effort for one in offers)),
         risk="; ".join(dict.fromkeys(one.risk for one in offers)),
         how=[line for one in offers for line in one.how],
-        measure=measures[0] if len(measures) == 1 else None,
+        measure=_measure(bench.situation, offers, table, rank),
         trial=trial,
         lists=sorted(name for one in offers for name in one.lists),
         ranges=[AdviceRange(*part) for one in offers for part in one.ranges],
         parts=[] if alone else [singles[one] for one in offers if one in singles],
+    )
+
+
+def _measure(situation: Situation, offers: Sequence[Offer], table: str, rank: int) -> str:
+    """Return the command that measures a row; a build has to be made before its sweep."""
+    path = shlex.quote(situation.path)
+    if trial_of(offers) is not None:
+        return f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}"
+    windows = [one.trial.read_ahead_kb for one in offers if one.trial is not None]
+    kib = next((one for one in windows if one is not None), situation.kib(situation.now))
+    return (
+        f"foreread sweep --windows {kib}k -o sweep.json {path}  "
+        "# once with the present build, once with the new one"
     )
 
 

@@ -235,10 +235,6 @@ def _offer(
         _RISK,
         flash_bytes=octets,
         image_bytes=octets - present,
-        measure=(
-            f"foreread sweep --windows {situation.kib(situation.now)}k -o sweep.json {capture}  "
-            "# on a board with the new image"
-        ),
     )
 
 

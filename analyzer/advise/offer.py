@@ -34,11 +34,10 @@ class Offer:
 
     Of offers with the same ``gene`` a combination has at most one. ``apply`` returns a changed
     variant, of any recording of the start. ``how`` is what to type; ``trial`` is the change as cold
-    runs can have it, None if it needs another image or application, which then have to be compared
-    with ``measure``. ``flash_bytes`` are written to the board once; ``image_bytes`` are what its
-    image grows by. ``lists`` are files that ``how`` and ``trial`` refer to.
-    ``files`` are paths that it reads beside the start; ``ranges`` (path, offset, bytes) are what it
-    reads earlier.
+    runs can have it, None if it needs another image or application. ``flash_bytes`` are written to
+    the board once; ``image_bytes`` are what its image grows by. ``lists`` are files that ``how``
+    and ``trial`` refer to. ``files`` are paths that it reads beside the start; ``ranges`` (path,
+    offset, bytes) are what it reads earlier.
     """
 
     kind: Kind
@@ -51,7 +50,6 @@ class Offer:
     flash_bytes: int = 0
     image_bytes: int = 0
     trial: RowTrial | None = None
-    measure: str | None = None
     lists: Mapping[str, bytes] = field(default_factory=dict)
     files: frozenset[str] = frozenset()
     ranges: tuple[tuple[str, int, int], ...] = ()

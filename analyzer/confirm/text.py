@@ -34,6 +34,8 @@ def gain_text(of: Confirmation) -> str:
 def windows_text(of: Confirmation) -> str:
     """Return what the two runs of a pair have, as the beginning of a sentence."""
     text = f"{of.present_kb} -> {of.proposed_kb} KiB"
+    if of.change and of.present_kb == of.proposed_kb:
+        return f"{of.change}, at {of.present_kb} KiB,"
     return f"{text}, {of.change}," if of.change else text
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 
 from analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise
 from analyzer.advise.document import AdviceDocument, AdviceRow
@@ -23,6 +25,10 @@ from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
 from foreread.cli.text.table import render
+
+_COLUMNS = 100  # where the output is no terminal
+_LEAST_CHANGE = 20  # columns for what a row changes
+_TOGETHER = " + "  # between the changes of a combination
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,8 +162,9 @@ def _text(found: AdviceDocument) -> str:
     )
     parts = [now]
     if found.rows:
-        parts.append(_table(found.rows))
-        parts += ["\n".join(_details(rank, row)) for rank, row in enumerate(found.rows, 1)]
+        columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
+        parts.append(_table(found.rows, columns))
+        parts += ["\n".join(_details(rank, row, columns)) for rank, row in enumerate(found.rows, 1)]
     else:
         parts.append("nothing found that saves more than its band")
     parts += [f"doubt: {printable(doubt)}" for doubt in found.doubts]
@@ -165,26 +172,57 @@ def _text(found: AdviceDocument) -> str:
     return "\n\n".join(parts)
 
 
-def _table(rows: list[AdviceRow]) -> str:
-    head = ("", "seconds", "saves", "band", "memory", "image", "flash", "effort")
-    return render(head, [_row(rank, row) for rank, row in enumerate(rows, 1)])
+def _table(rows: list[AdviceRow], columns: int) -> str:
+    """Return the table with its changes cut to the width of the terminal."""
+    head = ["", "seconds", "saves", "band", "memory", "image", "flash"]
+    cells = [_row(rank, row) for rank, row in enumerate(rows, 1)]
+    idle = {i for i, name in enumerate(head) if name in ("image", "flash") and _is_idle(cells, i)}
+    shown = [[one for i, one in enumerate(row) if i not in idle] for row in (head, *cells)]
+    taken = sum(max(map(len, column)) + 2 for column in zip(*shown, strict=True))
+    room = max(columns - taken, _LEAST_CHANGE)
+    changes = ["change", *(_cut(printable(row.what), room) for row in rows)]
+    first, *others = ([*row, change] for row, change in zip(shown, changes, strict=True))
+    return render(first, others)
 
 
-def _row(rank: int, row: AdviceRow) -> tuple[str, ...]:
+def _cut(text: str, columns: int) -> str:
+    return text if len(text) <= columns else f"{text[: columns - 1].rstrip()}…"
+
+
+def _is_idle(cells: list[list[str]], column: int) -> bool:
+    return {row[column] for row in cells} == {_change(0)}
+
+
+def _row(rank: int, row: AdviceRow) -> list[str]:
     sizes = (_change(row.memory_bytes), _change(row.image_bytes), _size(row.flash_bytes))
     seconds = (f"{row.seconds:.3f}", f"{row.saved:.3f}", f"±{row.band:.3f}")
-    return (str(rank), *seconds, *sizes, row.effort)
+    return [str(rank), *seconds, *sizes]
 
 
-def _details(rank: int, row: AdviceRow) -> Iterator[str]:
-    """Yield what a row changes, how to try it, and what to beware of."""
-    yield f"{rank}. {printable(row.what)}"
+def _details(rank: int, row: AdviceRow, columns: int) -> Iterator[str]:
+    """Yield what a row changes, how to try it, and what to beware of; commands are never broken."""
+    indent = " " * (len(str(rank)) + 2)
+
+    def words(text: str, first: str = "") -> str:
+        return fill(
+            printable(text),
+            columns,
+            initial_indent=first or indent,
+            subsequent_indent=indent + "  " if not first else indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+
+    yield words(row.what, f"{rank}. ")
     if row.parts:
-        yield f"   together: {', '.join(map(str, row.parts))} and what has no row of its own"
-    yield from (f"   try: {printable(line)}" for line in row.how)
+        alone = len(row.parts) == row.what.count(_TOGETHER) + 1
+        more = "" if alone else ", and what has no row of its own"
+        yield words(f"together: {', '.join(map(str, row.parts))}{more}")
+    yield from (f"{indent}try: {printable(line)}" for line in row.how)
     if row.measure is not None:
-        yield f"   measure: {printable(row.measure)}"
-    yield f"   risk: {printable(row.risk)}"
+        yield f"{indent}measure: {printable(row.measure)}"
+    yield words(f"effort: {row.effort}")
+    yield words(f"risk: {row.risk}")
 
 
 def _size(octets: int) -> str:

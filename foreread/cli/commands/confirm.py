@@ -61,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--advice",
         metavar="FILE",
         type=Path,
-        help="test a row of this table instead, which foreread advise -o has written, with its "
-        "lists beside it",
+        help="test a row of this table instead: advice.json of foreread advise -o, or its folder",
     )
     parser.add_argument(
         "--row",
@@ -174,7 +173,7 @@ def _suite(args: argparse.Namespace) -> int:
 def row_number(text: str) -> int:
     """Read the number of a row, from 1."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a row")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a row: rows begin at 1")
     return int(text)
 
 

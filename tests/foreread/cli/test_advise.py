@@ -78,9 +78,12 @@ def test_the_command_prints_the_document_of_the_library(found, capsys, tmp_path)
         del row["measure"]
     assert printed == document
     assert any(measured)
-    for line in filter(None, measured):
-        words = shlex.split(line)
-        assert words[words.index("--advice") + 1] == str(tmp_path / "advice/advice.json")
+    for row, line in zip(document["rows"], measured, strict=True):
+        words = shlex.split(line, comments=True)
+        if row["trial"] is None:  # a build, which confirm cannot make
+            assert words[:2] == ["foreread", "sweep"]
+        else:
+            assert words[words.index("--advice") + 1] == str(tmp_path / "advice/advice.json")
     assert {path.name for path in (tmp_path / "advice").iterdir()} == {"advice.json", *found.lists}
 
 
@@ -89,13 +92,31 @@ def test_the_text_has_a_line_for_each_row_and_commands_that_exist(found, capsys,
     assert main(["advise", CAPTURE]) == 0
     said = capsys.readouterr().out
     assert said.startswith("now: 1.301 s predicted at 2,560 KiB, ")
+    unbroken = " ".join(said.split())
     for rank, row in enumerate(rows(found), 1):
-        assert f"\n{rank}. {row.what}\n" in said
-    tried = [
-        line.removeprefix("   try: ") for line in said.splitlines() if "try: foreread " in line
-    ]
+        assert f" {rank}. {row.what} try: " in unbroken
+    tried = [line.partition("try: ")[2] for line in said.splitlines() if "try: foreread " in line]
     assert len(tried) > 2
     assert {shlex.split(line)[1] for line in tried} <= {"prefetch", "script", "advise", "sweep"}
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_table_and_prose_fit_the_terminal_and_commands_are_whole(
+    columns, found, capsys, monkeypatch
+):
+    monkeypatch.setattr("foreread.cli.commands.advise.advise", lambda *_, **__: found)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["advise", CAPTURE]) == 0
+    said = capsys.readouterr().out
+    commands = [line for row in rows(found) for line in (*row.how, row.measure)]
+    assert all(command in said for command in commands)
+    table, *details = said.partition("\n\n")[2].split("\n\n")
+    assert all(len(line) <= columns for line in table.splitlines())
+    assert table.splitlines()[0].endswith("change")
+    assert "image" not in table.splitlines()[0]  # no row changes the image
+    starts = ("risk: ", "effort: ", "1. ")
+    prose = [line for part in details for line in part.splitlines() if line.lstrip()[:6] in starts]
+    assert all(len(line) <= columns for line in prose)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 import foreread
 from analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
 from analyzer.advise.offer import Offer, trial_of
-from analyzer.confirm.text import stored, stored_changes
+from analyzer.confirm.text import stored, stored_changes, windows_text
 from analyzer.ingest.archive import unpack
 from boards.device import Disk
 from boards.document import read_document
@@ -93,7 +93,7 @@ def confirming(advice, tmp_path, monkeypatch, capsys):
         said = capsys.readouterr()
         return (json.loads(said.out), bench, asked[0]) if code == 0 else said.err
 
-    confirming.folder = folder
+    confirming.folder, confirming.bench = folder, bench
     return confirming
 
 
@@ -169,7 +169,7 @@ def test_the_program_given_replays_the_list(advice, confirming, tmp_path):
     [
         ({"trial": None}, "needs another build"),
         ({"trial": {"listing": "../secret"}}, "advice.json"),
-        ({"trial": {"listing": "none.list"}}, "is not there"),
+        ({"trial": {"listing": "none.list"}}, "does not exist"),
         ({"trial": {"read_ahead_kb": -1}}, "advice.json"),
         ({"trial": {"later": [{"after_s": -1.0, "read_ahead_kb": 4}]}}, "advice.json"),
     ],
@@ -194,7 +194,53 @@ def test_advice_about_another_capture_is_refused(advice, confirming, tmp_path):
 
 
 def test_a_row_that_is_not_there_is_refused(confirming):
-    assert "has no row 99" in confirming("--row", "99", code=1)
+    said = confirming("--row", "99", code=1)
+    assert "has no row 99: it has" in said
+    assert "choose another --row N" in said
+
+
+@pytest.mark.parametrize("row", ["0", "-1", "one", "1.5"])
+def test_a_row_is_a_number_from_1(row, capsys):
+    words = ["confirm", str(EXAMPLE), "--advice", "advice.json", f"--row={row}"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert "rows begin at 1" in capsys.readouterr().err
+
+
+def test_a_table_without_rows_has_none_to_test(advice, confirming, tmp_path):
+    file = changed(advice, tmp_path, 1)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"rows": []}))
+    assert "has no row 1: it has 0 rows -- write the advice again" in confirming(file=file, code=1)
+
+
+def test_the_folder_of_the_advice_stands_for_its_table(advice, confirming):
+    found, _, _ = confirming("--row", rank(advice, "window"), file=advice)
+    assert found["outcome"] == "confirmed"
+
+
+def test_a_row_that_needs_a_build_is_refused_with_the_command_that_measures_both(
+    advice, confirming
+):
+    number = rank(advice, "early")
+    said = confirming("--row", number, code=1)
+    assert "needs another build (a change in the application), which confirm cannot make" in said
+    assert "foreread sweep --windows 2560k -o sweep.json" in said
+    assert "once with the present build, once with the new one" in said
+
+
+def test_advice_is_not_measured_on_another_board(advice, confirming):
+    confirming.bench.model = "another CPU"
+    said = confirming("--row", rank(advice, "list"), code=1)
+    assert "this is not the recorded board: its CPU is 'another CPU'" in said
+    assert "--force" in said
+    assert not confirming.bench.made
+
+
+def test_a_result_without_a_new_window_names_the_change_first(advice, confirming):
+    found, _, _ = confirming("--row", rank(advice, "list"))
+    (stored,) = stored_changes(read(confirming.folder)[0])
+    assert windows_text(stored) == f"{found['change']}, at 128 KiB,"
 
 
 @pytest.mark.parametrize(
