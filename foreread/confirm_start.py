@@ -27,6 +27,12 @@ from tracer.local.trial import TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 MOST_RUNS = 60
+BY_SCRIPT = (
+    "the list was replayed by the shell script, which starts dd for each range; the prediction is "
+    "for the program: build foreread-prefetch.c, which foreread script --prefetch writes, for the "
+    "target (cc -O2 -static -o foreread-prefetch foreread-prefetch.c), and add --replayer "
+    "foreread-prefetch"
+)
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,8 @@ def _compare(
     windows = choose_windows(bench, of.capture, of.proposal, asked.row)
     comparison = Confirming(bench, windows, asked.limits, target, asked.seed)
     comparison.notes += bench.notes
+    if asked.row is not None and asked.row.replayer and asked.row.replayer.kind == "script":
+        comparison.notes.append(BY_SCRIPT)
     store = _Storing(path)
     if asked.resume:
         _resume(comparison, store, of.capture)

@@ -20,6 +20,7 @@ from boards.document import read_document
 from boards.target import LocalTarget
 from foreread import confirm_start
 from foreread.cli.main import main
+from foreread.confirm_start import BY_SCRIPT
 from tracer import machines
 from tracer.formats.capture import read
 from tracer.local.trial import Outcome, Trial
@@ -126,6 +127,7 @@ def test_a_list_is_replayed_in_the_proposed_runs_alone(advice, confirming):
     assert options.by_shell
     assert options.replayer.listing == (advice / "start.list").read_bytes()
     assert options.replayer.kind == "script"
+    assert found["notes"] == [BY_SCRIPT]
     with_list = [one for one in bench.made if one.replays]
     assert 2 * len(with_list) == len(bench.made) - 1  # the first is discarded
     assert {one.settings[0][1] for one in bench.made} == {"128"}
@@ -160,7 +162,8 @@ def test_the_program_given_replays_the_list(advice, confirming, tmp_path):
     program = tmp_path / "foreread-prefetch"
     program.write_bytes(b"\x7fELF and so on")
     words = ("--row", rank(advice, "list"), "--replayer", str(program))
-    _, _, options = confirming(*words)
+    found, _, options = confirming(*words)
+    assert found["notes"] == []
     assert (options.replayer.kind, options.replayer.program) == ("program", program.read_bytes())
 
 
