@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +22,7 @@ from boards.bounded import UnboundedError, read_bounded
 
 MOST_FILES = 12
 _LONGEST_NAME = 100  # of a list's file, without its suffix
+_PLAIN = re.compile(r"[A-Za-z0-9_.$]+")  # a name without wildcards in a linker script
 
 
 def orders(situation: Situation) -> Iterator[Offer]:
@@ -76,10 +78,11 @@ def _relinked(
 
 
 def _how(situation: Situation, path: str, lists: Mapping[str, bytes]) -> Iterator[str]:
-    symbols, sections, _ = _names(path)
+    symbols, sections, script, _ = _names(path)
     if symbols in lists:
         yield f"build with -ffunction-sections -fuse-ld=lld -Wl,--symbol-ordering-file={symbols}"
         yield f"or -ffunction-sections -fuse-ld=gold -Wl,--section-ordering-file={sections}"
+        yield f"or -ffunction-sections -Wl,--section-ordering-file={script} (GNU ld since 2.43)"
         return
     words = ["foreread", "advise", situation.path, "--root", "DIR", "-o", "advice"]
     lacks = "the file has no symbols" if situation.root else "symbols are unknown"
@@ -93,10 +96,11 @@ def linker_lists(
     """Return lists for a file by name: its pages in order, and where symbols are known, functions.
 
     ``.symbols`` has a function a line (lld: --symbol-ordering-file), ``.sections`` the section of
-    each, as -ffunction-sections names them (gold: --section-ordering-file). ``pages`` are the pages
+    each, as -ffunction-sections names them (gold: --section-ordering-file), ``.ld`` the same as an
+    output section, as GNU ld has it since 2.43 (--section-ordering-file). ``pages`` are the pages
     of each part of the file in the order of their first access.
     """
-    symbols, sections, names = _names(path)
+    symbols, sections, script, names = _names(path)
     flat = [page for part in pages.values() for page in part]
     found = {names: "".join(f"{page}\n" for page in flat).encode()}
     functions = on_pages(functions_of(content), flat, page_size)
@@ -104,7 +108,17 @@ def linker_lists(
         found[symbols] = "".join(f"{one.name}\n" for one in functions).encode()
         wanted = dict.fromkeys(_section(one.section, one.name) for one in functions)
         found[sections] = "".join(f"{one}\n" for one in wanted).encode()
+        found[script] = _script(wanted).encode()
     return found
+
+
+def _script(sections: Iterable[str]) -> str:
+    """Return input sections as statements of a linker script, without names that it could not have.
+
+    They are patterns there, and a symbol of a hostile file could end the statement.
+    """
+    plain = (one for one in sections if _PLAIN.fullmatch(one))
+    return "".join([".text :\n{\n", *(f"  *({one})\n" for one in plain), "}\n"])
 
 
 def _section(section: str, name: str) -> str:
@@ -112,9 +126,9 @@ def _section(section: str, name: str) -> str:
     return f"{section}.{name}" if section == ".text" else section
 
 
-def _names(path: str) -> tuple[str, str, str]:
+def _names(path: str) -> tuple[str, str, str, str]:
     name = "-".join(PurePosixPath(path).parts[1:])[-_LONGEST_NAME:]
-    return f"{name}.symbols", f"{name}.sections", f"{name}.pages"
+    return f"{name}.symbols", f"{name}.sections", f"{name}.ld", f"{name}.pages"
 
 
 def _content(root: Path | None, path: str) -> bytes:

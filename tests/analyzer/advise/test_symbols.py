@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.advise.linking import linker_lists
+from analyzer.advise.linking import _script, linker_lists
 from analyzer.advise.symbols import Function, functions_of, on_pages
 
 PAGE = 4096
@@ -83,6 +83,33 @@ def test_linkers_place_the_listed_functions_in_that_order(sources, linker, optio
     placed = [name for name in order(after) if name in names]
     assert placed == [name for name in names if name in NAMES]
     assert order(after) != order(content)
+
+
+def test_gnu_ld_gets_the_sections_as_an_output_section(sources):
+    content = linked(sources, "before.so")
+    lists = linker_lists("/lib/before.so", content, used(content), PAGE)
+    first, second, *inside, last = lists["lib-before.so.ld"].decode().splitlines()
+    assert (first, second, last) == (".text :", "{", "}")
+    expected = lists["lib-before.so.sections"].decode().split()
+    assert inside == [f"  *({one})" for one in expected]
+    help_text = subprocess.run(["ld", "--help"], capture_output=True, text=True, check=True).stdout
+    if "--section-ordering-file" in help_text:
+        (sources / "bfd.ld").write_bytes(lists["lib-before.so.ld"])
+        after = linked(sources, "bfd.so", "-Wl,--section-ordering-file=bfd.ld")
+        names = lists["lib-before.so.symbols"].decode().split()
+        assert [one for one in order(after) if one in names] == [
+            one for one in names if one in NAMES
+        ]
+
+
+def test_a_linker_script_has_no_name_that_could_end_a_statement():
+    assert _script([".text.plain", ".text.a)}", ".text.*", ".text.b.part.0"]).splitlines() == [
+        ".text :",
+        "{",
+        "  *(.text.plain)",
+        "  *(.text.b.part.0)",
+        "}",
+    ]
 
 
 def test_pages_are_listed_in_order_and_functions_once():
