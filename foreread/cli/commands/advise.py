@@ -26,7 +26,7 @@ from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
 from foreread.cli.text.table import render
 
-_COLUMNS = 100  # where the output is no terminal
+_COLUMNS = 100  # of output that goes to a file or a pipe
 _LEAST_CHANGE = 20  # columns for what a row changes
 _TOGETHER = " + "  # between the changes of a combination
 
