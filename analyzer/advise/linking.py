@@ -105,7 +105,9 @@ def linker_lists(
     found = {names: "".join(f"{page}\n" for page in flat).encode()}
     functions = on_pages(functions_of(content), flat, page_size)
     if functions:
-        found[symbols] = "".join(f"{one.name}\n" for one in functions).encode()
+        # Static functions of several files may share a name, which lld orders once and warns of.
+        ordered_names = dict.fromkeys(one.name for one in functions)
+        found[symbols] = "".join(f"{one}\n" for one in ordered_names).encode()
         wanted = dict.fromkeys(_section(one.section, one.name) for one in functions)
         found[sections] = "".join(f"{one}\n" for one in wanted).encode()
         found[script] = _script(wanted).encode()

@@ -85,6 +85,25 @@ def test_linkers_place_the_listed_functions_in_that_order(sources, linker, optio
     assert order(after) != order(content)
 
 
+def test_functions_of_one_name_are_listed_once(sources):
+    """lld warns of a symbol that its list has twice."""
+    for name in ("one", "two"):
+        helper = (
+            'static __attribute__((noinline)) int help(int x) { __asm__ volatile(""); return x; }'
+        )
+        caller = f"int {name}(int x) {{ return help(x) + 1; }}"
+        (sources / f"{name}.c").write_text(f"{helper}\n{caller}\n")
+    words = ["gcc", "-shared", "-fPIC", "-O1", "one.c", "two.c", "-o", "same.so"]
+    subprocess.run(words, cwd=sources, check=True)
+    content = (sources / "same.so").read_bytes()
+    functions = [one for one in functions_of(content) if one.name in ("one", "two", "help")]
+    assert len(functions) == 4
+    pages = sorted({one.at // PAGE for one in functions})
+    names = linker_lists("/lib/same.so", content, {0: pages}, PAGE)["lib-same.so.symbols"].split()
+    assert names.count(b"help") == 1
+    assert {b"one", b"two"} <= set(names)
+
+
 def test_gnu_ld_gets_the_sections_as_an_output_section(sources):
     content = linked(sources, "before.so")
     lists = linker_lists("/lib/before.so", content, used(content), PAGE)
