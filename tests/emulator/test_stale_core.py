@@ -21,4 +21,5 @@ def test_a_core_of_other_sources_is_refused_with_the_command_that_builds_it(chan
 
 
 def test_a_core_of_these_sources_is_taken():
-    subprocess.run([sys.executable, "-c", IMPORT.format(change="")], check=True)
+    done = subprocess.run([sys.executable, "-c", IMPORT.format(change="")], check=False)
+    assert done.returncode == 0

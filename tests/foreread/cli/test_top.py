@@ -110,7 +110,9 @@ def test_a_failure_ends_the_screen_and_is_kept():
     async def drive():
         app = TopApp(view, 0.01, math.inf, "board")
         async with app.run_test():
-            while app.failure is None:
+            for _ in range(6000):
+                if app.failure is not None:
+                    break
                 await asyncio.sleep(0.01)
         app.wait()
         return app.failure
