@@ -26,6 +26,11 @@ INPUTS = {
     "show capture": ["show", "{}"],
     "predict capture": ["predict", "{}"],
     "predict --device-model": ["predict", CAPTURE, "--device-model", "{}"],
+    "predict --image": ["predict", CAPTURE, "--image", "{}"],
+    "predict --unpacking": ["predict", CAPTURE, "--image", "image", "--unpacking", "{}"],
+    "validate --image": ["validate", CAPTURE, SWEEP, "--image", "{}"],
+    "script --image": ["script", CAPTURE, "-o", "out", "--image", "{}"],
+    "confirm --image": ["confirm", CAPTURE, "--image", "{}"],
     "advise capture": ["advise", "{}"],
     "advise --device-model": ["advise", CAPTURE, "--device-model", "{}"],
     "advise --board": ["advise", CAPTURE, "--board", "{}"],
@@ -148,6 +153,8 @@ OTHERS = {
         "prefetch --only",
     ),  # of the board
     *("layout --target", "layout --mountpoint", "advise --mountpoint"),
+    *(f"{command} --mountpoint" for command in ("predict", "validate", "script", "confirm")),
+    *(f"{command} --unpacking" for command in ("validate", "script", "confirm")),  # as predict
     "advise --unpacking",  # with an image alone; layout reads it by the same function
     *("advise --root", "layout --root", "prefetch --root"),  # folders, read as the board would
     "fleet analyse --dask",
