@@ -34,18 +34,25 @@ def change_stored(capture: Path, change: Change) -> None:
 
     Raises CaptureError if it is not a capture of foreread, OSError where it cannot be written.
     """
-    if capture.is_dir():
-        with _locked(capture):
-            path = capture / METADATA
-            _replace(path, lambda file: file.write(_changed(_read(path), change, path)))
-        return
-    with _locked(capture.parent):
-        _replace(capture, lambda file: _change_archive(capture, file, change))
+    _write(capture, change, put=True)
 
 
 def check_storable(capture: Path) -> None:
-    """Raise CaptureError or OSError if no confirmation can be stored in ``capture``."""
-    change_stored(capture, lambda stored: stored)
+    """Raise CaptureError or OSError if no confirmation can be stored in ``capture``.
+
+    The capture itself stays as it is: a file beside it is written and removed.
+    """
+    _write(capture, lambda stored: stored, put=False)
+
+
+def _write(capture: Path, change: Change, put: bool) -> None:
+    if capture.is_dir():
+        with _locked(capture):
+            path = capture / METADATA
+            _replace(path, lambda file: file.write(_changed(_read(path), change, path)), put)
+        return
+    with _locked(capture.parent):
+        _replace(capture, lambda file: _change_archive(capture, file, change), put)
 
 
 def _changed(text: bytes, change: Change, path: Path) -> bytes:
@@ -96,7 +103,8 @@ def _mode(archive: Path) -> Any:
     return next((mode for magic, mode in kinds.items() if head.startswith(magic)), "w:")
 
 
-def _replace(path: Path, write: Callable[[Any], object]) -> None:
+def _replace(path: Path, write: Callable[[Any], object], put: bool) -> None:
+    """Write a file beside ``path`` and, with ``put``, put it in its place."""
     part = path.with_name(path.name + ".part")
     try:
         part.unlink(missing_ok=True)  # which a foreign folder may bring as a link to elsewhere
@@ -104,6 +112,8 @@ def _replace(path: Path, write: Callable[[Any], object]) -> None:
             write(file)
             file.flush()
             os.fsync(file.fileno())
+        if not put:
+            return
         part.chmod(path.stat().st_mode & 0o777)
         part.replace(path)
     finally:

@@ -16,7 +16,7 @@ from analyzer.ingest.archive import unpack
 from analyzer.ingest.load import load_any
 from tracer.formats.capture import CaptureError, read
 from tracer.formats.confirmation import Confirmation
-from tracer.formats.confirmation_store import change_stored
+from tracer.formats.confirmation_store import change_stored, check_storable
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 PAIRS = [(1.01, 0.92), (1.02, 0.93), (1.0, 0.921), (1.03, 0.93)]
@@ -78,6 +78,26 @@ def test_they_are_kept_in_an_archive_with_all_else(folder, tmp_path, kind):
         other = tmp_path / "unpacked/one" / path.relative_to(folder)
         if path.is_file() and path.name != "capture.json":
             assert other.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_the_check_before_a_run_leaves_the_capture_as_it_is(folder, tmp_path, archived):
+    capture = folder
+    if archived:
+        capture = tmp_path / "one.tar.xz"
+        with tarfile.open(capture, "w:xz", preset=0) as tar:  # not as foreread compresses
+            tar.add(folder, "one")
+    file = capture if archived else capture / "capture.json"
+    before = file.read_bytes(), file.stat().st_ino, sorted(file.parent.iterdir())
+    check_storable(capture)
+    assert (file.read_bytes(), file.stat().st_ino, sorted(file.parent.iterdir())) == before
+
+
+def test_the_check_before_a_run_refuses_what_cannot_hold_a_result(tmp_path):
+    (tmp_path / "capture").mkdir()
+    (tmp_path / "capture/capture.json").write_text("[]")
+    with pytest.raises(CaptureError, match="no object"):
+        check_storable(tmp_path / "capture")
 
 
 def test_data_of_a_newer_foreread_are_kept(folder):
