@@ -2,8 +2,8 @@
 
 A target is NAME or NAME:WORD:…: ``slower=P`` takes P % more, ``dies=N`` is lost for good in its
 N-th run, ``naps=N`` is lost in it and back, ``kernel=K`` has another kernel, ``sleeps=S`` sleeps S
-seconds a run, ``broken=N`` fails every run from the N-th on, ``absent`` cannot be opened. What a
-bench has set and put back is written to FLEET_LOG/NAME.
+seconds a run (else 0.05), ``broken=N`` fails every run from the N-th on, ``absent`` cannot be
+opened. What a bench has set and put back is written to FLEET_LOG/NAME.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FleetBench(KnownBench):
     def run(self, trial):
         note(self.name, "set")
         try:
-            time.sleep(float(self.words.get("sleeps", 0)))
+            time.sleep(float(self.words.get("sleeps", 0.05)))  # boards that take turns
             found = super().run(trial)
             number = len(self.trials)
             if number == int(self.words.get("dies", 0)):

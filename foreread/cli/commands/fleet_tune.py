@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from foreread.cli.arguments.target import add_targets
-from foreread.cli.commands.tune import add_tuning, options_of, tuned_by
+from foreread.cli.tuning import add_tuning, options_of, tuned_by
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,110 @@
+"""What `foreread tune` and `foreread fleet tune` share: their arguments, progress and result."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from analyzer.ingest.load import load
+from analyzer.tuner.findings.results import Results
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.model import question_of
+from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.target import tell
+from foreread.cli.arguments.tune import add_search
+from foreread.cli.text.tuning import TuningLine, outcome_text
+from foreread.tune_options import TuneOptions
+
+
+def add_tuning(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of a tuning but its target."""
+    parser.add_argument(
+        "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to create"
+    )
+    parser.add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="S",
+        help="load during the runs: idle (default), reader[:FILE], writer[:FOLDER] or "
+        "memory[:MIB]; repeatable, all scenarios have equal weight",
+    )
+    add_search(parser)
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="disk to tune; repeatable (default: the disk that holds the command)",
+    )
+    add_run(parser, own_stdout=True)
+
+
+def tuned_by(search: Callable[..., Results], options: TuneOptions, args: argparse.Namespace) -> int:
+    """Search with a progress line, and print the result."""
+    line = TuningLine(sys.stderr)
+
+    def report_step(step: str) -> None:
+        line.end()
+        tell(step)
+
+    results = search(
+        options,
+        args.output,
+        resume=args.resume,
+        tell=report_step,
+        searching=line.searching,
+        confirming=line.confirming,
+    )
+    line.end()
+    print(results.to_json() if args.json else outcome_text(results))
+    return 0
+
+
+def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()) -> TuneOptions:
+    """Return what the arguments ask for."""
+    return TuneOptions(
+        run=run_options(args),
+        scenarios=tuple(dict.fromkeys(args.scenario)) or ("idle",),
+        devices=tuple(args.device),
+        target=target,
+        others=tuple(others),
+        identity=args.identity,
+        recipe=args.sampler or args.recipe,
+        genes=args.genes,
+        predicted={} if args.resume else _predicted(args),
+        earlier=args.earlier,
+        repeats=args.repeats,
+        budget=args.budget,
+        seed=args.seed,
+        limit_s=args.limit,
+        wait_s=args.wait,
+        reset=tuple(args.reset),
+        allow=tuple(dict.fromkeys(args.allow)),
+        most_written=args.most_written,
+        most_stalled=args.most_stalled,
+    )
+
+
+def _predicted(args: argparse.Namespace) -> dict[int, float]:
+    """Return the predicted seconds by read_ahead_kb; nothing without a capture."""
+    if args.capture is None:
+        if args.model is not None or args.device_model is not None:
+            raise UsageError("--model and --device-model need --capture CAPTURE")
+        return {}
+    recording = load(args.capture)
+    if recording.capture and recording.capture.command != args.command_line:
+        of = shlex.join(recording.capture.command)
+        tell(
+            f"{args.capture} was recorded with another command, which may need another window: {of}"
+        )
+    found = question_of(args).predicted(recording).total.known_seconds
+    if not found:
+        tell(
+            "no seconds can be predicted from the capture: the search begins without a predicted "
+            "window"
+        )
+    return found
