@@ -89,13 +89,12 @@ def test_lines_have_no_control_character_of_a_file_name(top, cold_file):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ended_by_a_signal_it_leaves_nothing(top, number):
-    before = jobs()
+    before = {*jobs(), *instances()}  # what an earlier test's guard has not removed yet
     process, _ = top()
-    assert instances()
+    assert {*instances()} - before
     process.send_signal(number)
     assert process.wait(60) == (0 if number == signal.SIGINT else 1)
-    assert instances() == []
-    assert jobs() == before
+    assert {*jobs(), *instances()} <= before
 
 
 def test_killed_it_leaves_nothing_once_its_guard_has_acted(top):
