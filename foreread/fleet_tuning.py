@@ -10,6 +10,7 @@ from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
 from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.engine import Engine
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.fleet_confirming import FleetConfirmation
 from analyzer.tuner.findings.results import Results
@@ -173,13 +174,10 @@ def _run(
 ) -> None:
     """Search and confirm on the boards that are left."""
 
-    def search() -> None:
-        setup = CampaignSetup.of(store.spec)
-        engine = setup.engine(store.spec.seed, store.spec.board.page_bytes)
+    def search(setup: CampaignSetup, engine: Engine) -> None:
         FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()
 
-    def confirm() -> None:
-        for contest in Results.of(store).contests:
-            FleetConfirmation(store, boards, confirming, contest, tell).run()
+    def confirm(contest: Results) -> None:
+        FleetConfirmation(store, boards, confirming, contest, tell).run()
 
-    run_stages(store, (search, confirm), tell)
+    run_stages(store, search, confirm, tell)

@@ -15,6 +15,7 @@ from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.campaign.quiet import patiently
+from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
@@ -219,24 +220,33 @@ def _run(
 ) -> None:
     """Search, and confirm the result."""
 
-    def search() -> None:
-        setup = CampaignSetup.of(store.spec)
-        engine = setup.engine(store.spec.seed, store.spec.board.page_bytes)
+    def search(setup: CampaignSetup, engine: Engine) -> None:
         Campaign(store, engine, evaluator, rules, searching, setup.turns).run()
 
-    def confirm() -> None:
-        for contest in Results.of(store).contests:
-            Confirmation(store, evaluator, rules, confirming, contest).run()
+    def confirm(contest: Results) -> None:
+        Confirmation(store, evaluator, rules, confirming, contest).run()
 
-    run_stages(store, (search, confirm), tell)
+    run_stages(store, search, confirm, tell)
 
 
 def run_stages(
-    store: Store, stages: Sequence[Callable[[], None]], tell: Callable[[str], None]
+    store: Store,
+    search: Callable[[CampaignSetup, Engine], None],
+    confirm: Callable[[Results], None],
+    tell: Callable[[str], None],
 ) -> None:
-    """Run the stages of a campaign; an interruption is said with the command to continue."""
+    """Search, and confirm each contest; an interruption is said with the command to continue."""
+
+    def search_all() -> None:
+        setup = CampaignSetup.of(store.spec)
+        search(setup, setup.engine(store.spec.seed, store.spec.board.page_bytes))
+
+    def confirm_all() -> None:
+        for contest in Results.of(store).contests:
+            confirm(contest)
+
     try:
-        for stage in stages:
+        for stage in (search_all, confirm_all):
             patiently(stage, store.good_attempts, tell)
     except (KeyboardInterrupt, Interrupted, CampaignError):
         again = "to continue, repeat the command line and add --resume"
