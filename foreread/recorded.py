@@ -9,8 +9,6 @@ from pathlib import Path
 from analyzer.ingest.arguments import Pids
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
-from analyzer.layout.by_window import predict_on_image
-from analyzer.layout.unpacking_file import read_unpacking
 from analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, predict_by
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction, Verdict
@@ -65,6 +63,10 @@ class Question:
             )
         if more:
             raise ChoiceError("an image is for one capture", "give one capture, or remove --image")
+        # Few starts have an image, and its models take long to import.
+        from analyzer.layout.by_window import predict_on_image  # noqa: PLC0415
+        from analyzer.layout.unpacking_file import read_unpacking  # noqa: PLC0415
+
         known = read_unpacking(self.unpacking).by_compressor if self.unpacking else None
         found = predict_on_image(
             recording, image, windows, self.device_model, self.mountpoint, known
