@@ -111,7 +111,7 @@ def _check_same_build(start: OnErofs, at_zero: CountingOnErofs) -> None:
     if begun.size and begun.mean() < _LEAST_READ:
         raise LayoutError(
             "the capture was recorded on another build of the image: only "
-            f"{begun.mean():.0%} of the recorded requests begin where this one has the clusters",
+            f"{begun.mean():.0%} of the clusters that the start needs of this one were read",
             "record again on this image, or give the image of that build",
         )
 

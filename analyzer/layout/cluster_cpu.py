@@ -48,8 +48,7 @@ def cluster_cost(
         return None
     unpack_ns = max(_slope(pages, after), 0.0)
     done_ns = max(float(np.median(after - unpack_ns * pages)), 0.0)
-    known = samples is not None and len(samples.submit)
-    submit_ns = float(np.median(samples.submit)) if samples is not None and known else 0.0
+    submit_ns = float(np.median(samples.submit)) if samples and len(samples.submit) else 0.0
     cpu = CpuCost(submit_ns + done_ns, max(float(np.median(inserted)), 0.0))
     return ClusterCost(cpu, unpack_ns)
 
