@@ -5,9 +5,10 @@
     python bench/fleet.py --dask                 # the same on a Dask cluster of this machine
 
 The captures are copies of the shipped one with another board, command and day each, so that no two
-have the same content. Efficiency is the time of one worker, divided by the time of all and their
-number. The peer is one process that predicts the same captures one after the other, as ``foreread
-predict`` does, without a store.
+have the same content. Each worker has one processor, with its reader and a share of the driver: a
+run of N workers is held to N processors. Efficiency is the time of one worker, divided by the time
+of all and their number. The peer is one process that predicts the same captures one after the
+other, as ``foreread predict`` does, without a store.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def analysed(captures: Path, store: Path, **options: Any) -> dict[str, Any]:
     ) as process:
         while process.poll() is None:
             peaks.look(process.pid)
-            time.sleep(0.1)
+            time.sleep(1)
         found = json.loads(process.stdout.read()) if process.stdout else {}
     seconds = time.monotonic() - began
     return {
@@ -128,15 +129,27 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@contextlib.contextmanager
+def held_to(processors: int) -> Iterator[None]:
+    """Hold this process, and those that it starts in the block, to the first processors."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:processors])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def runs(captures: Path, workers: int, dask: bool, folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the figures with one worker, and with all."""
     for number in sorted({1, workers}):
         store, before = folder / f"store-{number}", cpu_seconds()
-        if dask:
-            with cluster(folder, number) as made:
-                found = analysed(captures, store, dask=made.address)
-        else:
-            found = analysed(captures, store, jobs=number)
+        with held_to(number), contextlib.ExitStack() as stack:
+            if dask:
+                options: dict[str, Any] = {"dask": stack.enter_context(cluster(folder, number)).address}
+            else:
+                options = {"jobs": number}
+            found = analysed(captures, store, **options)
         whole = cpu_seconds() - before  # of driver, scheduler and workers, too
         rate = round(found["captures"] / whole, 3)
         share = round(found["captures"] / found["captures_per_cpu_second"] / whole, 3)
