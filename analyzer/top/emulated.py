@@ -12,7 +12,7 @@ from emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
 from emulator.linux.requests import EXTENT
 from emulator.linux.windows import Emulation
 
-_MOST_PAGES = 1 << 22  # of one read: more are not looked at one by one
+_MOST_PAGES = 1 << 19  # of one read(2): the kernel gives 2 GiB at most (MAX_RW_COUNT)
 
 
 @dataclass(frozen=True)
