@@ -146,10 +146,10 @@ def runs(captures: Path, workers: int, dask: bool, folder: Path) -> Iterator[dic
         store, before = folder / f"store-{number}", cpu_seconds()
         with held_to(number), contextlib.ExitStack() as stack:
             if dask:
-                options: dict[str, Any] = {"dask": stack.enter_context(cluster(folder, number)).address}
+                made = stack.enter_context(cluster(folder, number))
+                found = analysed(captures, store, dask=made.address)
             else:
-                options = {"jobs": number}
-            found = analysed(captures, store, **options)
+                found = analysed(captures, store, jobs=number)
         whole = cpu_seconds() - before  # of driver, scheduler and workers, too
         rate = round(found["captures"] / whole, 3)
         share = round(found["captures"] / found["captures_per_cpu_second"] / whole, 3)
