@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass
-
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.store.records import Board, Evaluation
-from foreread.tune_options import TuneOptions
-from tracer.local.trial import Scenario, TrialBench, TrialOptions
-
-OpenBench = Callable[
-    [TuneOptions, TrialOptions, Callable[[str], None]], AbstractContextManager[TrialBench]
-]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a board is for: the options with its own target, and how its bench is opened."""
-
-    asked: TuneOptions
-    trials: TrialOptions
-    scenarios: Mapping[str, Scenario]
-    open_bench: OpenBench
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The bench is open: what board it is, and which genes it has."""
+    """The bench is open; ``found`` is what the command has to know of the board."""
 
-    board: Board
-    space: Space
-    notes: tuple[str, ...]
+    found: Any
 
 
 @dataclass(frozen=True)
 class Made:
-    """A run; ``lost``: the board was lost in it, and is waited for."""
+    """What was due has been made; ``lost``: the board was lost in it, and is waited for."""
 
-    evaluation: Evaluation
-    lost: bool
+    made: Any
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +35,13 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Ran:
+    """One of the runs that are due."""
+
+    run: Any
+
+
+@dataclass(frozen=True)
 class Out:
     """The board makes no more runs."""
 
@@ -63,4 +49,32 @@ class Out:
     remedy: str
 
 
-Message = Opened | Made | Back | Told | Out
+Message = Opened | Made | Back | Told | Ran | Out
+
+
+@dataclass(frozen=True)
+class Link:
+    """The ends of a board's process that lead to its command.
+
+    ``receive`` waits for what is due next; EOFError at the end.
+    """
+
+    receive: Callable[[], Any]
+    send: Callable[[Message], None]
+
+    def tell(self, text: str) -> None:
+        """Send a step, in words."""
+        self.send(Told(text))
+
+
+class Task(Protocol):
+    """What a board is for."""
+
+    @property
+    def target(self) -> str:
+        """The board, as it was named."""
+        ...
+
+    def serve(self, link: Link) -> None:
+        """Open the board's bench, send Opened, and make what is due until the end."""
+        ...

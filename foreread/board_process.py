@@ -13,16 +13,12 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO
 
-from analyzer.tuner.campaign.attempts import Due, evaluated
 from boards.guard import die_with_parent
-from foreread.board_messages import Back, Made, Message, Opened, Out, Task, Told
+from foreread.board_messages import Link, Message, Out, Task
 from foreread.error import ERRORS
-from foreread.evaluator import TrialEvaluator
-from foreread.tuning import board_of, space_on
 from tracer.interrupts import Interrupted, orderly_exit
 
 
@@ -42,31 +38,12 @@ def _serve(task: Task, requests: BinaryIO, replies: BinaryIO) -> None:
     def send(message: Message) -> None:
         replies.write(pickle.dumps(message))
 
-    def tell(text: str) -> None:
-        send(Told(text))
-
-    opening = partial(task.open_bench, task.asked, task.trials, tell)
     try:
-        with TrialEvaluator(opening, task.asked.reset, tell) as evaluator:
-            evaluator.scenarios = task.scenarios
-            bench = evaluator.bench
-            space = space_on(task.asked, bench, tell)
-            send(Opened(board_of(task.asked, bench), space, tuple(bench.notes)))
-            evaluator.space = pickle.load(requests)
-            while True:
-                _make(pickle.load(requests), evaluator, send)
+        task.serve(Link(partial(pickle.load, requests), send))
     except EOFError:
         return
     except ERRORS as error:
         send(Out(str(error), getattr(error, "remedy", "")))
-
-
-def _make(due: Due, evaluator: TrialEvaluator, send: Callable[[Message], None]) -> None:
-    made = evaluated(evaluator, due, (Interrupted, KeyboardInterrupt))
-    send(Made(made, evaluator.is_lost))
-    if evaluator.is_lost:
-        evaluator.wait_until_back()
-        send(Back())
 
 
 if __name__ == "__main__":

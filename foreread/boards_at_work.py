@@ -9,34 +9,58 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from threading import Thread
 from types import TracebackType
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
-from analyzer.tuner.campaign.attempts import Due
 from analyzer.tuner.campaign.crew import Reply
-from analyzer.tuner.space.genes import Space
+from analyzer.tuner.store.limits import MOST_ROWS
 from boards.owner import marked
-from foreread.board_messages import Back, Made, Message, Opened, Out, Task, Told
+from boards.silent import silent
+from foreread.board_messages import Back, Made, Message, Opened, Out, Ran, Task, Told
+from foreread.error import ArgumentError
+from tracer.error import RecordError
 
+MOST_BOARDS = MOST_ROWS["boards"]
+B = TypeVar("B")  # what is known of an open board
+D = TypeVar("D")  # what is due
+M = TypeVar("M")  # what was made
 _END_S = 5.0  # for a process to end by itself, before it gets SIGTERM
 _TERM_S = 60.0  # for it to put its board back then; after that the board's guard does
 
 
-class BoardsAtWork:
+def check_targets(targets: Sequence[str], alone: str) -> None:
+    """Raise ArgumentError unless the targets are a fleet; ``alone``: the command for one board."""
+    if len(targets) < 2:
+        raise ArgumentError(
+            "a fleet has at least two boards", f"give --target for each, or use {alone}"
+        )
+    if len(targets) > MOST_BOARDS:
+        raise ArgumentError(
+            f"{len(targets)} boards are more than a fleet may have",
+            f"give at most {MOST_BOARDS} targets",
+        )
+    if twice := [name for name in targets if targets.count(name) > 1]:
+        raise ArgumentError(
+            f"{twice[0]} is given twice: a board makes one run at a time", "name each board once"
+        )
+
+
+class BoardsAtWork(Generic[B, D, M]):
     """A context manager: its processes have put their boards back when it ends.
 
     It is what ``analyzer.tuner.campaign.crew.Boards`` describes. ``tell`` hears the steps of each
-    board, after its name.
+    board, after its name; ``ran`` the runs that a board sends, after its place.
     """
 
+    ran: Callable[[int, Any], None] = staticmethod(silent)
+
     def __init__(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
-        self.names = [task.asked.target for task in tasks]
+        self.names = [task.target for task in tasks]
         self.alive = set(range(len(tasks)))
         self.idle: set[int] = set()
-        self.opened: dict[int, Opened] = {}
-        self.failed: dict[int, Out] = {}  # those that could not be opened
+        self.opened: dict[int, B] = {}
+        self.failed: dict[int, Out] = {}  # those that could not be opened, or are out
         self._tell = tell
         self._messages: queue.SimpleQueue[tuple[int, Message]] = queue.SimpleQueue()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -61,18 +85,24 @@ class BoardsAtWork:
     ) -> None:
         self._end()
 
-    def use(self, space: Space) -> None:
-        """Let the boards that are open make runs of chromosomes of a space."""
-        for place in self.opened:
-            self._send(place, space)
-        self.idle = set(self.opened)
+    def leave_out_failed(self, resume: bool) -> None:
+        """Raise RecordError if boards cannot be opened; where work is resumed, only if all are."""
+        for place, failed in sorted(self.failed.items()):
+            if not resume or not self.opened:
+                raise RecordError(f"{self.names[place]}: {failed.why}", failed.remedy)
+            self._tell(f"board {self.names[place]} is left out: {failed.why}")
 
-    def begin(self, board: int, due: Due) -> None:
+    def send_all(self, message: object) -> None:
+        """Send the same to all boards that are open."""
+        for place in self.opened:
+            self._send(place, message)
+
+    def begin(self, board: int, due: D) -> None:
         """Have an idle board make a run."""
         self.idle.discard(board)
         self._send(board, due)
 
-    def reply(self) -> Reply:
+    def reply(self) -> Reply[M]:
         """Wait for the next reply of any board."""
         while True:
             board, message = self._next()
@@ -81,11 +111,12 @@ class BoardsAtWork:
             if isinstance(message, Made):
                 if not message.lost:
                     self.idle.add(board)
-                return Reply(board, replace(message.evaluation, board=board), message.lost)
+                return Reply(board, message.made, message.lost)
             if isinstance(message, Back):
                 self.idle.add(board)
                 return Reply(board)
             if isinstance(message, Out):
+                self.failed[board] = message
                 return Reply(board, out=message.why)
 
     def set_aside(self, board: int) -> None:
@@ -109,18 +140,22 @@ class BoardsAtWork:
         """Take the next message of a board that is being opened."""
         place, message = self._next()
         if isinstance(message, Opened):
-            self.opened[place] = message
+            self.opened[place] = message.found
+            self.idle.add(place)
         elif isinstance(message, Out):
             self.failed.setdefault(place, message)
             self.alive.discard(place)
 
     def _next(self) -> tuple[int, Message]:
-        """Return the next message that is not only words."""
+        """Return the next message that is neither words nor a run."""
         while True:
             place, message = self._messages.get()
-            if not isinstance(message, Told):
+            if isinstance(message, Told):
+                self._tell(f"{self.names[place]}: {message.text}")
+            elif not isinstance(message, Ran):
                 return place, message
-            self._tell(f"{self.names[place]}: {message.text}")
+            elif place in self.alive:
+                self.ran(place, message.run)
 
     def _listen(self, place: int, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -146,9 +181,14 @@ class BoardsAtWork:
             pipe.close()
 
     def _end(self) -> None:
-        """Have all processes put their boards back, and wait for that."""
-        for place in range(len(self._processes)):
+        """Have all processes put their boards back, and wait for that.
+
+        A board that makes a run is interrupted: nobody waits for the run.
+        """
+        for place, process in enumerate(self._processes):
             self._close(place)
+            if place in self.opened and place in self.alive and place not in self.idle:
+                process.terminate()
         for process in self._processes:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_END_S)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from analyzer.tuner.campaign.attempts import Due
 from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
@@ -15,21 +16,20 @@ from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.fleet_confirming import FleetConfirmation
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Space
-from analyzer.tuner.store.limits import MOST_ROWS
+from analyzer.tuner.store.records import Evaluation
 from analyzer.tuner.store.store import Store
 from boards.silent import silent
 from foreread.beginning import earlier_campaign
-from foreread.board_messages import Opened, Task
-from foreread.boards_at_work import BoardsAtWork
+from foreread.boards_at_work import BoardsAtWork, check_targets
 from foreread.checks import StrPath, checked_path
 from foreread.error import ArgumentError
 from foreread.tune_options import TuneOptions, check_options, check_resumed
+from foreread.tuned_board import TunedBoard, TuneTask
 from foreread.tuning import open_bench, recipe_of, run_stages, spec_of, trials_of
-from tracer.error import RecordError
 from tracer.interrupts import orderly_exit
 from tracer.local.trial import Scenario, TrialOptions
 
-MOST_BOARDS = MOST_ROWS["boards"]
+Boards = BoardsAtWork[TunedBoard, Due, Evaluation]
 
 
 def fleet_tune(
@@ -63,12 +63,12 @@ def fleet_tune(
         tracer.error.RecordError: a board cannot be opened.
     """
     check_options(options)
-    _check_targets([options.target, *options.others])
+    check_targets([options.target, *options.others], "foreread tune")
     file = checked_path(output, "output")
     recipe = recipe_of(options, file, resume)
     earlier = None if resume else earlier_campaign(options, tell)
     trials = trials_of(options, recipe)
-    with orderly_exit(), BoardsAtWork(_tasks(options, trials), tell) as boards:
+    with orderly_exit(), Boards(_tasks(options, trials), tell) as boards:
         space = _space_of_all(boards, resume, tell)
         if resume:
             store = _resumed(options, file, boards, tell)
@@ -77,47 +77,28 @@ def fleet_tune(
             spec = spec_of(options, recipe, earlier, all_boards, space, tell)
             store = Store.create(file, spec)
         with store:
-            boards.use(CampaignSetup.of(store.spec).space)
+            boards.send_all(CampaignSetup.of(store.spec).space)
             _run(store, boards, Rules(budget=options.budget), searching, confirming, tell)
             return Results.of(store)
 
 
-def _check_targets(targets: Sequence[str]) -> None:
-    if len(targets) < 2:
-        raise ArgumentError(
-            "a fleet has at least two boards", "give --target for each, or use foreread tune"
-        )
-    if len(targets) > MOST_BOARDS:
-        raise ArgumentError(
-            f"{len(targets)} boards are more than a campaign takes",
-            f"give at most {MOST_BOARDS} targets",
-        )
-    if twice := [name for name in targets if targets.count(name) > 1]:
-        raise ArgumentError(
-            f"{twice[0]} is given twice: a board makes one run at a time", "name each board once"
-        )
-
-
-def _tasks(options: TuneOptions, trials: TrialOptions) -> list[Task]:
+def _tasks(options: TuneOptions, trials: TrialOptions) -> list[TuneTask]:
     """Return what each board is for."""
     scenarios = {text: Scenario.parse(text) for text in options.scenarios}
     tasks = []
     for target in (options.target, *options.others):
         reset = (*options.reset, target) if options.reset else ()
         asked = replace(options, target=target, others=(), reset=reset)
-        tasks.append(Task(asked, trials, scenarios, open_bench))
+        tasks.append(TuneTask(asked, trials, scenarios, open_bench))
     return tasks
 
 
-def _space_of_all(boards: BoardsAtWork, resume: bool, tell: Callable[[str], None]) -> Space:
+def _space_of_all(boards: Boards, resume: bool, tell: Callable[[str], None]) -> Space:
     """Return the genes that all boards have; raise if boards cannot be opened, or are not alike.
 
     A campaign that is resumed goes on with the boards that can be opened.
     """
-    for place, failed in sorted(boards.failed.items()):
-        if not resume or not boards.opened:
-            raise RecordError(f"{boards.names[place]}: {failed.why}", failed.remedy)
-        tell(f"board {boards.names[place]} is left out: {failed.why}")
+    boards.leave_out_failed(resume)
     first = boards.opened[min(boards.opened)]
     for other in boards.opened.values():
         for note in other.notes:
@@ -130,7 +111,7 @@ def _space_of_all(boards: BoardsAtWork, resume: bool, tell: Callable[[str], None
     return first.space
 
 
-def _difference(one: Opened, other: Opened) -> str:
+def _difference(one: TunedBoard, other: TunedBoard) -> str:
     """Return in what two boards differ so that their runs are not of the same campaign."""
     pairs = {
         "kernel": (one.board.kernel, other.board.kernel),
@@ -150,7 +131,7 @@ def _difference(one: Opened, other: Opened) -> str:
 
 
 def _resumed(
-    options: TuneOptions, file: Path, boards: BoardsAtWork, tell: Callable[[str], None]
+    options: TuneOptions, file: Path, boards: Boards, tell: Callable[[str], None]
 ) -> Store:
     """Return the store of a campaign that was begun with the same options on the same boards."""
     store = Store.resume(file)
@@ -166,7 +147,7 @@ def _resumed(
 
 def _run(
     store: Store,
-    boards: BoardsAtWork,
+    boards: Boards,
     rules: Rules,
     searching: Callable[[Progress], None],
     confirming: Callable[[Confirming], None],

@@ -1,24 +1,33 @@
 """Several like boards at work: each makes one run at a time, and a board that is lost makes none.
 
 The boards themselves are elsewhere (``Boards``); here is which run goes where. A run that took its
-board down is made once more on another one. If that board is lost too, the run is to blame.
+board down is made once more on another one. If that board is lost too, the run is to blame. What is
+due and what is made is the caller's: an attempt of a campaign, a block of pairs of ``confirm``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from analyzer.tuner.campaign.attempts import CampaignError, Due
-from analyzer.tuner.store.records import Evaluation
+from analyzer.tuner.campaign.attempts import CampaignError
+
+D = TypeVar("D")  # what is due
+M = TypeVar("M")  # what was made
+D_contra = TypeVar("D_contra", contravariant=True)
+M_co = TypeVar("M_co", covariant=True)
+
+
+class NoBoardError(CampaignError):
+    """All boards are set aside."""
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Generic[D]):
     """A run to be made: on the board ``only``, or on any; ``first`` is preferred, ``avoid`` not."""
 
-    due: Due
+    due: D
     only: int | None = None
     first: int | None = None
     avoid: int | None = None
@@ -26,16 +35,16 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Reply:
+class Reply(Generic[M_co]):
     """What a board says: a run, and whether the board was lost in it; or why it is out for good."""
 
     board: int
-    evaluation: Evaluation | None = None
+    made: M_co | None = None
     lost: bool = False
     out: str = ""
 
 
-class Boards(Protocol):
+class Boards(Protocol[D_contra, M_co]):
     """The boards that make runs, by their places from 0."""
 
     @property
@@ -53,11 +62,11 @@ class Boards(Protocol):
         """Boards that make runs, or may come back."""
         ...
 
-    def begin(self, board: int, due: Due) -> None:
+    def begin(self, board: int, due: D_contra) -> None:
         """Have an idle board make a run."""
         ...
 
-    def reply(self) -> Reply:
+    def reply(self) -> Reply[M_co]:
         """Wait for the next reply of any board."""
         ...
 
@@ -67,32 +76,33 @@ class Boards(Protocol):
 
 
 @dataclass
-class Crew:
+class Crew(Generic[D, M]):
     """Gives jobs to boards.
 
-    ``keep`` stores a run that was lost with its board; ``tell`` hears of boards that are set aside.
+    ``keep`` stores a run that was lost with its board, whose place it gets first; ``tell`` hears of
+    boards that are set aside.
     """
 
-    boards: Boards
-    keep: Callable[[Evaluation], None]
+    boards: Boards[D, M]
+    keep: Callable[[int, M], None]
     tell: Callable[[str], None]
-    _waiting: list[Job] = field(default_factory=list)
-    _running: dict[int, Job] = field(default_factory=dict)
+    _waiting: list[Job[D]] = field(default_factory=list)
+    _running: dict[int, Job[D]] = field(default_factory=dict)
 
     @property
     def pending(self) -> int:
         """Number of jobs that have not ended."""
         return len(self._waiting) + len(self._running)
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Job[D]) -> None:
         """Queue a job; those that were queued before it are begun first."""
         self._waiting.append(job)
 
-    def results(self) -> Iterator[tuple[Job, Evaluation]]:
-        """Yield each job that ends, with its run, until none is left; more may be queued meanwhile.
+    def results(self) -> Iterator[tuple[Job[D], int, M]]:
+        """Yield each job that ends, with its board and run, until none is left.
 
-        A job for a board that is set aside ends without a run, and is not yielded. Raises
-        CampaignError if all boards are set aside.
+        More may be queued meanwhile. A job for a board that is set aside ends without a run, and is
+        not yielded. Raises NoBoardError if all boards are set aside.
         """
         while True:
             self._begin()
@@ -102,14 +112,14 @@ class Crew:
             if reply.out:
                 self.set_aside(reply.board, reply.out)
                 continue
-            if reply.evaluation is None:  # a board is back
+            if reply.made is None:  # a board is back
                 continue
             job = self._running.pop(reply.board)
             if reply.lost and not job.lost:
-                self.keep(reply.evaluation)
+                self.keep(reply.board, reply.made)
                 self._again(job, reply.board)
             else:
-                yield job, reply.evaluation
+                yield job, reply.board, reply.made
 
     def set_aside(self, board: int, why: str) -> None:
         """Give a board no more runs; those that only it could make are dropped."""
@@ -119,14 +129,14 @@ class Crew:
             self._again(job, board)
         self._waiting = [job for job in self._waiting if job.only != board]
         if not self.boards.alive:
-            raise CampaignError(
+            raise NoBoardError(
                 f"no board is left; the last one, {name}: {why}",
                 "see the boards' consoles for the reason, restart them, then repeat the command "
                 "line with --resume",
             )
         self.tell(f"board {name} is set aside, its runs go to the others: {why}")
 
-    def _again(self, job: Job, board: int) -> None:
+    def _again(self, job: Job[D], board: int) -> None:
         if job.only is None:
             self._waiting.insert(0, replace(job, avoid=board, first=None, lost=True))
 
@@ -139,7 +149,7 @@ class Crew:
                 self._running[board] = job
                 self.boards.begin(board, job.due)
 
-    def _next(self, board: int) -> Job | None:
+    def _next(self, board: int) -> Job[D] | None:
         """Return the next job of a board: its own first, then one that prefers no other, or any."""
         others = set(self.boards.alive) - {board}
         fitting = [

@@ -49,7 +49,7 @@ class FleetCampaign(Campaign):
         self,
         store: Store,
         engine: Engine,
-        boards: Boards,
+        boards: Boards[Due, Evaluation],
         rules: Rules | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         turns: int = 0,
@@ -134,8 +134,8 @@ class FleetCampaign(Campaign):
         self._made, failures = [], Counter[tuple[str, str, int | None]]()
         for due in wanted:
             self._get(due, failures)
-        for job, made in self._crew.results():
-            one = replace(made, number=self._store.last_number() + 1)
+        for job, board, made in self._crew.results():
+            one = replace(made, board=board, number=self._store.last_number() + 1)
             self._store.add(one)
             self._made.append(one)
             self._judge(_Wanted(one.chromosome, one.scenario, job.only), one, failures)
@@ -218,9 +218,10 @@ class FleetCampaign(Campaign):
             self._spent = "seconds"
         return self._spent is not None
 
-    def _keep_lost(self, one: Evaluation) -> None:
+    def _keep_lost(self, board: int, one: Evaluation) -> None:
         """Store a run that was lost with its board; it counts for nothing."""
-        self._store.add(replace(one, number=self._store.last_number() + 1), withdrawn=True)
+        made = replace(one, board=board, number=self._store.last_number() + 1)
+        self._store.add(made, withdrawn=True)
 
 
 class Nobody:

@@ -30,7 +30,7 @@ class FleetConfirmation(Confirmation):
     def __init__(
         self,
         store: Store,
-        boards: Boards,
+        boards: Boards[Due, Evaluation],
         on_progress: Callable[[Confirming], None] = silent,
         contest: Results | None = None,
         tell: Callable[[str], None] = silent,
@@ -53,8 +53,8 @@ class FleetConfirmation(Confirmation):
             for place, one, scenario in rng.sample(pairs, len(pairs)):
                 self._submit(one, scenario, first=(place + turn) % boards)
         failures = Counter[tuple[str, str]]()
-        for _, made in self._crew.results():
-            run = replace(made, number=self._store.last_number() + 1)
+        for _, board, made in self._crew.results():
+            run = replace(made, board=board, number=self._store.last_number() + 1)
             self._store.add(run, "confirmation")
             self._made.append(run)
             self._judge(run, failures)
@@ -83,6 +83,6 @@ class FleetConfirmation(Confirmation):
             raise failed_for_good("the best chromosome cannot be confirmed", one.attempt)
         self._submit(one.chromosome, one.scenario, avoid=one.board)
 
-    def _keep_lost(self, one: Evaluation) -> None:
-        made = replace(one, number=self._store.last_number() + 1)
+    def _keep_lost(self, board: int, one: Evaluation) -> None:
+        made = replace(one, board=board, number=self._store.last_number() + 1)
         self._store.add(made, "confirmation", withdrawn=True)

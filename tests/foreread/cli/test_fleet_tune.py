@@ -116,7 +116,7 @@ def test_it_goes_on_without_a_board_that_is_gone(tmp_path, capsys, monkeypatch):
     [
         (["a"], "at least two boards", 2),
         (["a", "b", "a"], "a is given twice", 2),
-        ([f"b{n}" for n in range(17)], "more than a campaign takes", 2),
+        ([f"b{n}" for n in range(17)], "more than a fleet may have", 2),
         (["a", "b:kernel=5.10"], "b:kernel=5.10 is not like a: its kernel is 5.10", 2),
         (["a", "b:absent"], "b:absent: b cannot be reached", 1),
     ],
