@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from foreread.error import ForereadError as ForereadError
     from foreread.fleet import fleet_analyse as fleet_analyse
     from foreread.fleet import fleet_report as fleet_report
+    from foreread.fleet_confirming import fleet_confirm as fleet_confirm
     from foreread.fleet_tuning import fleet_tune as fleet_tune
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
@@ -160,6 +161,7 @@ __all__ = [
     "diff",
     "export",
     "fleet_analyse",
+    "fleet_confirm",
     "fleet_report",
     "fleet_tune",
     "forecast",
@@ -239,6 +241,7 @@ _EXPORTS = {
     "diff": "analyzer.diff.whole",
     "export": "analyzer.export.make",
     "fleet_analyse": "foreread.fleet",
+    "fleet_confirm": "foreread.fleet_confirming",
     "fleet_report": "foreread.fleet",
     "fleet_tune": "foreread.fleet_tuning",
     "forecast": "analyzer.forecast.predicted",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.predict.proposal import Proposal
 from foreread.advised import Advised
-from foreread.confirming import Windows
+from foreread.paired_runs import Windows
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
 from tracer.local.beside import Later

@@ -17,6 +17,7 @@ from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.compared_windows import choose_windows
 from foreread.confirming import Confirming, Limits, Progress
 from foreread.error import ArgumentError
+from foreread.paired_runs import PairedRuns
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
@@ -115,21 +116,8 @@ def confirm(
     """
     path = checked_path(capture, "capture")
     limits = Limits(checked_number(runs, "runs", least=1), seconds)
-    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb))
-    if of.proposal is None:
-        raise _no_proposal(verdict)
-    if row is not None:
-        row.check(of.capture)
-    check_storable(path)
-    options = TrialOptions(
-        of.run,
-        devices=tuple(of.proposal.by_disk),
-        wait_s=wait_s,
-        limit_s=limit_s,
-        vmstat=False,
-        by_shell=row is not None and bool(row.change),
-        replayer=row.replayer if row else None,
-    )
+    of = proposed_start(path, question, row, read_ahead_kb)
+    options = trials_of(of, row, wait_s, limit_s)
     asked = _Asked(limits, resume, seed, progress, row)
     name = of.target if target is None else target
     with (
@@ -141,6 +129,48 @@ def confirm(
             check_board(bench, of.capture)
         result = _compare(bench, path, of, asked, "" if name == LOCAL else name)
     return Confirmed(result, of.capture, of.proposal, row)
+
+
+@dataclass(frozen=True)
+class Proposed(Recorded):
+    """A recorded start for which another window is proposed."""
+
+    proposal: Proposal
+
+
+def proposed_start(
+    path: Path, question: Question | None, row: Advised | None, read_ahead_kb: int | None
+) -> Proposed:
+    """Return the start of a capture in which a result can be stored.
+
+    Raises ArgumentError if ``row`` and ``read_ahead_kb`` both say what to test, and RecordError
+    if nothing is proposed.
+    """
+    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb))
+    if of.proposal is None:
+        raise _no_proposal(verdict)
+    if row is not None:
+        row.check(of.capture)
+    check_storable(path)
+    return Proposed(of.capture, of.run, of.target, of.proposal)
+
+
+def trials_of(of: Proposed, row: Advised | None, wait_s: float, limit_s: float) -> TrialOptions:
+    """Return what every run measures."""
+    return TrialOptions(
+        of.run,
+        devices=tuple(of.proposal.by_disk),
+        wait_s=wait_s,
+        limit_s=limit_s,
+        vmstat=False,
+        by_shell=row is not None and bool(row.change),
+        replayer=row.replayer if row else None,
+    )
+
+
+def notes_on(row: Advised | None) -> list[str]:
+    """Return what is said about the runs of a row of advice."""
+    return [BY_SCRIPT] if row and row.replayer and row.replayer.kind == "script" else []
 
 
 def _window(row: Advised | None, read_ahead_kb: int | None) -> int | None:
@@ -161,15 +191,12 @@ def _no_proposal(verdict: Verdict) -> RecordError:
 
 
 def _compare(
-    bench: TrialBench, path: Path, of: Recorded, asked: _Asked, target: str
+    bench: TrialBench, path: Path, of: Proposed, asked: _Asked, target: str
 ) -> Confirmation:
-    assert of.proposal is not None  # confirm has refused a start without one
     windows = choose_windows(bench, of.capture, of.proposal, asked.row)
-    comparison = Confirming(bench, windows, asked.limits, target, asked.seed)
-    comparison.notes += bench.notes
-    if asked.row is not None and asked.row.replayer and asked.row.replayer.kind == "script":
-        comparison.notes.append(BY_SCRIPT)
-    store = _Storing(path)
+    made = PairedRuns(bench, windows, notes=[*bench.notes, *notes_on(asked.row)])
+    comparison = Confirming(made, asked.limits, target, asked.seed)
+    store = Storing(path)
     if asked.resume:
         _resume(comparison, store, of.capture)
     try:
@@ -182,7 +209,7 @@ def _compare(
         store.finish()
 
 
-class _Storing:
+class Storing:
     """Stores the result after every pair in the place of the one before."""
 
     def __init__(self, capture: Path) -> None:
@@ -205,16 +232,21 @@ class _Storing:
             self.stored = latest
 
 
-def _resume(comparison: Confirming, store: _Storing, capture: Capture) -> None:
-    asked = comparison.result()
+def undecided(capture: Capture, asked: Confirmation) -> Confirmation:
+    """Return the latest result of the same question, which is undecided; raises RecordError."""
     same = [one for one in capture.confirmations if same_question(one, asked)]
     if not same or same[-1].outcome != "undecided":
+        board = "these boards" if asked.boards else "this board"
         raise RecordError(
-            "the capture holds no undecided result of this board and these windows",
+            f"the capture holds no undecided result of {board} and these windows",
             "start a new one without --resume",
         )
-    last = same[-1]
+    return same[-1]
+
+
+def _resume(comparison: Confirming, store: Storing, capture: Capture) -> None:
+    last, made = undecided(capture, comparison.result()), comparison.made
     comparison.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
-    comparison.disturbed, comparison.runs = last.disturbed, last.runs
+    made.counted, made.disturbed, made.runs = len(comparison.pairs), last.disturbed, last.runs
     comparison.wall_seconds, store.stored = last.wall_seconds, last
-    comparison.notes += [note for note in last.notes if note not in comparison.notes]
+    made.notes += [note for note in last.notes if note not in made.notes]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from analyzer.confirm.boards import BoardGain, board_gains, differing
 from analyzer.confirm.sequential import CONFIDENCE
 from boards.document import SCHEMA, Encoded, says
 from tracer.formats.confirmation import Confirmation
@@ -20,11 +21,23 @@ class ConfirmationDocument(Confirmation, Encoded, frozen=True, kw_only=True):
     predicted_gain: Annotated[
         float | None, says("predicted share of the present time that is saved")
     ]
+    by_board: Annotated[
+        list[BoardGain], says("of several boards, in the order of boards; empty: one board")
+    ] = msgspec.field(default_factory=list)
+    boards_differ: Annotated[
+        bool, says("intervals of two boards have no point in common: the boards gain differently")
+    ] = False
 
 
 def confirmation_document(
     of: Confirmation, command: list[str], predicted_gain: float | None
 ) -> ConfirmationDocument:
     """Return the document of a result."""
-    fields = msgspec.structs.asdict(of)
-    return ConfirmationDocument(**fields, command=command, predicted_gain=predicted_gain)
+    gains = board_gains(of)
+    return ConfirmationDocument(
+        **msgspec.structs.asdict(of),
+        command=command,
+        predicted_gain=predicted_gain,
+        by_board=gains,
+        boards_differ=differing(gains) is not None,
+    )

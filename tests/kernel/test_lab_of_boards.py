@@ -1,4 +1,4 @@
-"""A labgrid lab with two emulated boards: each records, and both tune as one fleet."""
+"""A labgrid lab with two emulated boards: each records, and both tune and confirm as one fleet."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lab_benches import open_at_place
+from lab_benches import open_at_place, open_pairs_at_place
 from labs import MISSING, Lab
 
+from analyzer.confirm.boards import board_gains
 from analyzer.ingest.load import load
 from analyzer.ingest.seen import SeenTrace
 from analyzer.tuner.engines.stopping import Budget
 from boards.emulated.live import LiveOptions, boot
 from boards.open import open_target
-from foreread import fleet_tuning
+from foreread import fleet_confirming, fleet_tuning
 from foreread.tune_options import TuneOptions
+from tracer.formats.capture import read
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.machines import recorder_for
@@ -87,6 +89,27 @@ def test_both_boards_tune_as_one_fleet(lab, tmp_path, monkeypatch):
     assert {one.board for one in results.search} == {0, 1}
     assert results.winner["read_ahead_kb"] != 0
     assert abs(results.boards[0].effect) < 0.05  # the boards are equal
+    _check_put_back(lab)
+
+
+def test_both_boards_confirm_as_one_fleet(lab, tmp_path, monkeypatch):
+    monkeypatch.setattr(fleet_confirming, "open_bench", open_pairs_at_place)
+    first, (known_hosts, identity) = next(iter(lab[1].items()))
+    capture = tmp_path / "capture"
+    with open_target(first, Path(known_hosts), Path(identity)) as opened:
+        recorder_for(opened).record(RecordOptions(RunOptions(PLAY)), capture, SeenTrace())
+    # 4 KiB instead of 128 KiB: one request for every page.
+    found = fleet_confirming.fleet_confirm(capture, list(lab[1]), read_ahead_kb=4, seed=2)
+    assert found.result.outcome == "contradicted"
+    assert found.result.high < -0.05
+    assert {*found.result.made_on} == {0, 1}
+    first_board, second = board_gains(found.result)
+    assert abs(first_board.gain - second.gain) < 0.05  # the boards are equal
+    assert read(capture)[0].confirmations == [found.result]
+    _check_put_back(lab)
+
+
+def _check_put_back(lab):
     assert lab[0].holders() == {}
     for target, (known_hosts, identity) in lab[1].items():
         with open_target(target, Path(known_hosts), Path(identity)) as opened:

@@ -16,9 +16,16 @@ from tracer.machines import bench_on
 
 @contextmanager
 def open_at_place(asked, trials, tell):
-    known_hosts, identity = json.loads(os.environ["FLEET_BOARDS"])[asked.target]
-    with (
-        open_target(asked.target, Path(known_hosts), Path(identity), tell) as target,
-        bench_on(target, trials) as bench,
-    ):
+    with _opened(asked.target, tell) as target, bench_on(target, trials) as bench:
         yield bench
+
+
+@contextmanager
+def open_pairs_at_place(name, of, tell):
+    with _opened(name, tell) as target, bench_on(target, of.trials, of.capture) as bench:
+        yield bench
+
+
+def _opened(name, tell):
+    known_hosts, identity = json.loads(os.environ["FLEET_BOARDS"])[name]
+    return open_target(name, Path(known_hosts), Path(identity), tell)

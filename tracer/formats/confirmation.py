@@ -10,8 +10,19 @@ Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 Runs = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]  # a NaN, which JSON allows, is refused
 Share = Annotated[float, msgspec.Meta(ge=-1e12, le=1.0)]  # of the time at the present window
+MOST_BOARDS = 64
+Place = Annotated[int, msgspec.Meta(ge=0, lt=MOST_BOARDS)]
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Outcome = Literal["confirmed", "contradicted", "too small", "undecided"]
+
+
+class BoardRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several boards that made the runs; ``set_aside``: why it makes no more of them."""
+
+    target: Text
+    runs: Runs = 0
+    disturbed: Runs = 0
+    set_aside: Text = ""
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +32,8 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     the order they were made. ``gain`` is the share of the time that the proposed window saves,
     ``low`` and ``high`` its interval; they are None before enough pairs were made.
     ``disturbed`` counts the pairs that were made again because something else used the machine.
+    Where several boards made the runs, ``boards`` has them, ``made_on`` the place of each pair's
+    board in it, and the order of the pairs is that in which they were handed out.
     """
 
     created: Text  # ISO 8601, UTC: when the last run ended
@@ -42,6 +55,15 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     runs: Runs = 0  # all that were made, the discarded first ones included
     wall_seconds: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 0.0
     notes: list[Text] = []
+    boards: Annotated[list[BoardRuns], msgspec.Meta(max_length=MOST_BOARDS)] = []
+    made_on: Annotated[list[Place], msgspec.Meta(max_length=100_000)] = []
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where the pairs of several boards are not those of its boards."""
+        if self.boards and len(self.made_on) != len(self.pairs):
+            raise ValueError("made_on has not one board for each pair")
+        if any(place >= max(len(self.boards), 1) for place in self.made_on):
+            raise ValueError("made_on has a board that boards does not have")
 
     @property
     def date(self) -> str:
@@ -50,10 +72,13 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def same_question(one: Confirmation, other: Confirmation) -> bool:
-    """Return whether two results compare the same windows and change on the same board."""
+    """Return whether two results compare the same windows and change on the same board.
+
+    Several like boards are one, whichever of them made the runs.
+    """
     return _question(one) == _question(other)
 
 
 def _question(of: Confirmation) -> tuple[object, ...]:
     board = (of.kernel, of.machine, of.model, sorted(of.disks))
-    return (*board, of.present_kb, of.proposed_kb, of.change)
+    return (*board, of.present_kb, of.proposed_kb, of.change, bool(of.boards))

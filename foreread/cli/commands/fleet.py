@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analyzer.fleet.error import extra
 from foreread.cli.arguments.model import add_model
-from foreread.cli.commands import fleet_tune
+from foreread.cli.commands import fleet_confirm, fleet_tune
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.fleet import analysed_text
 from foreread.cli.text.progress import ProgressLine
@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tuning = actions.add_parser("tune", help="tune several like boards at once, as one campaign")
     fleet_tune.add_arguments(tuning)
     _add_json(tuning)
+    confirming = actions.add_parser(
+        "confirm", help="confirm a window on several like boards at once, by pairs of cold runs"
+    )
+    fleet_confirm.add_arguments(confirming)
+    _add_json(confirming)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -51,6 +51,7 @@ INPUTS = {
         *("fleet", "tune", *BOTH, "-o", "out", "--capture", CAPTURE),
         *("--device-model", "{}", "--", "true"),
     ],
+    "fleet confirm capture": ["fleet", "confirm", *BOTH, "{}"],
     "fleet report store": ["fleet", "report", "{}", "-o", "out"],
     "diff old": ["diff", "{}", CAPTURE],
     "diff new": ["diff", CAPTURE, "{}"],
@@ -163,6 +164,10 @@ OTHERS = {
     *(f"fleet tune {one}" for one in ("--target", "--scenario", "--device", "command_line")),
     *(f"fleet tune {one}" for one in ("--until-output", "--user")),
     "fleet tune --identity",  # each board's process opens its target as tune does
+    "fleet confirm --target",
+    # Read before a board is opened, by the functions of confirm.
+    *(f"fleet confirm {one}" for one in ("--device-model", "--advice", "--replayer", "--image")),
+    *(f"fleet confirm {one}" for one in ("--mountpoint", "--unpacking", "--identity")),
     "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
 }
 # Calls that are left out: a large file is what this measures, for half a minute.

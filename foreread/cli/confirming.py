@@ -1,0 +1,154 @@
+"""What ``confirm`` and ``fleet confirm`` share: their arguments, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from analyzer.tuner.engines.stopping import Budget
+from foreread.advised import Advised, row_of_advice
+from foreread.cli.arguments import UsageError, duration, window_kb
+from foreread.cli.arguments.budget import parse_budget
+from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
+from foreread.cli.arguments.run import add_wait
+from foreread.cli.text.confirming import confirmed_text
+from foreread.confirm_start import MOST_RUNS, Confirmed
+from foreread.recorded import Question
+
+_REPEATED = (
+    *("identity", "read_ahead_kb", "advice", "row", "replayer", "model", "device_model"),
+    *("image", "mountpoint", "unpacking"),
+)
+
+
+def add_comparison(parser: argparse.ArgumentParser, boards: str = "this board") -> None:
+    """Declare the arguments but the capture and its target; ``boards`` made an earlier result."""
+    add_model(parser)
+    add_image(parser)
+    add_criterion(parser)
+    parser.add_argument(
+        "--read-ahead-kb",
+        type=window_kb,
+        metavar="K",
+        help="test this window instead of the proposed one",
+    )
+    parser.add_argument(
+        "--advice",
+        metavar="FILE",
+        type=Path,
+        help="test a row of this table instead: advice.json of foreread advise -o, or its folder",
+    )
+    parser.add_argument(
+        "--row",
+        type=row_number,
+        metavar="N",
+        help="which row of the table (default: 1, the best)",
+    )
+    parser.add_argument(
+        "--replayer",
+        metavar="PROGRAM",
+        type=Path,
+        help="what replays a list: foreread-prefetch built for the target (default: the shell "
+        "script, which starts dd for each range)",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="N|TIME",
+        type=parse_budget,
+        default=Budget(),
+        help=f"stop without an answer after N runs ({MOST_RUNS}) or a time such as 90s, 30m or 2h",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help=f"continue the latest undecided result of {boards} and these windows",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="random seed of the order of runs (default: random)"
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="run even if machine, kernel, CPU or disks are not those of the capture",
+    )
+    parser.add_argument(
+        "--limit",
+        type=duration,
+        default=600.0,
+        metavar="S",
+        help="maximum duration of one run in seconds (default: 600)",
+    )
+    add_wait(parser)
+
+
+class Comparison(TypedDict):
+    """The arguments of :func:`foreread.confirm` and of its fleet that the options give."""
+
+    read_ahead_kb: int | None
+    row: Advised | None
+    identity: Path | None
+    question: Question
+    runs: int
+    seconds: float | None
+    resume: bool
+    seed: int | None
+    force: bool
+    limit_s: float
+    wait_s: float
+
+
+def comparison_of(args: argparse.Namespace) -> Comparison:
+    """Return what the options of ``add_comparison`` ask for."""
+    return {
+        "read_ahead_kb": args.read_ahead_kb,
+        "row": _row(args),
+        "identity": args.identity,
+        "question": question_of(args),
+        "runs": args.budget.evaluations or MOST_RUNS,
+        "seconds": args.budget.seconds,
+        "resume": args.resume,
+        "seed": args.seed,
+        "force": args.force,
+        "limit_s": args.limit,
+        "wait_s": args.wait,
+    }
+
+
+def row_number(text: str) -> int:
+    """Read the number of a row, from 1."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 1 << 31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a row: rows begin at 1")
+    return int(text)
+
+
+def _row(args: argparse.Namespace) -> Advised | None:
+    """Return the row of advice to test, None to test a window."""
+    if args.advice is None:
+        if args.row is not None or args.replayer is not None:
+            raise UsageError("--row and --replayer are about a table: add --advice FILE")
+        return None
+    if args.read_ahead_kb is not None:
+        raise UsageError("--advice and --read-ahead-kb both say what to test: give one of them")
+    return row_of_advice(args.advice, args.row or 1, args.replayer)
+
+
+def print_result(found: Confirmed, args: argparse.Namespace, command: Sequence[str]) -> None:
+    """Print what was found; ``command``: the first words of the command line."""
+    print(file=sys.stderr)
+    if args.json:
+        print(found.to_json())
+        return
+    again = [*command, *_repeated(args), *(["--force"] if args.force else []), "--resume"]
+    print(confirmed_text(found, shlex.join(again)))
+
+
+def _repeated(args: argparse.Namespace) -> list[str]:
+    words: list[str] = []
+    for name in _REPEATED:
+        value = getattr(args, name)
+        words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
+    return words

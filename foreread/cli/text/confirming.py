@@ -1,0 +1,88 @@
+"""What ``confirm`` and ``fleet confirm`` print: a line for each run, and the result."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from analyzer.confirm.boards import BoardGain, board_gains, differing
+from analyzer.confirm.text import board_text, gain_text, interval_text, percent, windows_text
+from boards.counted import plural
+from foreread.cli.main import printable
+from foreread.cli.text.progress import ProgressLine
+from foreread.cli.text.table import render
+from foreread.cli.text.wording import duration_text
+from foreread.confirm_start import Confirmed
+from foreread.confirming import Progress
+from tracer.formats.confirmation import Confirmation
+
+_HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)")
+
+
+def show_progress(progress: Progress) -> None:
+    """Print a run, and what is known so far."""
+    known = progress.assessment
+    so_far = ""
+    if known.gain is not None and known.low is not None and known.high is not None:
+        interval = interval_text(known.low, known.high)
+        what = progress.change or f"{progress.proposed_kb} KiB"
+        so_far = f"; {what} saves {percent(known.gain)} % so far ({interval})"
+    board = f" on {progress.board}" if progress.board else ""
+    line = (
+        f"run {progress.runs}{board}: {progress.read_ahead_kb} KiB, {progress.seconds:.3f} s"
+        f"{so_far}; at most {duration_text(progress.left_s)} left"
+    )
+    ProgressLine(sys.stderr).say(line)
+
+
+def confirmed_text(found: Confirmed, again: str) -> str:
+    """Return the result; ``again`` is the command line that continues an undecided one."""
+    of, gain = found.result, found.predicted_gain
+    command = shlex.join(found.capture.command)
+    words = {"too small": "too small to matter"}
+    head = words.get(of.outcome, of.outcome)
+    if of.outcome == "undecided":
+        head = f"undecided after {plural(of.runs, 'run')}"
+    lines = [
+        f"{head}: {windows_text(of)} {gain_text(of)}",
+        f"measured: {plural(len(of.pairs), 'pair')} of cold runs of {command} "
+        f"in {duration_text(of.wall_seconds)}, "
+        f"on {of.target or 'this machine'} ({board_text(of)})",
+    ]
+    if gain is not None:
+        lines.append(f"predicted: saves {percent(gain)} %")
+    lines += _boards(of)
+    if of.disturbed:
+        lines.append(
+            f"{plural(of.disturbed, 'pair', 'was')} disturbed by other processes and made again"
+        )
+    lines += [f"note: {note}" for note in of.notes]
+    if of.outcome == "undecided":
+        lines.append(f"to continue: {again}")
+    return "\n".join(map(printable, lines))
+
+
+def _boards(of: Confirmation) -> list[str]:
+    """Return the lines of a table of several boards, and whether they differ."""
+    gains = board_gains(of)
+    if not gains:
+        return []
+    lines = ["", *render(_HEAD, [_row(one) for one in gains]).splitlines()]
+    if (apart := differing(gains)) is not None:
+        more, less = apart
+        lines.append(
+            f"the boards gain differently: {more.board} saves more than {less.board}; the result "
+            "is their mean: test each by itself with foreread confirm --target T"
+        )
+    lines += [f"{one.board} was set aside: {one.set_aside}" for one in gains if one.set_aside]
+    return [*lines, ""]
+
+
+def _row(of: BoardGain) -> tuple[str, ...]:
+    saves = "-" if of.gain is None else f"{percent(of.gain)} %"
+    if of.low is not None and of.high is not None:
+        saves += f" ({interval_text(of.low, of.high)})"
+    now, then = (
+        "-" if one is None else f"{one:.3f}" for one in (of.present_seconds, of.proposed_seconds)
+    )
+    return of.board, str(of.pairs), now, then, saves

@@ -1,0 +1,158 @@
+"""Confirms a proposed window on several like boards at once: pairs of runs spread over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from analyzer.tuner.campaign.crew import NoBoardError
+from boards.silent import silent
+from foreread.advised import Advised
+from foreread.boards_at_work import check_targets
+from foreread.checks import StrPath, checked_number, checked_path, key_of
+from foreread.confirm_start import (
+    MOST_RUNS,
+    Confirmed,
+    Proposed,
+    Storing,
+    notes_on,
+    proposed_start,
+    trials_of,
+    undecided,
+)
+from foreread.confirmed_board import ComparedBoard, ConfirmTask, Subject, open_bench
+from foreread.confirming import Limits, Progress
+from foreread.error import ArgumentError
+from foreread.paired_blocks import Boards, PairedBlocks
+from foreread.recorded import Question
+from tracer.error import RecordError
+from tracer.formats.confirmation import Confirmation
+from tracer.interrupts import orderly_exit
+from tracer.local.trial import TrialOptions
+
+
+def fleet_confirm(
+    capture: StrPath,
+    targets: Sequence[str],
+    *,
+    read_ahead_kb: int | None = None,
+    row: Advised | None = None,
+    identity: StrPath | None = None,
+    question: Question | None = None,
+    runs: int = MOST_RUNS,
+    seconds: float | None = None,
+    resume: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    limit_s: float = 600.0,
+    wait_s: float = 0.0,
+    tell: Callable[[str], None] = silent,
+    progress: Callable[[Progress], None] = silent,
+) -> Confirmed:
+    """Measure the recorded start on several like boards at the same time until the answer is known.
+
+    As :func:`foreread.confirm`, with the pairs of all boards as one sequence. Both runs of a pair
+    are made on the same board, and pairs are counted in the order in which they were handed out. A
+    board that is lost is set aside, and its open block of two pairs is made anew on another. The
+    result is stored in the capture, with what each board made.
+
+    Args:
+        capture: path of a capture made by :func:`foreread.record`.
+        targets: the boards, two or more, as in :func:`foreread.record`.
+        read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
+        row: a row of advice (:func:`foreread.row_of_advice`) to test instead of a window.
+        identity: private key that logs in to ssh targets.
+        question: how the proposed window is predicted.
+        runs: stop undecided after so many runs, of all boards together.
+        seconds: stop undecided after this time.
+        resume: continue the latest undecided result of such boards and these windows; boards that
+            are gone are left out.
+        seed: of the order of runs; None: random.
+        force: measure although the boards are not the one of the capture.
+        limit_s: maximum duration of one run.
+        wait_s: how long to wait for another foreread that holds a board's settings.
+        tell: is called with each step, in words.
+        progress: is called after each run.
+
+    Raises:
+        ArgumentError: arguments that make no sense, or boards that are not alike.
+        tracer.error.RecordError: nothing is proposed, or the runs cannot be made.
+    """
+    check_targets(targets, "foreread confirm")
+    path = checked_path(capture, "capture")
+    limits = Limits(checked_number(runs, "runs", least=1), seconds)
+    of = proposed_start(path, question, row, read_ahead_kb)
+    tasks = _tasks(targets, of, row, trials_of(of, row, wait_s, limit_s), force, key_of(identity))
+    with orderly_exit(), Boards(tasks, tell) as boards:
+        boards.leave_out_failed(resume)
+        _check_alike(boards)
+        notes = [
+            f"{boards.names[place]}: {note}"
+            for place, board in boards.opened.items()
+            for note in board.notes
+        ]
+        blocks = PairedBlocks(boards, limits, seed, [*notes, *notes_on(row)], progress, tell)
+        store = Storing(path)
+        if resume:
+            store.stored = undecided(of.capture, blocks.result())
+            blocks.resume(store.stored)
+        result = _made(blocks, store)
+    return Confirmed(result, of.capture, of.proposal, row)
+
+
+def _tasks(
+    targets: Sequence[str],
+    of: Proposed,
+    row: Advised | None,
+    trials: TrialOptions,
+    force: bool,
+    identity: Path | None,
+) -> list[ConfirmTask]:
+    subject = Subject(of.capture, of.proposal, trials, row, force, identity)
+    return [ConfirmTask(target, subject, open_bench) for target in targets]
+
+
+def _made(blocks: PairedBlocks, store: Storing) -> Confirmation:
+    """Make the runs; what was measured is stored however they end."""
+    try:
+        return blocks.run(store.after_a_pair)
+    except KeyboardInterrupt:
+        if not blocks.pairs:
+            raise
+        return blocks.result()
+    except NoBoardError as error:
+        again = "repeat the command line"
+        if blocks.pairs:
+            store.after_a_pair(blocks.result())  # which says why the last board is out
+            again += " and add --resume"
+        raise RecordError(str(error), f"mend or restart the boards, then {again}") from error
+    finally:
+        store.finish()
+
+
+def _check_alike(boards: Boards) -> None:
+    """Raise ArgumentError for boards whose runs are not of the same comparison."""
+    first, *others = sorted(boards.opened)
+    for other in others:
+        if what := _difference(boards.opened[first], boards.opened[other]):
+            raise ArgumentError(
+                f"{boards.names[other]} is not like {boards.names[first]}: {what}",
+                "measure it by itself: foreread confirm CAPTURE --target T",
+            )
+
+
+def _difference(one: ComparedBoard, other: ComparedBoard) -> str:
+    """Return in what two boards differ."""
+    pairs = {
+        "kernel": (one.kernel, other.kernel),
+        "machine": (one.machine, other.machine),
+        "CPU": (one.model, other.model),
+        "page size": (one.page_bytes, other.page_bytes),
+        "disks": (", ".join(one.disks), ", ".join(other.disks)),
+        "present window": (one.windows.present_kb, other.windows.present_kb),
+        "windows": (one.windows.present, other.windows.present),
+    }
+    for what, (was, now) in pairs.items():
+        if was != now:
+            return f"its {what} is {now!r}, not {was!r}"
+    return ""

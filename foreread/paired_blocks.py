@@ -1,0 +1,211 @@
+"""A comparison of two windows under way on several like boards at the same time.
+
+Each block of pairs is made wholly on one board, whichever is free next, so that how fast a board is
+cancels. Blocks are counted in the order in which they were handed out, whatever the order in which
+they end: pairs that are short would otherwise be looked at first.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+
+from analyzer.confirm.sequential import Pair, assess, orders
+from analyzer.tuner.campaign.crew import Crew, Job
+from boards.silent import silent
+from foreread.board_messages import Out
+from foreread.boards_at_work import BoardsAtWork
+from foreread.confirmed_board import Block, ComparedBoard, MadeBlock, Run
+from foreread.confirming import Limits, Progress
+from foreread.paired_runs import Windows
+from foreread.version import VERSION
+from tracer.error import RecordError
+from tracer.formats.confirmation import MOST_BOARDS, BoardRuns, Confirmation
+
+RUNS = 4  # of a block
+_MOST_NOTES, _LONGEST = 20, 500  # characters of a reason and of a note
+
+_NOT_GIVEN = "it is no target of the command line that continued"
+
+Boards = BoardsAtWork[ComparedBoard, Block, MadeBlock]
+
+
+@dataclass
+class _Board:
+    """What a board has made; ``before``: runs and disturbed pairs of the result that is resumed.
+
+    ``left_out``: why only the earlier result has it.
+    """
+
+    target: str
+    runs: int = 0
+    disturbed: int = 0
+    before: tuple[int, int] = (0, 0)
+    left_out: str = ""
+
+    def result(self, out: Out | None) -> BoardRuns:
+        runs, disturbed = self.before
+        return BoardRuns(
+            target=self.target,
+            runs=runs + self.runs,
+            disturbed=disturbed + self.disturbed,
+            set_aside=out.why[:_LONGEST] if out else self.left_out,
+        )
+
+
+@dataclass
+class PairedBlocks:
+    """``boards`` are open and alike; ``pairs`` may begin with those of an earlier result."""
+
+    boards: Boards
+    limits: Limits
+    seed: int | None
+    notes: list[str]
+    progress: Callable[[Progress], None] = silent
+    tell: Callable[[str], None] = silent
+    pairs: list[Pair] = field(default_factory=list)
+    wall_seconds: float = 0.0
+    _made_on: list[int] = field(default_factory=list)
+    _known: list[_Board] = field(default_factory=list)
+    _begun: int = 0  # blocks
+    _counted: int = 0
+    _ended: dict[int, tuple[int, MadeBlock]] = field(default_factory=dict)  # and not counted yet
+    _started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.boards.ran = self.ran
+        self._known = [_Board(name) for name in self.boards.names]
+        self._orders = islice(orders(random.Random(self.seed)), None, None, 2)
+
+    def resume(self, last: Confirmation) -> None:
+        """Go on after an earlier result; its boards may be others."""
+        self.pairs, self.wall_seconds = list(last.pairs), last.wall_seconds
+        self.notes += [note for note in last.notes if note not in self.notes]
+        places = {one.target: place for place, one in enumerate(self._known)}
+        for one in last.boards:
+            if one.target not in places:
+                places[one.target] = len(self._known)
+                self._known.append(_Board(one.target, left_out=one.set_aside or _NOT_GIVEN))
+            self._known[places[one.target]].before = one.runs, one.disturbed
+        self._made_on = [places[last.boards[place].target] for place in last.made_on]
+        if len(self._known) > MOST_BOARDS:
+            raise RecordError(
+                f"a result of {len(self._known)} boards cannot be stored: at most {MOST_BOARDS}",
+                "start a new one without --resume",
+            )
+
+    def run(self, save: Callable[[Confirmation], None]) -> Confirmation:
+        """Make runs until the difference is known or a limit is reached.
+
+        ``save`` gets the result after every block. Raises NoBoardError if all boards are lost, and
+        KeyboardInterrupt: the measurements have been saved by then.
+        """
+        self._started, before = time.monotonic(), self.wall_seconds
+        crew: Crew[Block, MadeBlock] = Crew(self.boards, _nothing_is_lost, self.tell)
+        self._hand_out(crew)
+        for job, board, made in crew.results():
+            self._ended[job.due.number] = board, made
+            self._count()
+            self.wall_seconds = before + time.monotonic() - self._started
+            save(self.result())
+            if assess(self.pairs).decided:
+                break
+            self._hand_out(crew)
+        return self.result()
+
+    def ran(self, board: int, run: Run) -> None:
+        """Report a run that a board has made."""
+        self._known[board].runs = run.runs
+        windows = self._windows
+        self.progress(
+            Progress(
+                sum(one.runs + one.before[0] for one in self._known),
+                len(self.pairs),
+                (windows.present_kb, windows.proposed_kb)[run.which],
+                windows.proposed_kb,
+                run.seconds,
+                assess(self.pairs),
+                self._left_s(),
+                windows.change,
+                self._known[board].target,
+            )
+        )
+
+    def result(self) -> Confirmation:
+        """Return the present result."""
+        found, windows = assess(self.pairs), self._windows
+        out = self.boards.failed
+        known = [one.result(out.get(place)) for place, one in enumerate(self._known)]
+        first = self.boards.opened[min(self.boards.opened)]
+        return Confirmation(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            foreread=VERSION,
+            target=_named([one.target for one in known]),
+            kernel=first.kernel,
+            machine=first.machine,
+            model=first.model,
+            disks=list(first.disks),
+            present_kb=windows.present_kb,
+            proposed_kb=windows.proposed_kb,
+            outcome=found.outcome,
+            gain=found.gain,
+            low=found.low,
+            high=found.high,
+            pairs=list(self.pairs),
+            change=windows.change,
+            disturbed=sum(one.disturbed for one in known),
+            runs=sum(one.runs for one in known),
+            wall_seconds=round(self.wall_seconds, 3),
+            notes=list(self.notes),
+            boards=known,
+            made_on=list(self._made_on),
+        )
+
+    @property
+    def _windows(self) -> Windows:
+        return self.boards.opened[min(self.boards.opened)].windows
+
+    def _hand_out(self, crew: Crew[Block, MadeBlock]) -> None:
+        """Have a block for each board, as far as the limits let it."""
+        while crew.pending < len(self.boards.alive) and self._within():
+            crew.submit(Job(Block(self._begun, next(self._orders))))
+            self._begun += 1
+
+    def _within(self) -> bool:
+        """Return whether another block may be begun."""
+        seconds, again = self.limits.seconds, sum(one.disturbed for one in self._known)
+        in_time = seconds is None or time.monotonic() - self._started < seconds
+        return in_time and RUNS * (self._begun + 1) + 2 * again <= self.limits.runs
+
+    def _left_s(self) -> float:
+        passed, made = time.monotonic() - self._started, sum(one.runs for one in self._known)
+        left = passed / made * max(self.limits.runs - made, 0)
+        seconds = self.limits.seconds
+        return left if seconds is None else max(0.0, min(left, seconds - passed))
+
+    def _count(self) -> None:
+        """Count the blocks that have ended and before which all have."""
+        while self._counted in self._ended:
+            board, made = self._ended.pop(self._counted)
+            self._counted += 1
+            self.pairs += made.pairs
+            self._made_on += [board] * len(made.pairs)
+            known = self._known[board]
+            known.runs, known.disturbed = max(known.runs, made.runs), made.disturbed
+            new = [f"{known.target}: {note[:_LONGEST]}" for note in made.notes]
+            new = [note for note in new if note not in self.notes]
+            self.notes += new[: max(0, _MOST_NOTES - len(self.notes))]
+
+
+def _named(targets: Sequence[str]) -> str:
+    """Return the boards' names, if they are many as their number."""
+    few = ", ".join(targets)
+    return few if len(few) <= 80 else f"{targets[0]} and {len(targets) - 1} others"
+
+
+def _nothing_is_lost(_board: int, _made: MadeBlock) -> None:
+    """A board that is lost ends its process: what it made of a block is not sent."""

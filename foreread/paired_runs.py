@@ -1,0 +1,102 @@
+"""Paired cold runs on one bench: one at the present and one at the proposed setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from analyzer.confirm.sequential import PRESENT, PROPOSED, Pair
+from tracer.error import RecordError
+from tracer.local.beside import Later
+from tracer.local.trial import Outcome, Trial, TrialBench, check_run
+
+_MOST_NOTES = 20
+_WARM_TRIES = 3
+_STEPS = ("at the present window", "at the proposed window")
+
+Order = tuple[int, int]
+Ran = Callable[[int, float], None]  # is called after each run, with PRESENT or PROPOSED and seconds
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The two settings of a comparison: (knob, KiB) each, and the KiB that names each."""
+
+    present: tuple[tuple[str, str], ...]
+    proposed: tuple[tuple[str, str], ...]
+    present_kb: int
+    proposed_kb: int
+    change: str = ""  # what else the proposed runs have, in words
+    replays: bool = False
+    later: tuple[Later, ...] = ()
+
+    def trial(self, which: int) -> Trial:
+        """Return the trial at one of them."""
+        if which == PRESENT:
+            return Trial(self.present)
+        return Trial(self.proposed, replays=self.replays, later=self.later)
+
+
+@dataclass
+class PairedRuns:
+    """Makes runs, and counts those that a bench makes; ``notes`` are said about them.
+
+    ``counted`` and ``disturbed`` are numbers of pairs, ``runs`` has all runs, also discarded ones.
+    Its functions raise RecordError where the command fails.
+    """
+
+    bench: TrialBench
+    windows: Windows
+    runs: int = 0
+    counted: int = 0
+    disturbed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def discard_first(self, following: Order) -> None:
+        """Make the first run after a mount, which is slower, before a pair in that order."""
+        self.announce((PRESENT, *following))
+        self._made(PRESENT)
+
+    def announce(self, order: Sequence[int]) -> None:
+        """Announce the next runs to the bench."""
+        self.bench.announce([self.windows.trial(which) for which in order])
+
+    def pair(self, order: Order, ran: Ran) -> Pair | None:
+        """Make one run at each window and return their seconds; None if the pair does not count.
+
+        A disturbed pair is made again, but not more than half of them are. Which pairs count must
+        not depend on their seconds, or the interval would not hold.
+        """
+        seconds, calm = [0.0, 0.0], True
+        for which in order:
+            outcome = self._made(which)
+            seconds[which] = check_run(outcome)
+            calm = calm and outcome.status == "ok"
+            ran(which, seconds[which])
+        if not calm and self.disturbed <= self.counted:
+            self.disturbed += 1
+            return None
+        self.counted += 1
+        return seconds[PRESENT], seconds[PROPOSED]
+
+    def _made(self, which: int) -> Outcome:
+        """Make one run whose windows were those asked for."""
+        trial = self.windows.trial(which)
+        outcome = self.bench.run(trial)
+        self.runs += 1
+        for _ in range(_WARM_TRIES):  # somebody else reads files just now
+            if outcome.status != "warm":
+                break
+            outcome = self.bench.run(trial)
+            self.runs += 1
+        check_run(outcome)
+        wrong = [knob for knob, kb in trial.settings if outcome.in_force.get(knob) != kb]
+        if wrong:
+            raise RecordError(
+                f"{wrong[0]} was {outcome.in_force.get(wrong[0])} {_STEPS[which]}",
+                "test a window that the kernel accepts: add --read-ahead-kb K",
+            )
+        said = (*outcome.repeated, *outcome.notes)
+        new = [note for note in said if note not in self.notes]
+        self.notes += new[: _MOST_NOTES - len(self.notes)]
+        return outcome

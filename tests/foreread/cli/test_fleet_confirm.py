@@ -1,0 +1,218 @@
+"""``foreread fleet confirm``: pairs of runs on several boards, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from paired_benches import PairedBench, open_paired_bench
+from waiting import wait_until
+
+from analyzer.confirm.boards import board_gains
+from analyzer.confirm.sequential import assess
+from analyzer.ingest.archive import unpack
+from foreread import confirm_start, fleet_confirming
+from foreread.cli.main import main
+from tracer.formats.capture import read
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples/python-start/python-start.capture.tar.xz"
+GAIN = 1 - 1 / 1.1  # of a bench: 32 KiB against 128
+
+
+@pytest.fixture(autouse=True)
+def benches(monkeypatch, tmp_path):
+    monkeypatch.setattr(fleet_confirming, "open_bench", open_paired_bench)
+    monkeypatch.setenv("FLEET_LOG", str(tmp_path / "log"))
+    (tmp_path / "log").mkdir()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return unpack(EXAMPLE, tmp_path)
+
+
+def words(folder, *targets, more=("--force",)):
+    named = [word for target in targets for word in ("--target", target)]
+    window = ("--read-ahead-kb", "32", "--seed", "1")
+    return ["fleet", "confirm", str(folder), *named, *window, *more]
+
+
+@pytest.fixture
+def confirmed(folder, capsys):
+    """Return a function that runs the command, and returns its document."""
+
+    def confirmed(*targets, more=("--force",)):
+        assert main([*words(folder, *targets, more=more), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return confirmed
+
+
+def log(tmp_path, name):
+    return (tmp_path / "log" / name).read_text().split("\n")[:-1]
+
+
+def on_one_board(folder, target, monkeypatch, capsys):
+    """Return the document of ``foreread confirm`` on the same bench."""
+
+    @contextmanager
+    def bench_on(*_):
+        yield PairedBench(target)
+
+    monkeypatch.setattr(confirm_start, "bench_on", bench_on)
+    alone = ["confirm", str(folder), "--read-ahead-kb", "32", "--seed", "1", "--force", "--json"]
+    assert main(alone) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_two_boards_say_what_one_says(folder, confirmed, monkeypatch, capsys):
+    found = confirmed("a", "b:slower=60")
+    alone = on_one_board(folder, "a", monkeypatch, capsys)
+    assert found["outcome"] == alone["outcome"] == "confirmed"
+    assert found["low"] <= GAIN <= found["high"]
+    assert found["gain"] == pytest.approx(alone["gain"], abs=0.005)
+    # A board's speed cancels: the pairs of a board that is 60 % slower widen nothing.
+    assert found["high"] - found["low"] < 2 * (alone["high"] - alone["low"])
+    a, b = found["by_board"]
+    assert b["present_seconds"] == pytest.approx(1.6 * a["present_seconds"], rel=0.01)
+    assert a["pairs"] + b["pairs"] == len(found["pairs"]) == len(found["made_on"])
+    assert found["boards_differ"] is False
+
+
+def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed, capsys):
+    found = confirmed("a", "b")
+    (kept,) = read(folder)[0].confirmations
+    assert [one.target for one in kept.boards] == ["a", "b"]
+    assert assess(kept.pairs).outcome == kept.outcome == found["outcome"]
+    assert kept.runs == sum(one.runs for one in kept.boards) >= 2 * len(kept.pairs) + 2
+    assert main(["predict", str(folder), "--model", "fixed"]) == 0
+    assert "confirmed on a, b (Some Board, Linux 6.1.0)" in capsys.readouterr().out
+
+
+def test_pairs_are_whole_blocks_in_the_order_of_handing_out(confirmed):
+    found = confirmed("a:noise=8", "b:noise=8:sleeps=0.15", more=("--force", "--budget", "40"))
+    made_on = found["made_on"]
+    assert made_on[::2] == made_on[1::2]  # both pairs of a block are one board's
+    assert made_on[:4] == [0, 0, 1, 1]  # b ends its block later than a its second one
+    assert len(found["pairs"]) == 20
+    assert {*made_on} == {0, 1}
+
+
+def test_boards_that_gain_differently_are_named(folder, capsys):
+    targets = ("a:noise=0.3:saves=-8", "b:noise=0.3:saves=8")
+    more = ("--force", "--budget", "64", "--read-ahead-kb", "64")  # of 16 blocks, both make some
+    assert main(words(folder, *targets, more=more)) == 0
+    said = capsys.readouterr().out
+    assert f"the boards gain differently: {targets[1]} saves more than {targets[0]}" in said
+    (kept,) = read(folder)[0].confirmations
+    for one in board_gains(kept):  # the difference widens the interval of the mean alone
+        assert one.high - one.low < (kept.high - kept.low) / 2
+
+
+@pytest.mark.parametrize("word", ["dies=3", "dies=5", "broken=4"])
+def test_a_lost_board_is_set_aside_and_its_block_is_made_on_another(word, folder, capsys):
+    assert main(words(folder, "a", f"b:{word}")) == 0
+    said = capsys.readouterr()
+    assert f"board b:{word} is set aside, its runs go to the others" in said.err
+    assert f"b:{word} was set aside: " in said.out
+    (kept,) = read(folder)[0].confirmations
+    assert kept.outcome == "confirmed"
+    assert len(kept.pairs) >= 4 and kept.made_on.count(0) == len(kept.pairs)
+    assert kept.boards[1].runs >= 2 and kept.boards[1].set_aside
+
+
+def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, capsys):
+    dying = ("a:noise=9:dies=11", "b:noise=9:dies=7")
+    assert main(words(folder, *dying)) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "no board is left" in said and said.endswith("add --resume")
+    (kept,) = read(folder)[0].confirmations
+    assert kept.outcome == "undecided" and kept.pairs
+    found = confirmed("a", "c", more=("--force", "--resume"))
+    assert found["pairs"][: len(kept.pairs)] == [list(one) for one in kept.pairs]
+    assert [one["board"] for one in found["by_board"]] == ["a", "c", *dying]
+    assert all(one["set_aside"] for one in found["by_board"][2:])
+    assert len(read(folder)[0].confirmations) == 1
+
+
+def test_boards_that_fail_before_a_pair_leave_nothing(folder, capsys):
+    assert main(words(folder, "a:broken=1", "b:broken=1")) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "its disk fails" in said and "--resume" not in said
+    assert read(folder)[0].confirmations == []
+
+
+def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, confirmed, capsys):
+    targets = ("a:noise=9", "b:noise=9")
+    assert main(words(folder, *targets, more=("--force", "--budget", "16"))) == 0
+    said = capsys.readouterr().out
+    assert "undecided after" in said
+    again = said.splitlines()[-1]
+    assert again.startswith(f"to continue: foreread fleet confirm {folder} --target a:noise=9")
+    assert again.endswith("--force --resume")
+    (first,) = read(folder)[0].confirmations
+    more = ("--force", "--resume", "--budget", "8")
+    found = confirmed("a:noise=9", "b:absent", more=more)
+    assert len(found["pairs"]) == len(first.pairs) + 4
+    assert "cannot be reached" in found["by_board"][1]["set_aside"]
+
+
+@pytest.mark.parametrize(
+    ("targets", "more", "said", "code"),
+    [
+        (["a"], ["--force"], "at least two boards", 2),
+        (["a", "b", "a"], ["--force"], "a is given twice", 2),
+        ([f"b{n}" for n in range(17)], ["--force"], "17 boards are more than a fleet may have", 2),
+        (["a", "b:kernel=5.10"], ["--force"], "b:kernel=5.10 is not like a: its kernel", 2),
+        (["a", "b:absent"], ["--force"], "b:absent: b cannot be reached", 1),
+        (["a", "b"], [], "a: this is not the recorded board", 1),
+        (["a", "b"], ["--force", "--resume"], "no undecided result of these boards", 1),
+    ],
+)
+def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, folder, capsys):
+    assert main(words(folder, *targets, more=more)) == code
+    found = capsys.readouterr()
+    assert said in found.err.splitlines()[-1] and found.out == ""
+    assert read(folder)[0].confirmations == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_path):
+    start = (
+        "import sys; from paired_benches import open_paired_bench;"
+        "from foreread import fleet_confirming; from foreread.cli.main import main;"
+        "fleet_confirming.open_bench = open_paired_bench; sys.exit(main(sys.argv[1:]))"
+    )
+    names = ("a", "b")
+    targets = [f"{name}:sleeps=0.2:noise=9" for name in names]
+    process = subprocess.Popen(
+        [sys.executable, "-c", start, *words(folder, *targets)],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests/support'}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(
+        lambda: all(
+            (tmp_path / "log" / n).exists() and log(tmp_path, n).count("set") > 6 for n in names
+        )
+    )
+    wait_until(lambda: read(folder)[0].confirmations)  # a block has been counted
+    process.send_signal(number)
+    out, _ = process.communicate()
+    wait_until(lambda: all(log(tmp_path, name)[-1] == "closed" for name in names))
+    for name in names:
+        assert log(tmp_path, name).count("set") == log(tmp_path, name).count("put back")
+    (kept,) = read(folder)[0].confirmations
+    assert kept.outcome == "undecided" and kept.pairs
+    if number == signal.SIGINT:
+        assert process.returncode == 0 and "--resume" in out
+    else:
+        assert process.returncode != 0
