@@ -14,6 +14,7 @@ import pickle
 import signal
 import sys
 from functools import partial
+from types import FrameType
 from typing import BinaryIO
 
 from boards.guard import die_with_parent
@@ -29,9 +30,27 @@ def main() -> None:
     os.dup2(2, 1)  # nothing that a command prints is taken for a reply
     try:
         with orderly_exit():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, _FirstSignal.raised)
             _serve(pickle.load(sys.stdin.buffer), sys.stdin.buffer, replies)
     except (KeyboardInterrupt, Interrupted, BrokenPipeError, EOFError):
         sys.exit(1)  # the parent says why
+
+
+class _FirstSignal:
+    """The signal that ends this process; others that come during its clean-up are too late.
+
+    Ctrl-C goes to the command, too, which then sends SIGTERM.
+    """
+
+    came = False
+
+    @classmethod
+    def raised(cls, number: int, _frame: FrameType | None) -> None:
+        """Raise the exception of the first signal."""
+        if not cls.came:
+            cls.came = True
+            raise KeyboardInterrupt if number == signal.SIGINT else Interrupted(number)
 
 
 def _serve(task: Task, requests: BinaryIO, replies: BinaryIO) -> None:

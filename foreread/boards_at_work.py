@@ -185,15 +185,17 @@ class BoardsAtWork(Generic[B, D, M]):
 
         A board that makes a run is interrupted: nobody waits for the run.
         """
+        at_work = self.alive.intersection(self.opened) - self.idle
         for place, process in enumerate(self._processes):
             self._close(place)
-            if place in self.opened and place in self.alive and place not in self.idle:
+            if place in at_work:
                 process.terminate()
-        for process in self._processes:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_END_S)
-                continue
-            process.terminate()
+        for place, process in enumerate(self._processes):
+            if place not in at_work:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_END_S)
+                    continue
+                process.terminate()  # once: a second signal would interrupt its clean-up
         for process in self._processes:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_TERM_S)

@@ -2,8 +2,9 @@
 
 A target is NAME or NAME:WORD:…: ``slower=P`` takes P % more, ``dies=N`` is lost for good in its
 N-th run, ``naps=N`` is lost in it and back, ``kernel=K`` has another kernel, ``sleeps=S`` sleeps S
-seconds a run (else 0.05), ``broken=N`` fails every run from the N-th on, ``absent`` cannot be
-opened. What a bench has set and put back is written to FLEET_LOG/NAME.
+seconds a run (else 0.05), ``lingers=S`` needs S seconds to put back, ``broken=N`` fails every run
+from the N-th on, ``absent`` cannot be opened. What a bench has set and put back is written to
+FLEET_LOG/NAME.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class FleetBench(KnownBench):
             if number >= int(self.words.get("broken", 10**9)):
                 return Outcome("failed", notes=("its disk fails",))
         finally:
+            time.sleep(float(self.words.get("lingers", 0)))
             note(self.name, "put back")
         seconds = found.seconds * (1 + float(self.words.get("slower", 0)) / 100)
         return Outcome("ok", seconds, cold=True, counters=found.counters)

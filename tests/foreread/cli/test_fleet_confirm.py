@@ -191,13 +191,14 @@ def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_p
         "fleet_confirming.open_bench = open_paired_bench; sys.exit(main(sys.argv[1:]))"
     )
     names = ("a", "b")
-    targets = [f"{name}:sleeps=0.2:noise=9" for name in names]
+    targets = [f"{name}:sleeps=0.2:noise=9:lingers=0.1" for name in names]
     process = subprocess.Popen(
         [sys.executable, "-c", start, *words(folder, *targets)],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests/support'}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     wait_until(
         lambda: all(
@@ -205,7 +206,8 @@ def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_p
         )
     )
     wait_until(lambda: read(folder)[0].confirmations)  # a block has been counted
-    process.send_signal(number)
+    # Ctrl-C goes to the processes of the boards, too; the command's SIGTERM finds them cleaning up.
+    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
     out, _ = process.communicate()
     wait_until(lambda: all(log(tmp_path, name)[-1] == "closed" for name in names))
     for name in names:
