@@ -29,7 +29,7 @@ from tracer.formats.confirmation import MOST_BOARDS, BoardRuns, Confirmation
 RUNS = 4  # of a block
 _MOST_NOTES, _LONGEST = 20, 500  # characters of a reason and of a note
 
-_NOT_GIVEN = "it is no target of the command line that continued"
+_NOT_GIVEN = "the command that continued had other targets"
 
 Boards = BoardsAtWork[ComparedBoard, Block, MadeBlock]
 
