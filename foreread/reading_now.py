@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from analyzer.top.decode import Decoder
 from analyzer.top.machine import Watched, number_of, watched
 from analyzer.top.rows import Figures
-from analyzer.top.seen import Inode
 from analyzer.top.watch import Shown, Watch
 from boards.counted import plural
 from boards.stacks import stacks
 from boards.target import LocalTarget, Target
 from foreread.documents.top import TopDocument, TopFile, TopProcess
+from foreread.file_names import FileNames
 from tracer.formats.capture import dev_text
-from tracer.local.handles import paths_by_handle
 from tracer.remote.machine import Machine
 from tracer.remote.top import ACCESS_EVENTS, Task, Top, top_of
 
@@ -26,8 +25,6 @@ NO_TOUCHES = (
     "and unused pages are unknown"
 )
 AFRESH = "the figures began anew: there were more than fit in memory"
-BUFFER_KIB = 512
-_SEARCH_S = 10
 _ANSWER_S = 30.0  # how long the target may take for an answer
 
 
@@ -35,14 +32,15 @@ _ANSWER_S = 30.0  # how long the target may take for an answer
 def reading_now(
     target: Target | None = None,
     interval_s: float = 2.0,
-    buffer_kib: int = BUFFER_KIB,
+    buffer_kib: int | None = None,
     search: bool = False,
 ) -> Iterator[ReadingNow]:
     """Record what ``target`` (this machine if None) reads, as long as the block lasts.
 
     Ask for figures about every ``interval_s`` seconds. ``buffer_kib`` is the trace buffer of each
-    processor; events that do not fit are counted as lost. ``search``: look for the names of files
-    with find(1) where nothing else knows them, which costs a target time and reads. Raises
+    processor, chosen by the target's free memory if None; events that do not fit are counted as
+    lost. ``search``: look for the names of files with find(1), in the background, where nothing
+    else knows them, which costs a target time and reads. Raises
     RecordError if the target cannot record, or sends what cannot be parsed, TargetError if it is
     out of reach, and KernelError if the readahead of its kernel is unknown.
     """
@@ -61,9 +59,7 @@ class ReadingNow:
     is_here: bool
     search: bool
     _tasks: dict[int, Task] = field(default_factory=dict)
-    _paths: dict[Inode, str] = field(default_factory=dict)
     _asked: set[int] = field(default_factory=set)
-    _searched: set[Inode] = field(default_factory=set)
     _began_s: float = field(default_factory=time.monotonic)
     _last_s: float = field(default_factory=time.monotonic)
 
@@ -71,16 +67,22 @@ class ReadingNow:
         header = self.top.header_page.encode(errors="surrogateescape")
         machine = self.top.machine
         decoder = Decoder(header, self.top.formats, machine.byte_order)
+        self._names = FileNames(self.top, self.within_s, self.is_here, self.search)
         self._touches = not self.top.missing & ACCESS_EVENTS
         self._watch = Watch(_watched(machine, self.top.long_size), decoder, self._touches)
 
-    def next(self) -> TopDocument:
-        """Return the figures up to now; the interval is the time since the last call."""
+    def next(self, last: bool = False) -> TopDocument:
+        """Return the figures up to now; the interval is the time since the last call.
+
+        ``last``: nobody calls again, so a search for names is waited for, some seconds at most.
+        Raises RecordError, TargetError.
+        """
         taken = self.top.take(self.within_s, self._watch.is_quiet)
         before_s, self._last_s = self._last_s, time.monotonic()
         now_s = self._last_s
-        shown = self._watch.add(taken.pages)
+        shown = self._watch.add(taken.pages, last)
         self._name(shown)
+        self._names.name(shown.files, wait=last)
         return TopDocument(
             seconds=round(now_s - self._began_s, 3),
             interval_seconds=round(now_s - before_s, 3),
@@ -98,9 +100,9 @@ class ReadingNow:
             yield NO_TOUCHES
         if shown.afresh:
             yield AFRESH
-        nameless = len(shown.files.keys() - self._paths.keys())
-        if nameless and not self.search:
-            yield f"{plural(nameless, 'file')} without a name: look for them with --names"
+        nameless = len(shown.files.keys() - self._names.paths.keys())
+        if nameless:
+            yield f"{plural(nameless, 'file')} without a name: {self._names.why()}"
 
     def _name(self, shown: Shown) -> None:
         """Ask for the names of threads that are new; they may have ended already."""
@@ -109,30 +111,7 @@ class ReadingNow:
             tasks, paths = self.top.tasks(new, self.within_s)
             self._asked |= set(new)
             self._tasks |= tasks
-            for (dev, ino), path in paths.items():
-                self._paths[number_of(dev), ino] = path
-        if self.is_here:
-            self._name_here([inode for inode in shown.files if inode not in self._paths])
-
-        if self.search:
-            self._search({*shown.files} - self._paths.keys() - self._searched)
-
-    def _search(self, inodes: set[Inode]) -> None:
-        """Look for the names of files once."""
-        if not inodes:
-            return
-        self._searched |= inodes
-        wanted = {(dev_text(dev), ino) for dev, ino in inodes}
-        for (dev, ino), path in self.top.search(wanted, _SEARCH_S).items():
-            self._paths[number_of(dev), ino] = path
-
-    def _name_here(self, inodes: list[Inode]) -> None:
-        """Name files of this machine, which needs no search."""
-        for mount in reversed(self.top.machine.mounts):
-            wanted = [ino for dev, ino in inodes if dev_text(dev) == mount.dev]
-            if wanted and mount.root == "/":
-                found, _ = paths_by_handle(mount.mountpoint, mount.fstype, wanted)
-                self._paths |= {(number_of(mount.dev), ino): path for ino, path in found.items()}
+            self._names.learn(paths)
 
     def _files(self, shown: Shown) -> Iterator[TopFile]:
         for inode, one in shown.files.items():
@@ -140,7 +119,7 @@ class ReadingNow:
             yield TopFile(
                 dev=dev_text(dev),
                 ino=ino,
-                name=self._paths.get(inode),
+                name=self._names.paths.get(inode),
                 now=one.now,
                 read=one.read,
                 hits=one.hits,

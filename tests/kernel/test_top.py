@@ -17,8 +17,6 @@ TRACEFS = Path("/sys/kernel/tracing")
 
 pytestmark = [
     pytest.mark.kernel,
-    # A file is named only where its file system is mounted whole: not in a bare root.
-    pytest.mark.nightly,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no read was watched"),
 ]
 

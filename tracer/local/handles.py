@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import math
 import os
 import struct
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,9 +27,11 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def paths_by_handle(
-    root: str, fstype: str, inodes: Iterable[int]
+    root: str, fstype: str, inodes: Iterable[int], limit_s: float = math.inf
 ) -> tuple[dict[int, str], set[int]]:
     """Return the paths below ``root`` of a file system's inodes, and which of them are deleted.
+
+    No further inode is looked up after ``limit_s`` seconds.
 
     Inodes in neither have to be searched for: without the right (CAP_DAC_READ_SEARCH), on other
     file systems, and where the kernel no longer knows the path.
@@ -42,7 +46,10 @@ def paths_by_handle(
         return found, gone
     try:
         dev = os.fstat(mount).st_dev
+        end_s = time.monotonic() + limit_s
         for ino in inodes:
+            if time.monotonic() > end_s:
+                break
             try:
                 path = _path(mount, ino)
             except OSError as error:

@@ -57,20 +57,6 @@ def find_files(
     return files, list(dict.fromkeys(said))
 
 
-def find_paths(
-    job: Job, inodes: set[Inode], mounts: list[MountPoint], limit_s: int
-) -> dict[Inode, str]:
-    """Return the paths of those inodes that are found within ``limit_s`` on each file system."""
-    entries = {
-        inode: FileEntry(dev=inode[0], ino=inode[1], path=None, size_bytes=-1) for inode in inodes
-    }
-    for dev in sorted({dev for dev, _ in inodes}):
-        wanted = sorted(ino for d, ino in inodes if d == dev)[:_MOST_INODES]
-        for root in visible_roots(dev, mounts)[:1]:
-            _search(job, root, dev, wanted, entries, [], limit_s)
-    return {inode: entry.path for inode, entry in entries.items() if entry.path}
-
-
 def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inode]) -> None:
     """Determine the mapped parts of programs and libraries from the beginnings of the files."""
     for at in range(0, len(programs), _MOST_HEADS):

@@ -17,28 +17,30 @@ from tracer.backends.base import INDISPENSABLE
 from tracer.error import RecordError
 from tracer.local.cold import parse_mapping
 from tracer.remote import guarded_run
-from tracer.remote.files import find_paths
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import STEP_S, Fact, Job, facts, making_sense, part
 from tracer.remote.machine import Machine
 from tracer.remote.pages import layout_of
 from tracer.remote.run_facts import by_key, texts
 
-PARTS = (*guarded_run.PARTS, "inodes.sh", "owned.sh", "top.sh")
+PARTS = (*guarded_run.PARTS, "owned.sh", "search.sh", "top.sh")
 TAKE, TASKS = "take.sh", "tasks.sh"
 EXITS = "sched:sched_process_exit"
 BIOS = "block:block_bio_queue"  # says which inserts were filled from a disk
 EVENTS = (
     INDISPENSABLE,
     BIOS,
-    "filemap:mm_filemap_delete_from_page_cache",
     "filemap:mm_filemap_fault",
     EXITS,
 )
 TOUCHES = ("filemap:mm_filemap_get_pages", "filemap:mm_filemap_map_pages")
 ACCESS_EVENTS = frozenset({"filemap:mm_filemap_fault", *TOUCHES})
+LEAST_BUFFER_KIB, MOST_BUFFER_KIB = 512, 8192
+_SHARE_OF_MEMORY = 64
+MOST_SEARCHED = 1000  # inodes of a search: the length of a command line is limited
 _MOST_TASKS = 200  # in one question: the length of a command line is limited
 _CPU = re.compile(rb"cpu (\d{1,5}) (\d{1,9}) (\d{1,19})")
+_FOUND = re.compile(rb"(\d{1,20}) (/.*)", re.S)
 _TASK = re.compile(r"(\d{1,10}) (\d{1,10}) (.*)", re.S)
 Inode = tuple[str, int]
 
@@ -112,21 +114,44 @@ class Top:
                     paths |= [mapping] if mapping else []
         return tasks, paths
 
-    def search(self, inodes: set[Inode], limit_s: int) -> dict[Inode, str]:
-        """Return the paths of inodes that find(1) finds on the target within ``limit_s``."""
-        return find_paths(self._job, inodes, self.machine.mounts, limit_s)
+    def begin_search(self, roots: Sequence[str], inodes: Iterable[int], within_s: float) -> None:
+        """Look for inodes below directories, in the background; at most MOST_SEARCHED inodes.
+
+        Raises RecordError if the target's find cannot.
+        """
+        terms = " -o ".join(f"-inum {ino}" for ino in inodes).split()
+        words = [*roots, "-xdev", "(", *terms, ")"]
+        step = "looking for names of files"
+        for fact in self._job.ask("begin_search", *words, step=step, within_s=within_s):
+            if fact == Fact("search", "lacking"):
+                raise RecordError(
+                    "the target's find does not compare inode numbers",
+                    "repeat the command without --names, or build busybox with FEATURE_FIND_INUM",
+                )
+
+    def found(self, within_s: float) -> tuple[bool, list[tuple[int, str]]]:
+        """Return whether the search is over, and the inode numbers and paths it found so far."""
+        answer = self._job.raw("found", step="reading names of files", within_s=within_s).stdout
+        state, _, rest = answer.partition(b"\n")
+        matches = map(_FOUND.fullmatch, rest.split(b"\0")[:-1])
+        return state == b"over", [(int(m[1]), os.fsdecode(m[2])) for m in matches if m]
+
+    def end_search(self, within_s: float) -> None:
+        """End the search."""
+        self._job.ask("end_search", step="ending the search for names", within_s=within_s)
 
 
 @contextmanager
 def top_of(
     target: Target,
     within_s: float,
-    buffer_kib: int,
+    buffer_kib: int | None,
     shell: Sequence[str] = ("sh",),
 ) -> Iterator[Top]:
     """Record what ``target`` reads as long as the block lasts. Raises RecordError, TargetError.
 
-    The buffers are taken at least every ``within_s`` seconds.
+    The buffers are taken at least every ``within_s`` seconds. ``buffer_kib``: of each CPU, by
+    ``buffer_for`` if None.
     """
     with losing_no_target() as told, Job(target, PARTS, shell) as job:
         told.append(job)
@@ -137,17 +162,24 @@ def top_of(
             raise RecordError(
                 "the target has no file system on a disk", "mount one, and repeat the command"
             )
+        size_kib = buffer_for(machine) if buffer_kib is None else buffer_kib
         settings = {
             "events": " ".join(EVENTS),
             "touches": " ".join(TOUCHES),
             "filter": " || ".join(_terms(devs)),
-            "buffer_kib": str(buffer_kib),
+            "buffer_kib": str(size_kib),
         }
         job.settings(settings, [])
         job.give(TAKE, part("brief.sh") + part("unread.sh") + part(TAKE))
         job.give(TASKS, part("brief.sh") + part(TASKS))
         began = job.ask("begin_top", step="starting the recorder", within_s=within_s + STEP_S)
-        yield Top(job, machine, began, buffer_kib)
+        yield Top(job, machine, began, size_kib)
+
+
+def buffer_for(machine: Machine) -> int:
+    """Return the KiB of each CPU's buffer: all together 1/64 of the free memory, within bounds."""
+    fair = machine.available_kib // _SHARE_OF_MEMORY // machine.cpu_count
+    return max(LEAST_BUFFER_KIB, min(MOST_BUFFER_KIB, fair))
 
 
 def disk_file_systems(machine: Machine) -> list[str]:

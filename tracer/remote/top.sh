@@ -8,7 +8,6 @@
 # begin_top: start the owner; print what is recorded, and the formats of the events.
 begin_top() {
     need cat dd grep mkdir mkfifo mv rm rmdir sed sleep
-    mkfifo "$job/never" # a search waits for it
     begin_owner - own_top
     exec 9<>"$job/changed"
     tries=0

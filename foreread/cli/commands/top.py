@@ -12,8 +12,9 @@ from foreread.cli.arguments import UsageError, duration
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.top import text_of
 from foreread.cli.top_screen import show_screen
-from foreread.reading_now import BUFFER_KIB, ReadingNow, reading_now
+from foreread.reading_now import ReadingNow, reading_now
 from tracer.interrupts import orderly_exit
+from tracer.remote.top import LEAST_BUFFER_KIB, MOST_BUFFER_KIB
 
 _SHORTEST_S = 0.2
 
@@ -41,14 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--buffer-kib",
         metavar="KIB",
         type=_kib,
-        default=BUFFER_KIB,
         help="trace buffer of each processor of the target; events that do not fit between two "
-        f"looks are lost, and counted (default: {BUFFER_KIB})",
+        f"looks are lost, and counted (default: {LEAST_BUFFER_KIB} to {MOST_BUFFER_KIB}, by free "
+        "memory)",
     )
     parser.add_argument(
         "--names",
         action="store_true",
-        help="look for the names of files with find on the target, which costs it time and reads",
+        help="look for the names of files with find on the target, in the background, which costs "
+        "it time and reads",
     )
     parser.add_argument(
         "--plain",
@@ -79,9 +81,10 @@ def _print(args: argparse.Namespace, view: ReadingNow) -> None:
     try:
         while True:
             time.sleep(max(0.0, min(args.interval, end_s - time.monotonic())))
-            found = view.next()
+            last = args.once or time.monotonic() >= end_s
+            found = view.next(last)
             print(found.to_json() if args.json else text_of(found, args.rows), flush=True)
-            if args.once or time.monotonic() >= end_s:
+            if last:
                 return
     except KeyboardInterrupt:
         return

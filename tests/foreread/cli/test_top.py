@@ -38,7 +38,7 @@ class View:
     def __init__(self, last=math.inf):
         self.asked, self.last = 0, last
 
-    def next(self):
+    def next(self, last=False):
         self.asked += 1
         if self.asked > self.last:
             raise OSError("the board is gone")

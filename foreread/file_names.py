@@ -1,0 +1,139 @@
+"""The names of files that a machine reads, looked up without holding up those who watch it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from analyzer.top.machine import number_of
+from analyzer.top.seen import Inode
+from boards.mounts import MountPoint, mount_of
+from tracer.formats.capture import dev_text
+from tracer.local.files import visible_roots
+from tracer.local.handles import paths_by_handle
+from tracer.remote.top import MOST_SEARCHED, Top
+
+SEARCH_S = 60.0  # the longest search
+_WAIT_S = 15.0  # how long the last figures wait for one
+_POLL_S = 0.2
+_HANDLES_S = 0.3  # in an interval: an inode that is not in memory is read from its disk
+_NOT_SEARCHED = "look for them with --names"
+_SEARCHING = "the search goes on"
+_NOT_FOUND = "they are deleted, hidden under another mount, or were not found in time"
+
+
+class FileNames:
+    """Paths by (dev_t, inode): of mapped files, by handle on this machine (``is_here``), and of a
+    search by the target (``search``), which runs in the background, one file system at a time."""
+
+    def __init__(self, top: Top, within_s: float, is_here: bool, search: bool) -> None:
+        self.paths: dict[Inode, str] = {}
+        self._top, self._within_s, self._is_here, self._search = top, within_s, is_here, search
+        self._deleted: set[Inode] = set()
+        self._searched: set[Inode] = set()
+        self._dev = ""  # of the file system that is searched; empty: none is
+        self._end_s = 0.0
+
+    def learn(self, paths: Mapping[tuple[str, int], str]) -> None:
+        """Add paths by ("major:minor", inode)."""
+        self.paths |= {(number_of(dev), ino): path for (dev, ino), path in paths.items()}
+
+    def name(self, inodes: Collection[Inode], wait: bool = False) -> None:
+        """Look for the paths of inodes that have none; ``wait`` for the end of the search."""
+        if self._is_here:
+            self._by_handle(self._nameless(inodes))
+        if not self._search:
+            return
+        end_s = time.monotonic() + _WAIT_S
+        self._step(inodes)
+        while wait and self._dev and time.monotonic() < end_s:
+            time.sleep(_POLL_S)
+            self._step(inodes)
+
+    def why(self) -> str:
+        """Return why files have no name, or what to do."""
+        if not self._search:
+            return _NOT_SEARCHED
+        return _SEARCHING if self._dev else _NOT_FOUND
+
+    def _nameless(self, inodes: Collection[Inode]) -> list[Inode]:
+        return [one for one in inodes if one not in self.paths and one not in self._deleted]
+
+    def _by_handle(self, inodes: Sequence[Inode]) -> None:
+        """Name files of this machine whose directory entries the kernel still holds."""
+        mounts = self._top.machine.mounts
+        end_s = time.monotonic() + _HANDLES_S
+        for dev in sorted({dev for dev, _ in inodes}):
+            fstype = _fstype(dev_text(dev), mounts)
+            wanted = [ino for its_dev, ino in inodes if its_dev == dev]
+            for root in visible_roots(dev_text(dev), mounts):
+                left_s = end_s - time.monotonic()
+                found, gone = paths_by_handle(root, fstype, wanted, left_s)
+                self.paths |= {(dev, ino): path for ino, path in found.items()}
+                self._deleted |= {(dev, ino) for ino in gone}
+                wanted = [ino for ino in wanted if ino not in found and ino not in gone]
+
+    def _step(self, inodes: Collection[Inode]) -> None:
+        """Take what the search has found, and begin the next one after its end."""
+        if self._dev:
+            over, found = self._top.found(self._within_s)
+            self._take(found)
+            if not over and time.monotonic() > self._end_s:
+                self._top.end_search(self._within_s)
+            elif not over:
+                return
+            self._dev = ""
+        self._begin([one for one in self._nameless(inodes) if one not in self._searched])
+
+    def _take(self, found: Sequence[tuple[int, str]]) -> None:
+        """Add what was found, where the mounts say that it is of the file system searched.
+
+        Subvolumes of btrfs number their inodes alike: a number found in two of them names none.
+        """
+        mounts = self._top.machine.mounts
+        several: set[Inode] = set()
+        places: dict[Inode, MountPoint] = {}
+        for ino, path in found:
+            inode = (number_of(self._dev), ino)
+            mount = mount_of(Path(path), mounts, follow=False)
+            if inode not in self._searched or mount is None or mount.dev != self._dev:
+                continue
+            if mount.fstype == "btrfs" and places.setdefault(inode, mount).root != mount.root:
+                several.add(inode)
+            self.paths.setdefault(inode, path)
+        for inode in several:
+            self.paths.pop(inode, None)
+
+    def _begin(self, inodes: Sequence[Inode]) -> None:
+        """Begin a search on the file system with the most nameless files."""
+        if not inodes:
+            return
+        devs = [dev for dev, _ in inodes]
+        dev = max(dict.fromkeys(devs), key=devs.count)
+        wanted = [ino for its_dev, ino in inodes if its_dev == dev][:MOST_SEARCHED]
+        self._searched |= {(dev, ino) for ino in wanted}
+        roots = search_roots(dev_text(dev), self._top.machine.mounts)
+        if roots:
+            self._top.begin_search(roots, wanted, self._within_s)
+            self._dev, self._end_s = dev_text(dev), time.monotonic() + SEARCH_S
+
+
+def search_roots(dev: str, mounts: list[MountPoint]) -> list[str]:
+    """Return the mount points from which find -xdev sees all that is mounted of a file system.
+
+    It goes on into bind mounts of the same file system, which are not searched again.
+    """
+    roots = visible_roots(dev, mounts)
+    if _fstype(dev, mounts) == "btrfs":  # each subvolume has a device number of its own
+        return roots
+    return [root for root in roots if not _is_within(root, dev, mounts)]
+
+
+def _is_within(root: str, dev: str, mounts: list[MountPoint]) -> bool:
+    above = mount_of(Path(root).parent, mounts, follow=False)
+    return root != "/" and above is not None and above.dev == dev
+
+
+def _fstype(dev: str, mounts: list[MountPoint]) -> str:
+    return next((mount.fstype for mount in mounts if mount.dev == dev), "")
