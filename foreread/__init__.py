@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     from foreread.fleet_tuning import fleet_tune as fleet_tune
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
+    from foreread.reading_now import ReadingNow as ReadingNow
+    from foreread.reading_now import reading_now as reading_now
     from foreread.recorded import Question as Question
     from foreread.recording import record as record
     from foreread.suite_confirming import confirm_suite as confirm_suite
@@ -137,6 +139,7 @@ __all__ = [
     "Prediction",
     "Profile",
     "Question",
+    "ReadingNow",
     "Recording",
     "ReportFiles",
     "RunOptions",
@@ -178,6 +181,7 @@ __all__ = [
     "read_suite",
     "read_sweep",
     "read_tuning",
+    "reading_now",
     "record",
     "record_boot",
     "record_suite",
@@ -218,6 +222,7 @@ _EXPORTS = {
     "Prediction": "analyzer.predict.prediction",
     "Profile": "boards.profile",
     "Question": "foreread.recorded",
+    "ReadingNow": "foreread.reading_now",
     "Recording": "analyzer.ingest.recording",
     "ReportFiles": "analyzer.report.write",
     "RunOptions": "tracer.local.run",
@@ -258,6 +263,7 @@ _EXPORTS = {
     "read_suite": "analyzer.suite.read",
     "read_sweep": "tracer.formats.sweep",
     "read_tuning": "analyzer.tuner.findings.results:read_results",
+    "reading_now": "foreread.reading_now",
     "record": "foreread.recording",
     "record_boot": "foreread.booting",
     "record_suite": "foreread.suite_recording",

@@ -22,7 +22,8 @@ from tracer.remote.top import ACCESS_EVENTS, Task, Top, top_of
 
 NO_TOUCHES = (
     "this kernel does not record which cached pages are touched (Linux 6.12 does): hits, missed "
-    "and unused pages are unknown"
+    "and unused pages are unknown; those of one start, from a recording: "
+    "foreread record -o CAPTURE -- COMMAND"
 )
 AFRESH = "the figures began anew: there were more than fit in memory"
 _ANSWER_S = 30.0  # how long the target may take for an answer
