@@ -176,7 +176,8 @@ def _label_files(
                 "arrowstyle": "-",
                 "linewidth": 0.5,
                 "color": GREY,
-                "shrinkA": 0,
+                "relpos": (0.0, 0.5),  # to where the name begins, not across it
+                "shrinkA": 1,
                 "shrinkB": 0,
             },
         )

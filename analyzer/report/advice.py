@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
-from analyzer.report.wording import kib, plain, seconds, size
+from analyzer.report.wording import band, kib, plain, seconds, size
 
 _MOST_WORDS = 12  # rows whose commands are shown
 
@@ -62,7 +62,7 @@ def _row(rank: int, row: AdviceRow) -> list[str]:
         plain(row.what),
         seconds(row.seconds),
         seconds(row.saved),
-        f"±{seconds(row.band)}",
+        band(row.band),
         memory,
         size(row.flash_bytes),
         row.effort,

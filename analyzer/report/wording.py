@@ -75,12 +75,20 @@ def tick(number: float) -> str:
     return power(number).replace(".00×", "×").removeprefix("1×")
 
 
+_LEAST_S = 0.0005  # smaller ones would be written as 0.000 s
+
+
 def seconds(number: float | None) -> str:
     """Return seconds with three significant digits: ``14.6 s``."""
     if number is None:
         return "–"
     digits = 0 if number >= 100 else 1 if number >= 10 else 2 if number >= 1 else 3
     return f"{number:.{digits}f} s"
+
+
+def band(half_width_s: float) -> str:
+    """Return the half width of a band: ``±0.12 s``; one that rounds to nothing is under 1 ms."""
+    return f"±{seconds(half_width_s)}" if half_width_s >= _LEAST_S else "under 1 ms"
 
 
 def percent(fraction: float | None, signed: bool = False) -> str:

@@ -1,15 +1,15 @@
 /* The curve of both settings: seconds by window, or requests where there are no seconds. */
 import { count, seconds } from './words.mjs';
 
-const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [230, 52, 12, 34, 10];
-const [TICKS, LEAST_WIDTH, LABEL_WIDTH] = [4, 240, 44];
+const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [230, 52, 20, 34, 10];
+const [TICKS, LEAST_WIDTH, LABEL_WIDTH, DIGIT_WIDTH] = [4, 240, 44, 8];
 
 export class Curve {
   constructor(meta, svg) {
     [this.meta, this.svg] = [meta, svg];
     this.points = { a: new Map(), b: new Map() };
     this.windows = { a: 0, b: 0 };
-    this.width = LEAST_WIDTH;
+    [this.width, this.left] = [LEAST_WIDTH, LEFT];
     new ResizeObserver(() => this.draw()).observe(svg);
   }
 
@@ -19,7 +19,7 @@ export class Curve {
 
   x(window) {
     const share = Math.log2(window + 1) / Math.log2(this.meta.windows.most + 1);
-    return LEFT + share * (this.width - LEFT - RIGHT);
+    return this.left + share * (this.width - this.left - RIGHT);
   }
 
   draw() {
@@ -28,17 +28,22 @@ export class Curve {
     const values = ['a', 'b'].flatMap((side) => [...this.points[side].values()]);
     const step = niceStep(Math.max(...values, 1) / TICKS, this.meta.run ? 1e9 : 1);
     const most = Math.max(Math.ceil(Math.max(...values, 1) / step), 1) * step;
+    this.left = Math.max(LEFT, this.words(step)(most).length * DIGIT_WIDTH + 8);
     const y = (value) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
     this.svg.replaceChildren(...this.axes(step, most, y), ...this.side('a', y), ...this.side('b', y));
   }
 
-  axes(step, most, y) {
-    const [found, right] = [[], this.width - RIGHT];
+  /** Return how values on the axis are written. */
+  words(step) {
     const digits = Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9));
-    const inWords = this.meta.run ? (value) => seconds(value / 1e9, digits) : count;
+    return this.meta.run ? (value) => seconds(value / 1e9, digits) : count;
+  }
+
+  axes(step, most, y) {
+    const [found, right, inWords] = [[], this.width - RIGHT, this.words(step)];
     for (let value = 0; value <= most * 1.001; value += step) {
-      found.push(element('line', { x1: LEFT, x2: right, y1: y(value), y2: y(value), class: 'grid' }));
-      found.push(text(LEFT - 6, y(value) + 4, inWords(value), 'end'));
+      found.push(element('line', { x1: this.left, x2: right, y1: y(value), y2: y(value), class: 'grid' }));
+      found.push(text(this.left - 6, y(value) + 4, inWords(value), 'end'));
     }
     const pageKib = this.meta.page_size / 1024;
     let free = this.x(0);

@@ -80,3 +80,10 @@ def test_large_numbers_are_powers():
     assert wording.power(4.374e9) == "4.37×10⁹"
     assert wording.power(99_999) == "99,999"
     assert [wording.tick(n) for n in (1, 20_000, 1e5, 2e5)] == ["1", "20,000", "10⁵", "2×10⁵"]
+
+
+@pytest.mark.parametrize(
+    ("half_width_s", "shown"), [(0.0, "under 1 ms"), (0.0004, "under 1 ms"), (0.12, "±0.120 s")]
+)
+def test_a_band_that_rounds_to_nothing_has_a_limit(half_width_s, shown):
+    assert wording.band(half_width_s) == shown
