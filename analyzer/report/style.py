@@ -131,7 +131,7 @@ def count_axis(ax: Axes, label: str, values: list[int] | list[float]) -> None:
         ax.set_yscale("symlog", base=10, linthresh=1, linscale=0.6)
         ax.set_ylim(-0.2, max(positive) * 2)
         decades = math.log10(max(positive))
-    steps = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
+    steps: tuple[float, ...] = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
     if decades < 0.5:  # one or two of these would be no axis
         steps = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
     ax.yaxis.set_major_locator(FixedLocator(_log_ticks(ax.get_ylim(), steps)))

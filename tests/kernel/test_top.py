@@ -17,6 +17,7 @@ TRACEFS = Path("/sys/kernel/tracing")
 
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.nightly,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no read was watched"),
 ]
 
