@@ -5,22 +5,16 @@
  * the cost of a run is the sum over its requests. Costs are parameters and may be changed at any
  * time; the disk is then as after a long rest. A second device, /dev/slow1, may lie on the same
  * disk.
- *
- * An emulator that counts instructions for time has to wait in real time while the processor
- * sleeps, and wakes it late. So the processor counts on instead while a request is served, in a
- * thread that stands back for all others; what it counts are instructions that cost the emulator
- * nothing, and the wait is over in no time.
  */
 #include <linux/blk-mq.h>
 #include <linux/hrtimer.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/sched/stat.h>
 #include <linux/version.h>
 
 #include "older.h"
 #include "pages.h"
 #include "parameters.h"
+#include "waiting.h"
 
 enum { MOST_QUEUED = 256 };
 
@@ -56,35 +50,7 @@ static struct slow_disk {
     int major;
     struct slow_device devices[2];
     struct blk_mq_tag_set tags;
-    atomic_t serving; /* requests */
-    struct task_struct *waker;
 } slow;
-
-/* The lowest priority alone would still get its share: whoever else can run is let run. */
-static void
-count_on(void)
-{
-    while (atomic_read(&slow.serving)) {
-        asm volatile(".rept 256\n nop\n .endr");
-        if (!single_task_running())
-            yield();
-        cond_resched();
-    }
-}
-
-static int
-keep_awake(void *unused)
-{
-    set_user_nice(current, MAX_NICE);
-    while (!kthread_should_stop()) {
-        count_on();
-        set_current_state(TASK_INTERRUPTIBLE);
-        if (!atomic_read(&slow.serving) && !kthread_should_stop())
-            schedule();
-        __set_current_state(TASK_RUNNING);
-    }
-    return 0;
-}
 
 static blk_status_t
 move_data(struct request *request)
@@ -107,7 +73,7 @@ move_data(struct request *request)
 static enum hrtimer_restart
 slow_served(struct hrtimer *timer)
 {
-    atomic_dec(&slow.serving);
+    wait_for_one_less();
     blk_mq_complete_request(blk_mq_rq_from_pdu(timer));
     return HRTIMER_NORESTART;
 }
@@ -122,9 +88,8 @@ serve(struct request *request)
 
     older_hrtimer_setup(timer, slow_served);
     done_ns = submit_now(sector, blk_rq_sectors(request));
-    atomic_inc(&slow.serving);
+    wait_for_one_more();
     hrtimer_start(timer, ns_to_ktime(done_ns), HRTIMER_MODE_ABS);
-    wake_up_process(slow.waker);
 }
 
 static blk_status_t
@@ -231,8 +196,7 @@ slow_init(void)
     error = slow.major = register_blkdev(0, "slow");
     if (error < 0)
         goto free_pages;
-    slow.waker = kthread_run(keep_awake, NULL, "slowdisk");
-    error = PTR_ERR_OR_ZERO(slow.waker);
+    error = begin_counting();
     if (error)
         goto unregister;
     error = alloc_tags();
@@ -243,7 +207,7 @@ slow_init(void)
         return 0;
     blk_mq_free_tag_set(&slow.tags);
 stop:
-    kthread_stop(slow.waker);
+    end_counting();
 unregister:
     unregister_blkdev(slow.major, "slow");
 free_pages:
@@ -257,7 +221,7 @@ slow_exit(void)
     remove_devices();
     blk_mq_free_tag_set(&slow.tags);
     unregister_blkdev(slow.major, "slow");
-    kthread_stop(slow.waker);
+    end_counting();
     free_disk_pages();
 }
 
