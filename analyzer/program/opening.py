@@ -27,6 +27,9 @@ _OPENS = ("openat", "openat2", "open")
 # A shell reads the boot script only as far as a boot runs it; a dynamically linked replayer is
 # small, and its libraries are those of the boot.
 _SCRIPT_BYTES, PROGRAM_BYTES = 16 << 10, 24 << 10
+# The loader's path in programs is directly in one of these (ABI). A loader elsewhere is reached by
+# a link, and a replayer, which opens it by its own path, does not read what leads to the link.
+_LOADER, _OF_LOADERS = re.compile(r"ld[-.].*\.so.*"), ("/lib", "/lib32", "/lib64")
 _LIBRARY = re.compile(r"ld[-.].*\.so.*|ld\.so\.cache|libc[-.].*so.*")
 
 
@@ -56,15 +59,18 @@ class _Opens:
     ended: list[int]
     succeeded: list[bool]
 
-    def is_of(self, read: int, when: int, used: Sequence[int]) -> bool:
+    def is_of(self, read: int, when: int, used: Sequence[int], is_known: bool) -> bool:
         """Return whether a read belongs to the open of the file that was first used at ``when``.
 
-        The thread accessed pages at the times ``used``.
+        The thread accessed pages at the times ``used``. ``is_known``: a file of the same folder was
+        used before. What is read outside an open is then of another file, such as the source that
+        an interpreter looks at before it opens what it has compiled.
         """
         first, last = bisect_right(self.ended, read), bisect_right(self.ended, when)
         if first == last:
             return True  # an exec opens its files without a call
-        if self.begun[first] <= read and not self.succeeded[first]:
+        within = self.begun[first] <= read
+        if (within and not self.succeeded[first]) or (is_known and not within):
             return False
         while first < last - 1 and not self.succeeded[first]:
             first += 1
@@ -139,13 +145,18 @@ def _metadata(
     opened something else, such as a folder that it lists, or within an open that failed.
     """
     reads, accesses = _reads(requests), recording.accesses
+    first_in_folder = _first_in_folders(recording)
     for pid, uses in _first_uses(recording).items():
         own, before = reads.get(pid, []), 0
         used = np.sort(accesses["time_ns"][accesses["pid"] == pid].astype(np.int64)).tolist()
         at = opens.get(pid, _Opens([], [], []))
         for when, file in uses:
             behind = bisect_right(own, (when, np.inf))
-            yield file, [one for read, one in own[before:behind] if at.is_of(read, when, used)]
+            is_known = file not in first_in_folder
+            found = [
+                one for read, one in own[before:behind] if at.is_of(read, when, used, is_known)
+            ]
+            yield file, found[-1:] if _is_linked_loader(recording.paths[file]) else found
             before = behind
 
 
@@ -167,6 +178,23 @@ def _first_uses(recording: Recording) -> dict[int, list[tuple[int, int]]]:
     for row, at in zip(file.tolist(), first.tolist(), strict=True):
         found[int(accesses["pid"][at])].append((int(accesses["time_ns"][at]), row))
     return {pid: sorted(one) for pid, one in found.items()}
+
+
+def _is_linked_loader(path: str | None) -> bool:
+    """Return whether programs reach a file as their loader, by a link."""
+    place = PurePosixPath(path or "")
+    return bool(_LOADER.fullmatch(place.name)) and str(place.parent) not in _OF_LOADERS
+
+
+def _first_in_folders(recording: Recording) -> set[int]:
+    """Return the files (rows) before which no other file of their folder was used."""
+    accesses = recording.accesses
+    file, at = np.unique(accesses["file"], return_index=True)
+    first: dict[PurePosixPath, int] = {}
+    for row in file[np.argsort(at, kind="stable")].tolist():
+        path = recording.paths[row]
+        first.setdefault(PurePosixPath(path).parent if path else PurePosixPath(str(row)), row)
+    return set(first.values())
 
 
 def _has_between(times: Sequence[int], begin: int, end: int) -> bool:

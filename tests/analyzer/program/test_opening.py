@@ -17,10 +17,11 @@ ENTER, EXIT = "syscalls:sys_enter_openat", "syscalls:sys_exit_openat"
 ERROR = np.uint64(2**64 - 2)  # -ENOENT
 
 
-def found(uses, opens, reads, names=(ENTER, EXIT)):
+def found(uses, opens, reads, names=(ENTER, EXIT), paths=None):
     """What opening takes in a start of one thread.
 
-    ``uses`` are (ns, file), ``opens`` (begin, end, result), ``reads`` ns.
+    ``uses`` are (ns, file), ``opens`` (begin, end, result), ``reads`` ns. Without ``paths`` each
+    file has a folder of its own.
 
     A read's first sector is its time.
     """
@@ -40,6 +41,7 @@ def found(uses, opens, reads, names=(ENTER, EXIT)):
         trace=Trace(
             "trace", Table.empty(EVENTS), read_fields=read_fields, event_names=frozenset(names)
         ),
+        paths=paths or tuple(f"/{file}/file" for file in range(files)),
     )
     recording.accesses["time_ns"][:] = [when for when, _ in uses]
     recording.accesses["pid"][:] = ROOT_PID
@@ -74,6 +76,27 @@ def test_metadata_of_an_open_that_fails_belongs_to_no_file():
     assert found([(200, 0)], [(40, 60, ERROR), (100, 190, 3)], [30, 50, 120]).sectors == {
         0: [30, 120]
     }
+
+
+def test_what_is_read_outside_the_open_in_a_known_folder_is_another_file_s():
+    """At 130 the interpreter looks at a source; within the open it reads the file's own inode."""
+    uses, opens, reads = [(100, 0), (200, 1)], [(40, 90, 3), (150, 190, 3)], [50, 130, 160]
+    paths = ("/lib/cache/a.pyc", "/lib/cache/b.pyc")
+    assert found(uses, opens, reads, paths=paths).sectors == {0: [50], 1: [160]}
+    paths = ("/lib/cache/a.pyc", "/lib/new/b.pyc")
+    assert found(uses, opens, reads, paths=paths).sectors == {0: [50], 1: [130, 160]}
+
+
+@pytest.mark.parametrize(
+    ("loader", "sectors"),
+    [
+        ("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", [150]),
+        ("/lib/ld-musl-armhf.so.1", [120, 150]),
+    ],
+)
+def test_what_leads_to_the_link_of_the_loader_is_not_read_for_its_own_path(loader, sectors):
+    uses, reads = [(100, 0), (200, 1)], [50, 120, 150]
+    assert found(uses, [], reads, paths=("/bin/app", loader)).sectors == {0: [50], 1: sectors}
 
 
 def test_the_time_of_an_open_is_the_median_of_those_that_read_nothing():
