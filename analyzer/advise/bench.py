@@ -17,6 +17,9 @@ NOTHING: Chosen = frozenset()
 # Random draws for a band: as many as fit into a few seconds.
 WORK = 300_000  # steps replayed for one band
 FEWEST_DRAWS, MOST_DRAWS = 8, 40
+# What the draws do not explain of the seconds with a list: a relative standard deviation, learnt
+# from the rows with lists of the measured starts (studies/advice/bands.py).
+LISTED = 0.035
 
 
 class Bench:
@@ -56,12 +59,22 @@ class Bench:
     def band(self, chosen: Chosen, than: Chosen = NOTHING) -> float:
         """Return the band of that difference, either way; never 0.
 
-        Both are replayed on the same random draws of device and processor. It is no smaller than
-        the spread of identical runs.
+        Both are replayed on the same random draws of device and processor. It contains what the
+        draws of starts with lists do not explain, and is no smaller than the spread of identical
+        runs.
         """
-        apart = self._draws(than) - self._draws(chosen)
+        beside = LISTED * np.hypot(self._listed_seconds(chosen), self._listed_seconds(than))
         least = TOLD_APART * self.cost(than).seconds
-        return max(float(DEVIATIONS * apart.std()), least)
+        return max(float(DEVIATIONS * np.hypot(self.drawn(chosen, than).std(), beside)), least)
+
+    def drawn(self, chosen: Chosen, than: Chosen = NOTHING) -> Array:
+        """Return that difference in each random draw, in s."""
+        return self._draws(than) - self._draws(chosen)
+
+    def _listed_seconds(self, chosen: Chosen) -> float:
+        """Return the seconds with the chosen changes if a list is among them, else 0."""
+        listed = any(one.ranges for one in self.variants(chosen))
+        return self.cost(chosen).seconds if listed else 0.0
 
     def worth(self, chosen: Chosen, than: Chosen = NOTHING, share: float = TOLD_APART) -> bool:
         """Return whether the chosen changes save more than the band, and than a share of all.
@@ -72,7 +85,7 @@ class Bench:
         saved = self.saved(chosen, than)
         if saved <= share * self.cost(than).seconds:
             return False
-        drawn = float(np.median(self._draws(than) - self._draws(chosen)))
+        drawn = float(np.median(self.drawn(chosen, than)))
         return min(saved, drawn) > self.band(chosen, than)
 
     def _draws(self, chosen: Chosen) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from analyzer.ingest.tables import Array
 from analyzer.predict.bands import SEED
 from analyzer.predict.start import Start
-from analyzer.prefetch.replayed import Row, application_ns, beside, with_replayer
+from analyzer.prefetch.replayed import GIVES_WAY_NS, Row, application_ns, beside, with_replayer
 from emulator.linux.timed import STEP, CpuCost, Run, Timed
 
 # A process beside the start takes an unknown time to begin: so much at most, in random draws.
@@ -126,13 +126,18 @@ def _raced(run: Run, own: int, rng: np.random.Generator) -> Run:
 
     Which of two processes comes first, to the disk's queue or to a page, depends on how long each
     computes before it. So each step computes a random time; all steps of the start together
-    compute as long as they did. The replayer also begins at a random time.
+    compute as long as they did. The replayer also begins at a random time. Of two that look the
+    same name up, the second waits for the first (d_alloc_parallel), which then goes on: in half of
+    all cases that is the replayer, whose open is done when the start begins to compute.
     """
     steps = run.steps.copy()
     computed = steps["cpu_ns"] * rng.uniform(*JITTER, len(steps))
     if computed[own:].any():
         computed[own:] *= steps["cpu_ns"][own:].sum() / computed[own:].sum()
     computed[:own] *= rng.uniform(*REPLAYER)
+    looks_up_first = (steps["sleep_ns"][:own] == GIVES_WAY_NS) & (rng.random(own) < 0.5)
+    computed[:own][looks_up_first] = 0.0
+    steps["sleep_ns"][:own][looks_up_first] = 0.0
     steps["cpu_ns"] = computed
     steps["sleep_ns"][0] += rng.uniform(0, LATEST_NS)
     return replace(run, steps=steps)

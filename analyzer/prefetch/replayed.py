@@ -26,7 +26,7 @@ MOST_ASKED, MOST_UNDER_WAY = 32, 512 << 10  # foreread-prefetch.c
 _OPENS = 2  # a file: as a place, and to read (open_regular)
 # If both wait for the same metadata, the recorded thread goes on first: it only has to finish its
 # look-up, and the replayer opens the file twice (recorded with a list beside madplay, Linux 6.12).
-_GIVES_WAY_NS = 1.0
+GIVES_WAY_NS = 1.0
 
 
 def with_list(program: Program, rows: Sequence[Row], chunk_pages: int) -> Program:
@@ -120,7 +120,7 @@ def _replayer_steps(
         file, _, pages = part
         if file != open_file:
             shared = [_shared(run.steps[row]) for row in unread.pop(file, ())]
-            steps += [*shared, _computing(open_ns, _GIVES_WAY_NS if shared else 0.0)]
+            steps += [*shared, _computing(open_ns, GIVES_WAY_NS if shared else 0.0)]
             open_file = file
         while _is_full(under_way, pages * run.machine.page_size, run.machine.page_size):
             oldest, first, number = under_way.popleft()
