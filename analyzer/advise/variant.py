@@ -102,7 +102,7 @@ class Variant:
             run = with_replayer(start.run, self.ranges, cpus, start.opening)
             run = _with_reads(run, len(run.steps) - len(start.run.steps), self.wasted)
             if rng is not None:
-                run = _raced(run, len(run.steps) - len(start.run.steps), rng)
+                run = raced(run, len(run.steps) - len(start.run.steps), rng)
             start, recorded = replace(start, run=run), beside(recorded, run)
         return start.timed([self.window], rng, recorded)[0], start.run
 
@@ -121,7 +121,7 @@ def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:
     return replace(run, steps=np.insert(steps, own, added))
 
 
-def _raced(run: Run, own: int, rng: np.random.Generator) -> Run:
+def raced(run: Run, own: int, rng: np.random.Generator) -> Run:
     """Return a run whose replayer, which has the first ``own`` steps, has other luck.
 
     Which of two processes comes first, to the disk's queue or to a page, depends on how long each

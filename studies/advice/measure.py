@@ -32,6 +32,7 @@ from boards.document import SCHEMA
 from boards.open import open_target
 from foreread.run_words import recorded_run
 from studies.accuracy.markdown import markdown
+from studies.advice.again import predicted_again
 from tracer.interrupts import orderly_exit
 from tracer.local.beside import Later, Replayer
 from tracer.local.command import Streams
@@ -197,11 +198,12 @@ def main() -> None:
     args.output.mkdir(parents=True, exist_ok=True)
     for name, content in {DOCUMENT: found.document.to_json().encode(), **found.lists}.items():
         (args.output / name).write_bytes(content)
-    whole = whole_list(situation_of([recording], device_from(args.device_model)))
+    situation = situation_of([recording], device_from(args.device_model))
+    whole = whole_list(situation)
     lists = {**found.lists, **(whole.lists if whole else {})}
     cells = [*grid(recording, args.device_model, args.windows), *rows(found)]
     with orderly_exit():
-        measured = measure(cells, recording, args, lists)
+        measured = predicted_again(measure(cells, recording, args, lists), situation)
     document = {"schema": SCHEMA, "verdict": verdict(measured), "rows": measured}
     (args.output / "measured.json").write_text(json.dumps(document, indent=1) + "\n")
     print(text(measured), json.dumps(document["verdict"], indent=1), sep="\n\n")

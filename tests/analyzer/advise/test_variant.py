@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from advice_starts import DEVICE, reading, start_of
@@ -9,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import Script
 
-from analyzer.advise.variant import new_steps, variant_of, with_steps
+from analyzer.advise.variant import new_steps, raced, variant_of, with_steps
+from analyzer.prefetch.replayed import GIVES_WAY_NS
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.timed import timed
 
@@ -30,6 +33,22 @@ def test_an_added_step_takes_over_what_the_thread_did_before_the_row():
     assert steps["cpu_ns"].tolist() == [0, 10, 0, 10, 0]
     assert changed.cost().seconds == pytest.approx(base.cost().seconds + 2 * 1400e-9)
     assert len(changed.recorded.work) == len(steps)
+
+
+def test_in_half_of_all_draws_the_replayer_looks_a_name_up_first():
+    """Its first step begins the run; its second gives way and opens the file; the third is ours."""
+    run = reading([0, 2]).run
+    steps = run.steps.copy()
+    steps["cpu_ns"] = [5.0, 200.0, 10.0]
+    steps["sleep_ns"] = [0.0, GIVES_WAY_NS, 0.0]
+    drawn = [
+        raced(replace(run, steps=steps), 2, np.random.default_rng(seed)).steps[1]
+        for seed in range(200)
+    ]
+    first = [one for one in drawn if one["sleep_ns"] == 0]
+    assert 70 < len(first) < 130
+    assert all(one["cpu_ns"] == 0 for one in first)
+    assert all(one["cpu_ns"] > 0 for one in drawn if one["sleep_ns"] == GIVES_WAY_NS)
 
 
 def test_waits_for_rows_move_with_the_rows():
