@@ -90,13 +90,18 @@ def contrary(landscape: Landscape) -> Landscape:
 def figure(
     name: str, earlier: Landscape, new: Landscape, runs: int, seeds: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the regrets of both searches after each share of the runs."""
+    """Return the regrets of both searches after each share of the runs.
+
+    ``earlier_optimum`` is the regret, on the new landscape, of the best setting of the earlier one,
+    all of whose settings were measured: on like boards, what the noise of both leaves.
+    """
     recipe, attempts = load_recipe("start-up"), int(SHARES[-1] * runs)
     known = {seed: campaign(earlier, seed) for seed in seeds}
     fresh, continued = _both(recipe, new, known, attempts)
     return {
         "pair": name,
         "runs": runs,
+        "earlier_optimum": round(new.regret(earlier.optimum), 5),
         "after": [
             {
                 "share": share,
@@ -150,7 +155,8 @@ def row(found: Mapping[str, Any]) -> str:
         f"from {100 * one['from']['median']:.1f} % ({one['from']['close']})"
         for one in found["after"]
     ]
-    return f"| {found['pair']} | " + " | ".join(cells) + " |"
+    best = f"earlier optimum {100 * found['earlier_optimum']:.1f} %"
+    return f"| {found['pair']} | " + " | ".join([*cells, best]) + " |"
 
 
 def _summary(curve: Curve, at: int) -> dict[str, float]:
