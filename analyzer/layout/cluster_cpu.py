@@ -1,44 +1,52 @@
 """The processor's cost of reading compressed clusters, from the recorded run at window 0.
 
 The thread that reads a page unpacks it itself there (z_erofs_read_folio), between the completion of
-the last request and its next event. The image says how many pages that were.
+the last request and its next event. The image says how many pages that were. After a block of
+metadata nothing is unpacked: what a page takes beyond that is its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Table
-from analyzer.program.cpu import CpuSamples, event_cost, took
+from analyzer.program.cpu import event_cost, took
 from emulator.images.erofs_reads import Call
 from emulator.linux.requests import SECTOR
 from emulator.linux.timed import CpuCost
 
 _PAGE = 4096
 _FEWEST = 20  # reads
+_FEWEST_OTHERS = 5
+_WAKE_SHARE = 25  # percentile: the shortest times after a completion are the kernel's own work
 _NEXT = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.MAP_PAGES, Kind.GET_PAGES)
 _MOST_PAIRS = 500  # reads whose slopes are compared
 
 
 @dataclass(frozen=True)
 class ClusterCost:
-    """The cost of a request and of a page, and the time to unpack a page (ns)."""
+    """The cost of a request and of a page (ns).
+
+    ``unpack_page_ns`` is the time to unpack a page, needed or not; ``ready_page_ns`` is what each
+    page that is ready takes beside that.
+    """
 
     cpu: CpuCost
     unpack_page_ns: float
+    ready_page_ns: float
 
 
 def cluster_cost(
-    recording: Recording, samples: CpuSamples | None, calls: Sequence[Call], first_sector: int
+    recording: Recording, calls: Sequence[Call], first_sector: int
 ) -> ClusterCost | None:
     """Return the cost of clusters, or None if too few reads show it.
 
-    ``calls`` are those of the recorded run; ``samples`` are of pages that were read singly;
-    ``first_sector`` is where the image begins on the disk.
+    ``calls`` are those of the recorded run; ``first_sector`` is where the image begins on the disk.
     """
     events = recording.trace.events
     each = event_cost(events)
@@ -47,10 +55,13 @@ def cluster_cost(
     if len(inserted) < _FEWEST or len(pages) < _FEWEST:
         return None
     unpack_ns = max(_slope(pages, after), 0.0)
-    done_ns = max(float(np.median(after - unpack_ns * pages)), 0.0)
-    submit_ns = float(np.median(samples.submit)) if samples and len(samples.submit) else 0.0
-    cpu = CpuCost(submit_ns + done_ns, max(float(np.median(inserted)), 0.0))
-    return ClusterCost(cpu, unpack_ns)
+    one_ns = max(float(np.percentile(after - unpack_ns * pages, _WAKE_SHARE)), 0.0)
+    done_ns = min(_woken(events, each, calls, first_sector), one_ns)
+    cpu = CpuCost(
+        _submitted(events, each, calls, first_sector) + done_ns,
+        max(float(np.median(inserted)), 0.0),
+    )
+    return ClusterCost(cpu, unpack_ns, one_ns - done_ns)
 
 
 def _inserted(events: Table, each: float) -> Array:
@@ -68,25 +79,63 @@ def _after_reads(
 
     That is until the next event of the thread that reads.
     """
-    pages, since, until = [], [], []
+    last = {_last_sector(call, first_sector): call.unpacked / _PAGE for call in calls}
+    sectors, since, until = _waits(events)
+    here = [at for at, sector in enumerate(sectors) if sector in last]
+    pages = np.array([last[sectors[at]] for at in here])
+    return pages, took(events, each, since[here], until[here])
+
+
+def _submitted(events: Table, each: float, calls: Sequence[Call], first_sector: int) -> float:
+    """Return the time to read clusters: from the last insertion to leaving the processor (ns)."""
+    packed = {_last_sector(call, first_sector) for call in calls}
+    since = [row for at, row in _rows_by_sector(events, Kind.BIO_QUEUE).items() if at in packed]
+    left = np.flatnonzero(events["kind"] == Kind.SWITCH)
+    known = np.array([row for row in since if 0 < row < left.max(initial=0)], int)
+    before = known - 1
+    known = known[
+        (events["kind"][before] == Kind.INSERT) & (events["pid"][before] == events["pid"][known])
+    ]
+    if not len(known):
+        return 0.0
+    return float(np.median(took(events, each, known - 1, left[np.searchsorted(left, known)])))
+
+
+def _woken(events: Table, each: float, calls: Sequence[Call], first_sector: int) -> float:
+    """Return the kernel's own time from a completion on, where nothing is unpacked (ns).
+
+    It is infinite if too few blocks of metadata were read.
+    """
+    packed = {_last_sector(call, first_sector) for call in calls}
+    sectors, since, until = _waits(events)
+    others = [at for at, sector in enumerate(sectors) if sector not in packed]
+    if len(others) < _FEWEST_OTHERS:
+        return inf
+    return float(np.percentile(took(events, each, since[others], until[others]), _WAKE_SHARE))
+
+
+def _last_sector(call: Call, first_sector: int) -> int:
+    """Return where the last read of clusters of a call begins, -1 without one."""
+    data = [read for read in call.reads if not read.metadata]
+    return data[-1].at // SECTOR + first_sector if data else -1
+
+
+def _waits(events: Table) -> tuple[list[int], Array, Array]:
+    """Return the sectors of requests, the rows of their completions, and of their threads' next."""
+    sectors, since, until = [], [], []
     completed = _rows_by_sector(events, Kind.RQ_COMPLETE)
-    queued = _rows_by_sector(events, Kind.BIO_QUEUE)
     following = np.isin(events["kind"], _NEXT)
     of_thread = {pid: np.flatnonzero(following & (events["pid"] == pid)) for pid in
                  np.unique(events["pid"][following]).tolist()}  # fmt: skip
-    for call in calls:
-        data = [read for read in call.reads if not read.metadata]
-        sector = data[-1].at // SECTOR + first_sector if data else -1
-        done, bio = completed.get(sector), queued.get(sector)
-        if done is None or bio is None:
-            continue
-        rows = of_thread.get(int(events["pid"][bio]), np.zeros(0, np.int64))
-        at = int(np.searchsorted(rows, done))
-        if at < len(rows):
-            pages.append(call.unpacked / _PAGE)
+    for sector, bio in _rows_by_sector(events, Kind.BIO_QUEUE).items():
+        done = completed.get(sector)
+        rows = of_thread[int(events["pid"][bio])]
+        at = len(rows) if done is None else int(np.searchsorted(rows, done))
+        if done is not None and at < len(rows):
+            sectors.append(sector)
             since.append(done)
             until.append(int(rows[at]))
-    return np.array(pages), took(events, each, np.array(since, int), np.array(until, int))
+    return sectors, np.array(since, int), np.array(until, int)
 
 
 def _rows_by_sector(events: Table, kind: Kind) -> dict[int, int]:

@@ -15,15 +15,16 @@ from analyzer.layout.lookups import Touch, opened_names
 from analyzer.layout.order import Start, mountpoint_of
 from analyzer.layout.same_image import NO_FILE, found_in
 from analyzer.predict.inputs import Inputs, inputs
-from emulator.devices.device import DeviceModel
+from emulator.devices.device import DeviceModel, FixedCost
 from emulator.images.erofs import ErofsImage
+from emulator.images.erofs_format import COMPRESSED
 from emulator.images.erofs_kernel import CountingOnErofs, TimedOnErofs, erofs_extents
 from emulator.images.erofs_lookups import ErofsLookups
 from emulator.images.erofs_reads import ErofsReader, Read
 from emulator.images.erofs_rules import erofs_rules
 from emulator.images.links import resolved
 from emulator.linux.filesystems import has_large_folios
-from emulator.linux.operations import Program
+from emulator.linux.operations import Op, Program
 from emulator.linux.reference import Replay
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
@@ -83,10 +84,23 @@ class OnErofs:
 
     def program(self) -> Program:
         """Return the start's operations on the image's files."""
-        program = self.taken.program
+        program = self.without_filled(self.taken.program)
         file = program.file_of_operations()
         kept = (file >= 0) & (self.file[np.maximum(file, 0)] >= 0)
         return replace(program, operations=program.operations[kept], files=self.files())
+
+    def without_filled(self, program: Program) -> Program:
+        """Return a program without the pages that clusters brought and no operation touches.
+
+        The recording has them as read singly (Op.SINGLE). Files that nothing else reads keep them.
+        """
+        row = np.append(self.file, -1)[program.file_of_operations()]
+        packed = np.isin(self.image.files["layout"][row], tuple(COMPRESSED)) & (row >= 0)
+        operations = program.operations.copy()
+        read = np.unique(row[np.isin(operations["op"], (Op.READ, Op.FAULT))])
+        filled = packed & np.isin(row, read) & (operations["op"] == Op.SINGLE)
+        operations["op"][filled], operations["length"][filled] = Op.PRESENT, 0
+        return replace(program, operations=operations)
 
     def layout(self) -> Layout:
         """Return the places of all files: the image's, and the recorded ones of others."""
@@ -134,10 +148,22 @@ class OnErofs:
         cpu: CpuCost | None = None,
         recorded: Timed | None = None,
         unpack_page_ns: float = 0.0,
+        ready_page_ns: float = 0.0,
     ) -> Timed:
-        """Replay a run on the image, all names in memory."""
+        """Replay a run on the image, all names in memory.
+
+        Without ``recorded`` it is the recorded run, whose steps have the time to unpack.
+        """
+        reader = self.reader()[0]
+        one_by_one = run.cpus == 1 and isinstance(device, FixedCost)
         kernel = partial(
-            TimedOnErofs, reader=self.reader()[0], rows=self.rows, unpack_page_ns=unpack_page_ns
+            TimedOnErofs,
+            reader=reader,
+            rows=self.rows,
+            unpack_page_ns=unpack_page_ns,
+            ready_page_ns=ready_page_ns,
+            recorded=recorded is None,
+            hands_over=reader.rules.unpacks_first and one_by_one,
         )
         return timed(run, window, device, cpu, recorded, kernel)
 

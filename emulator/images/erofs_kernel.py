@@ -140,14 +140,20 @@ class Unpacked(Request):
 
 @dataclass
 class TimedOnErofs(OnErofs, TimedKernel):
-    """A kernel with a clock; unpacking a page takes ``unpack_page_ns``.
+    """A kernel with a clock; unpacking a page takes ``unpack_page_ns``, its end ``ready_page_ns``.
 
     The clusters of a call are unpacked when all its reads are done (z_erofs_decompress_kickoff), by
     the only processor: the next thread that needs a page waits for that, even if all threads waited
-    for other reads meanwhile. Metadata that a call reads first holds its thread.
+    for other reads meanwhile. Metadata that a call reads first holds its thread. ``hands_over``:
+    the processor also gives the device the next request that waits, and unpacks before that
+    (ErofsRules.unpacks_first). ``recorded``: unpacking is in the steps' time; its nanoseconds are
+    only counted, in ``block_sectors``, so that another replay takes them off there.
     """
 
     unpack_page_ns: float = field(kw_only=True, default=0.0)
+    ready_page_ns: float = field(kw_only=True, default=0.0)
+    hands_over: bool = field(kw_only=True, default=False)
+    recorded: bool = field(kw_only=True, default=False)
     _packed: list[Unpacked] = field(default_factory=list)
 
     def use(self, needed: Needed) -> Request | None:
@@ -164,6 +170,13 @@ class TimedOnErofs(OnErofs, TimedKernel):
         if not busy_ns:
             return wanted
         return Request(now, max(now + busy_ns, there_ns))
+
+    def _due_ns(self) -> float:
+        """Return when a request is given to the device: after unpacking, if it waits for that."""
+        if not self.hands_over or self.clock_ns >= self._busy_ns:
+            return self.clock_ns
+        last = [one.unpack_ns for one in self._packed if one.read_ns == self._busy_ns]
+        return self._busy_ns + sum(last)
 
     def _end_run(self) -> None:
         call, self.of_call = self.of_call, None
@@ -182,7 +195,11 @@ class TimedOnErofs(OnErofs, TimedKernel):
         self._first = len(self.outcome.inserts)
         self.pages += len(pages)
         sent = self._send(call.reads)
-        unpack_ns = call.unpacked / PAGE * self.unpack_page_ns
+        call.pages = len(pages)
+        unpack_ns = call.unpack_ns(self.unpack_page_ns, self.ready_page_ns)
+        if self.recorded:
+            self.block_sectors += round(unpack_ns)
+            unpack_ns = 0.0
         if sent:
             one = Unpacked(reads=sent, unpack_ns=unpack_ns)
             self._packed.append(one)
@@ -227,6 +244,7 @@ class CountingOnErofs(OnErofs):
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
         if call is not None:
+            call.pages = sum(1 << order for _, _, order, _ in inserts)
             self.calls.append(call)
             self.reads += call.reads
         elif not empty and inserts and self.rows[inserts[0][0]] >= 0:

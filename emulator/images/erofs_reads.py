@@ -31,6 +31,7 @@ class Read:
 class Call:
     """What a call of the page cache reads, and how many bytes the processor unpacks for it.
 
+    ``pages`` are those that it brings; bytes are also unpacked for pages that nobody asked for.
     ``ahead`` are the pages that readahead asked for, 0 for a single page: the thread waits for the
     reads of few (z_erofs_is_sync_decompress).
     """
@@ -38,6 +39,14 @@ class Call:
     reads: list[Read] = field(default_factory=list)
     unpacked: int = 0
     ahead: int = 0
+    pages: int = 0
+
+    def unpack_ns(self, page_ns: float, ready_ns: float) -> float:
+        """Return the processor's time: ``page_ns`` to unpack a page, ``ready_ns`` to hand it over.
+
+        Nothing if no cluster is unpacked.
+        """
+        return self.unpacked / PAGE * page_ns + self.pages * ready_ns if self.unpacked else 0.0
 
 
 class ErofsReader:

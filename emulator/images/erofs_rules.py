@@ -15,6 +15,11 @@ MOST_PAGES_WAITED_FOR = 3
 _READS_MORE_SINCE: Version = (5, 16)
 # z_erofs_should_alloc_cache looks at EROFS_MAP_FULL_MAPPED in 6.6, and at ``backmost`` in 6.1.
 _KEEPS_PARTIAL_SINCE: Version = (6, 2)
+# Traces of boards with one processor: after a completion 5.10 and 6.1 run the worker that unpacks
+# and then kblockd, which gives the disk its next request; 6.12 and 7.2 run kblockd first. The
+# scheduler changed in between (147f3efaa241 "sched/fair: Implement an EEVDF-like scheduling
+# policy"); releases from 6.2 to 6.11 were not traced.
+_UNPACKS_LAST_SINCE: Version = (6, 6)
 
 
 @dataclass(frozen=True)
@@ -23,14 +28,18 @@ class ErofsRules:
 
     ``keeps_partial``: the cache of compressed blocks keeps clusters that are not unpacked whole;
     before it kept the last one of each call. Clusters that begin before the first page are kept.
+    ``unpacks_first``: a single processor unpacks before it gives the disk a request that waits.
     """
 
     reads_more: bool = True
     keeps_partial: bool = True
+    unpacks_first: bool = False
 
 
 def erofs_rules(version: Version) -> ErofsRules:
     """Return the rules of a kernel."""
     return ErofsRules(
-        reads_more=version >= _READS_MORE_SINCE, keeps_partial=version >= _KEEPS_PARTIAL_SINCE
+        reads_more=version >= _READS_MORE_SINCE,
+        keeps_partial=version >= _KEEPS_PARTIAL_SINCE,
+        unpacks_first=version < _UNPACKS_LAST_SINCE,
     )

@@ -108,15 +108,20 @@ class TimedKernel(Kernel):
         return 0.0
 
     def _submit(self, request: Request, sector: int, sectors: int, bios: int, meta: bool) -> None:
-        done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
+        due_ns = self._due_ns()
+        done = self.queue.submit(due_ns, sector, sectors, bios, meta)
         if not done <= LONGEST_NS:
             raise EmulationError(
                 "a request of this device would take too long",
                 "give other numbers, or calibrate again",
             )
-        request.begin_ns, request.done_ns = max(self.clock_ns, self._busy_ns), done
+        request.begin_ns, request.done_ns = max(due_ns, self._busy_ns), done
         self._busy_ns = max(self._busy_ns, done)
         self.sent.append(request)
+
+    def _due_ns(self) -> float:
+        """Return when a request is given to the device, if that is idle."""
+        return self.clock_ns
 
     def use(self, needed: Needed) -> Request | None:
         """Return the request of pages that somebody needs; None if they were never read."""
