@@ -12,9 +12,16 @@ from pathlib import Path
 from boards.emulated.error import BoardError, call, require_tool
 
 _OVERLAY = "overlay-"
-_PLAIN = "-uncompressed"
+# By file system, the options of mkfs.erofs; compressors besides LZ4 need erofs-utils 1.8.
+EROFS = {
+    "erofs": ("-zlz4hc",),
+    "erofs-uncompressed": (),
+    "erofs-zstd": ("-zzstd", "-C65536"),
+    "erofs-deflate": ("-zdeflate", "-C16384"),
+    "erofs-lzma": ("-zlzma", "-C65536"),
+}
 FILE_SYSTEMS = (
-    *("ext4", "squashfs", "erofs", "erofs-uncompressed", "btrfs", "f2fs"),
+    *("ext4", "squashfs", *EROFS, "btrfs", "f2fs"),
     *("overlay-squashfs", "overlay-erofs"),
 )
 SAMPLE = "sample.mp3"
@@ -70,7 +77,7 @@ def build_image(
             "use --fs ext4 or --fs squashfs",
         )
     elif kind == "erofs":
-        _erofs(tree, image, () if fs.endswith(_PLAIN) else ("-zlz4hc",))
+        _erofs(tree, image, EROFS[kind_of(fs)])
     elif kind == "f2fs":
         _f2fs(tree, image, free_mib)
     else:
@@ -84,7 +91,7 @@ def kind_of(fs: str) -> str:
 
 def on_disk(fs: str) -> str:
     """Return the file system on the disk, as mount names it."""
-    return kind_of(fs).removesuffix(_PLAIN)
+    return kind_of(fs).partition("-")[0]
 
 
 def is_read_only(fs: str) -> bool:
@@ -152,9 +159,15 @@ def _squashfs(tree: Path, image: Path, owners: Sequence[Owner]) -> None:
     call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same, *given], _SPACE)
 
 
+def mkfs_erofs() -> str:
+    """Return the program that makes images of EROFS: MKFS_EROFS, or that of the PATH."""
+    return os.environ.get("MKFS_EROFS") or require_tool("mkfs.erofs", "erofs-utils")
+
+
 def _erofs(tree: Path, image: Path, compression: Sequence[str]) -> None:
-    tool = require_tool("mkfs.erofs", "erofs-utils")
-    call([tool, *compression, "-T0", "-U", _UUID, "--all-root", image, tree], _SPACE)
+    newer = "set MKFS_EROFS to mkfs.erofs of erofs-utils 1.8 or later"
+    remedy = newer if compression not in (EROFS["erofs"], ()) else _SPACE
+    call([mkfs_erofs(), *compression, "-T0", "-U", _UUID, "--all-root", image, tree], remedy)
 
 
 def _btrfs(tree: Path, image: Path, free_mib: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from studies.accuracy.figures import relative_error
 from studies.accuracy.markdown import NONE, markdown, percent
-from studies.accuracy.on_filesystems import IN_CLUSTERS
+from studies.accuracy.on_filesystems import IN_CLUSTERS, USUAL
 from studies.accuracy.store import Cell, Document
 
 _HEAD = (
@@ -27,8 +27,7 @@ def lines(made: Made) -> list[str]:
     """Return the tables: of several starts and windows the worst counts in the first."""
     groups: dict[tuple[str, str], list[Document]] = {}
     for _, found in made:
-        root = found["root"]
-        groups.setdefault((root["file_system"], root["kernel"]), []).append(found)
+        groups.setdefault(_root(found["root"]), []).append(found)
     whole = markdown(_HEAD, [_row(*key, found) for key, found in groups.items()])
     windows = [row for cell, found in made for row in _windows(cell.name, found)]
     return [
@@ -38,6 +37,12 @@ def lines(made: Made) -> list[str]:
         "",
         *markdown(_BY_WINDOW, windows),
     ]
+
+
+def _root(root: Mapping[str, str]) -> tuple[str, str]:
+    """Return the file system, with the machine if that is not the usual one, and the kernel."""
+    on = "" if root["machine"] == USUAL else f" ({root['machine']})"
+    return f"{root['file_system']}{on}", root["kernel"]
 
 
 def _row(root: str, kernel: str, found: Sequence[Document]) -> Row:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from boards.emulated import MACHINES
+from boards.emulated.image import EROFS
 from boards.emulated.launch import LiveOptions
 from boards.emulated.parts import Parts
 from studies.accuracy import figures, on_boards, page_sets, seconds
@@ -14,12 +15,18 @@ from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, B
 from studies.accuracy.store import Cell, Document
 
 AREA = "filesystems"
+USUAL = "x86_64"  # the board of cells whose names have none
 KERNELS = ("6.1", "6.12", "5.10", "7.2")
 ROOTS = (
     *("squashfs", "overlay-squashfs", "erofs-uncompressed", "erofs", "overlay-erofs", "btrfs"),
     "f2fs",
 )
-IN_CLUSTERS = frozenset({"erofs", "overlay-erofs"})  # predicted with the image
+IN_CLUSTERS = frozenset({*EROFS, "overlay-erofs"} - {"erofs-uncompressed"})  # need the image
+# EROFS on another CPU, and with other compressors.
+MORE = (
+    ("arm64", "6.12", "erofs"),
+    *(("x86_64", "6.12", fs) for fs in ("erofs-zstd", "erofs-deflate", "erofs-lzma")),
+)
 # Debian's kernels for clouds lack them.
 GENERIC = frozenset({"f2fs"})
 APPLICATIONS = (MADPLAY, PERL, PYTHON)
@@ -28,13 +35,14 @@ PACKAGES = ("madplay", "perl", "python3")
 WINDOWS_KB = (4, 16, 128, 512)
 
 
-def cells(live: Live, machine: str = "x86_64") -> list[Cell]:
+def cells(live: Live, machine: str = USUAL) -> list[Cell]:
     """Return the cells, board by board, so that each boots once."""
     boards = [
         Board(machine, f"{kernel}-generic" if fs in GENERIC else kernel, PACKAGES, SD, fs=fs)
         for fs in ROOTS
         for kernel in KERNELS
     ]
+    boards += [Board(other, kernel, PACKAGES, SD, fs=fs) for other, kernel, fs in MORE]
     return [_cell(live, board, one) for board in boards for one in APPLICATIONS]
 
 
@@ -81,7 +89,8 @@ def _cell(live: Live, board: Board, application: Application) -> Cell:
             return f"no board {board.machine} with Linux {board.kernel}"
         return on_boards.missing()
 
-    name = f"{board.fs}-{board.kernel}-{application.name}"
+    place = "" if board.machine == USUAL else f"-{board.machine}"
+    name = f"{board.fs}-{board.kernel}{place}-{application.name}"
     title = f"{application.name}, {board.machine} {board.kernel}, {board.fs}"
     return Cell(
         *(AREA, name, title, run, missing),

@@ -38,7 +38,9 @@ def test_three_starts_are_measured_from_each_root_on_each_kernel(modules):
     cells = on_filesystems.cells(modules["on_boards"].Live())
     roots = [cell.name.rpartition("-")[0] for cell in cells]
     assert {roots.count(root) for root in roots} == {3}
-    assert len(set(roots)) == len(on_filesystems.ROOTS) * len(on_filesystems.KERNELS)
+    usual = len(on_filesystems.ROOTS) * len(on_filesystems.KERNELS)
+    assert len(set(roots)) == usual + len(on_filesystems.MORE)
+    assert {fs for _, _, fs in on_filesystems.MORE} <= set(FILE_SYSTEMS)
     assert set(on_filesystems.ROOTS) <= set(FILE_SYSTEMS)
     assert set(on_filesystems.KERNELS) <= set(MACHINES["x86_64"].kernels)
     f2fs = {root.removeprefix("f2fs-") for root in roots if root.startswith("f2fs-")}
