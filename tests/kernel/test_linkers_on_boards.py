@@ -1,0 +1,137 @@
+"""Lists for linkers: written from the capture of a real program, linked with, and measured again.
+
+GoogleTest's own unit test has some 5,000 functions, of its code and of the static libraries. Each
+linker orders it by its list; without the list it is the program to compare with.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import foreread
+from analyzer.advise.symbols import functions_of
+from boards.open import open_target
+from foreread.cli.main import main
+
+pytestmark = [pytest.mark.boards, pytest.mark.nightly]
+
+BOARD = "linked"
+SOURCES = Path("/usr/src/googletest/googletest")
+COMPILER = "x86_64-linux-gnu-g++"
+PLACE = "/usr/bin/unit"
+PRESENT_KB = 128
+OPTIONS = {
+    "lld": ("--symbol-ordering-file", "symbols"),
+    "gold": ("--section-ordering-file", "sections"),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A start of one program: seconds and requests of its sweep, and pages at window 0."""
+
+    seconds: float
+    requests: float
+    pages: int
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    """The program's objects, a section for each function."""
+    if not SOURCES.is_dir():
+        pytest.skip("this machine has no sources of GoogleTest: no list for linkers was tried")
+    if not shutil.which(COMPILER):
+        pytest.skip(f"this machine has no {COMPILER}: no list for linkers was tried")
+    folder = tmp_path_factory.mktemp("objects")
+    found = []
+    for source in ("src/gtest-all.cc", "src/gtest_main.cc", "test/gtest_unittest.cc"):
+        found.append(folder / f"{Path(source).stem}.o")
+        words = [COMPILER, "-O1", "-ffunction-sections", f"-I{SOURCES}/include", f"-I{SOURCES}"]
+        subprocess.run([*words, "-c", SOURCES / source, "-o", found[-1]], check=True)
+    return found
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        words = ["--kernel", "6.12", "--latency-us", "1000", "--ns-per-kib", "50000"]
+        assert main(["boards", "start", "x86_64", "--name", BOARD, *words]) == 0
+        yield BOARD
+        assert main(["boards", "stop", "--all"]) == 0
+
+
+def linked(objects, program, linker, *options):
+    """Link the program, and return what the linker said about its list."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    words = [COMPILER, "-static", f"-fuse-ld={linker}", *options, *objects, "-o", program]
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stderr
+    return [line for line in said.splitlines() if "order" in line]
+
+
+def measured(program, folder, capsys):
+    """Put a program on the board, and return its capture and what a start of it takes."""
+    folder.mkdir()
+    with open_target(BOARD) as target:
+        target.push(program, PLACE, 0o755)
+        assert target.run(["sync"]).status == 0
+    capture, sweep = folder / "capture", folder / "sweep.json"
+    start = ["--", PLACE, "--gtest_brief=1"]
+    assert main(["record", "--target", BOARD, "-o", str(capture), *start]) == 0
+    words = ["--windows", f"{PRESENT_KB}k", "--repeat", "3", "-o", str(sweep), str(capture)]
+    capsys.readouterr()
+    assert main(["sweep", "--json", *words]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    runs = next(one for one in points if one["read_ahead_kb"] == PRESENT_KB)
+    return capture, Measured(median(runs["seconds"]), median(runs["requests"]), pages_of(capture))
+
+
+def pages_of(capture):
+    """Return how many pages of the program a start touches."""
+    recording = foreread.load(capture)
+    row = recording.paths.index(PLACE)
+    return int((recording.accesses["file"] == row).sum())
+
+
+def placed_in_order(program, listed):
+    """Return which share of neighbours in a list are in that order in the program, too."""
+    names = [name.removeprefix(".text.") for name in listed.read_text().split()]
+    at = {one.name: one.at for one in functions_of(program.read_bytes())}
+    places = [at[name] for name in names if name in at]
+    return sum(one < two for one, two in pairwise(places)) / (len(places) - 1)
+
+
+@pytest.mark.parametrize("linker", list(OPTIONS))
+def test_a_linker_takes_the_list_of_a_capture_and_the_start_is_sooner(
+    linker, objects, board, tmp_path, capsys
+):
+    if not shutil.which(f"ld.{linker}"):
+        pytest.skip(f"this machine has no ld.{linker}: its list was not tried")
+    before, after = tmp_path / f"root{PLACE}", tmp_path / "after"
+    assert linked(objects, before, linker) == []
+    capture, old = measured(before, tmp_path / "old", capsys)
+    advice = tmp_path / "advice"
+    assert main(["advise", str(capture), "--root", str(tmp_path / "root"), "-o", str(advice)]) == 0
+    rows = json.loads((advice / "advice.json").read_text())["rows"]
+    row = next(one for one in rows if one["kind"] == "order" and PLACE in one["what"])
+    option, kind = OPTIONS[linker]
+    listed = advice / f"usr-bin-unit.{kind}"
+    assert listed.name in row["lists"]
+    assert linked(objects, after, linker, f"-Wl,{option}={listed}") == []
+    assert placed_in_order(after, listed) > 0.9
+    assert placed_in_order(before, listed) < placed_in_order(after, listed)
+    _, new = measured(after, tmp_path / "new", capsys)
+    saved = old.seconds - new.seconds
+    print(f"{linker}: {placed_in_order(after, listed)} of the listed functions are in order")
+    print(f"{linker}: predicted {row['saved']:.4f} ±{row['band']:.4f} s, measured {saved:.4f} s")
+    print(old, new, sep="\n")
+    assert new.requests <= old.requests
+    assert saved > 0
