@@ -29,7 +29,8 @@ PAGES: Judged = {
     },
     (6, 12): {
         "x86_64": _EXT4 | _OTHERS | {"squashfs", "f2fs"},
-        **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB"), _EXT4),
+        "aarch64": _EXT4 | {"erofs"},
+        "aarch64 with pages of 16 KiB": _EXT4,
     },
     (6, 18): {"x86_64": frozenset({"ext4", "xfs", "squashfs"})},
     (7, 2): {
@@ -40,16 +41,17 @@ PAGES: Judged = {
 SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md, kernels.md, filesystems.md
     (5, 10): dict.fromkeys(("x86_64", "aarch64"), _EXT4),
     (6, 1): {
-        "x86_64": _EXT4 | {"squashfs"},
+        "x86_64": _EXT4 | {"erofs", "squashfs"},
         **dict.fromkeys(("aarch64", "armv7l", "s390x"), _EXT4),
     },
     (6, 12): {
         "x86_64": _EXT4 | {"btrfs", "erofs", "f2fs", "squashfs"},
-        **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB"), _EXT4),
+        "aarch64": _EXT4 | {"erofs"},
+        "aarch64 with pages of 16 KiB": _EXT4,
     },
     (6, 18): {"x86_64": frozenset({"ext4"})},
     (7, 2): {
-        "x86_64": _EXT4 | {"squashfs"},
+        "x86_64": _EXT4 | {"erofs", "squashfs"},
         **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB", "riscv64"), _EXT4),
     },
 }

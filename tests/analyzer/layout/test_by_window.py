@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from image_trees import built, tree_of
 
+from analyzer.layout import by_window
 from analyzer.layout import on_erofs as on_erofs_module
 from analyzer.layout.by_window import large_clusters, predict_on_image
 from analyzer.layout.cluster_cpu import cluster_cost
@@ -200,3 +201,13 @@ def test_a_page_that_a_cluster_brought_and_nothing_touches_is_not_read_singly(re
     added = np.array([(Op.SINGLE, row, 0, 0, 1)], program.operations.dtype)
     longer = replace(program, operations=np.concatenate([program.operations, added]))
     assert start.without_filled(longer).operations[-1].tolist() == (Op.PRESENT, row, 0, 0, 0)
+
+
+def test_a_time_to_unpack_that_is_unknown_has_to_be_measured(recording, image, monkeypatch):
+    monkeypatch.setattr(by_window, "cluster_cost", lambda *given: None)
+    unknown = predict_on_image(recording, image, [32], DISK)
+    assert unknown.verdict.action == "measure"
+    assert "too few clusters" in unknown.verdict.why
+    assert unknown.verdict.remedy.startswith("foreread layout CAPTURE --image IMAGE --target T")
+    given = predict_on_image(recording, image, [32], DISK, unpacking={"lz4": Unpacking(10_000.0)})
+    assert given.verdict.by == "seconds"
