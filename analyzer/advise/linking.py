@@ -83,6 +83,7 @@ def _how(situation: Situation, path: str, lists: Mapping[str, bytes]) -> Iterato
         yield f"build with -ffunction-sections -fuse-ld=lld -Wl,--symbol-ordering-file={symbols}"
         yield f"or -ffunction-sections -fuse-ld=gold -Wl,--section-ordering-file={sections}"
         yield f"or -ffunction-sections -Wl,--section-ordering-file={script} (GNU ld since 2.43)"
+        yield "gold and GNU ld leave static libraries where they are, and save less than predicted"
         return
     words = ["foreread", "advise", situation.path, "--root", "DIR", "-o", "advice"]
     lacks = "the file has no symbols" if situation.root else "symbols are unknown"

@@ -30,7 +30,6 @@ COMPILER = "x86_64-linux-gnu-g++"
 PLACE = "/usr/bin/unit"
 PRESENT_KB = 128
 OPTIONS = {
-    "lld": ("--symbol-ordering-file", "symbols"),
     "gold": ("--section-ordering-file", "sections"),
 }
 
