@@ -18,6 +18,8 @@ from analyzer.ingest.load import load
 from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.choice import predict_by
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.open import open_target
+from boards.target import TargetError
 from tracer.error import RecordError
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
@@ -120,6 +122,45 @@ def test_boot_of_an_overlay_in_memory_is_refused(tmp_path):
         with pytest.raises(InstallError, match="is in memory") as refused:
             record(board, tmp_path / "capture")
         assert "--data-mib" in refused.value.remedy
+
+
+# Ten minutes in which nobody fetches the recording pass at once: every lease is over.
+END_LEASES = "for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done"
+# While a boot is recorded, the board does not answer, and boots on.
+SILENT = """#!/bin/sh
+for job in /run/foreread-*/pair; do
+	[ ! -e "$job" ] || ifconfig eth0 down
+done
+"""
+
+
+def is_as_before(board):
+    """Whether a board that answers again has nothing of foreread.
+
+    That is not asked through the console: the agent there is a process with a folder of foreread.
+    """
+    try:
+        return left(board) == NOTHING
+    except TargetError:
+        return False
+
+
+@pytest.mark.nightly
+def test_board_that_never_answers_again_is_reported_and_removes_the_hook_itself(tmp_path):
+    """The board's console ends the leases and brings the network back; the power is not cut."""
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
+        board = BootedBoard(target)
+        board.put("/etc/init.d/S45silent", SILENT)
+        with pytest.raises(RecordError, match="the board did not come back") as error:
+            record(board, tmp_path / "capture", BootEnding(within_s=120.0))
+        assert error.value.remedy.endswith("foreread doctor --restore --target TARGET")
+        assert not (tmp_path / "capture").exists()
+        with open_target(target.board.console) as console:
+            assert b"S45silent" in console.run(["ls", "/etc/init.d"]).stdout
+            assert console.run(["ls", "-d", HOOK_FOLDER]).status == 0
+            console.run(["sh", "-c", f"{END_LEASES}; ifconfig eth0 up"])
+        wait_until(lambda: is_as_before(board), PATIENCE_S)
+        assert board.sh(f"ls {HOOK_FOLDER} 2>/dev/null || :") == ""
 
 
 def test_other_ends_and_a_board_that_has_the_boot_script(tmp_path):
