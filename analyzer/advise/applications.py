@@ -46,6 +46,7 @@ def _offer(situation: Situation, row: int, path: str, call: Call, mapped: bool) 
         (True, "POPULATE"): "MADV_POPULATE_READ",
     }[mapped, call]
     page = situation.prediction.page_size
+    most = situation.present[0].run.machine.io_pages * page
     found = ranges_of(situation.present[0], [row], situation.gap)
     ranges = tuple((path, first * page, pages * page) for _, first, pages in found)
     return Offer(
@@ -53,7 +54,7 @@ def _offer(situation: Situation, row: int, path: str, call: Call, mapped: bool) 
         f"file {path}",
         f"{name} for {path} just before its first use",
         partial(_advised, path=path, call=call, gap=situation.gap),
-        tuple(_calls(ranges, name)),
+        (*_calls(ranges, name), *_pieces(ranges, call, most)),
         "a change in the application",
         "a file of another build needs other ranges; MADV_POPULATE_READ needs Linux 5.14"
         if call == "POPULATE"
@@ -73,6 +74,18 @@ def _calls(ranges: Sequence[tuple[str, int, int]], name: str) -> Iterator[str]:
     more = len(ranges) - len(longest)
     if more:
         yield f"/* and for {plural(more, 'shorter range')}: see ranges of foreread advise --json */"
+
+
+def _pieces(ranges: Sequence[tuple[str, int, int]], call: Call, most: int) -> Iterator[str]:
+    """Yield how to ask for ranges of more than ``most`` bytes, which force_page_cache_ra cuts.
+
+    The replay asks in such pieces.
+    """
+    if call == "WILLNEED" and any(length > most for _, _, length in ranges):
+        yield (
+            f"/* repeat the call for every {most:,} bytes: the kernel reads no more of one call "
+            "than the disk's largest request, or the window */"
+        )
 
 
 def _advised(variant: Variant, path: str, call: Call, gap: int) -> Variant:
