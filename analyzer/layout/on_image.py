@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from analyzer.layout.lookups import (
     metadata_reads,
     opened_names,
 )
+from analyzer.layout.module_sources import sources
 from analyzer.layout.order import Start, mountpoint_of
 from analyzer.layout.same_image import found_in
 from analyzer.predict.inputs import Inputs, inputs
@@ -105,7 +106,7 @@ class OnImage:
         inserts = emulation.inserts(window)
         touches, runs = touched_blocks(inserts, in_blocks, self.recording.page_size)
         times = _rising(self._times(inserts)[runs])
-        return _with_names(touches, times, self.file, self.name)
+        return _with_names(touches, times, self.file, self.name, sources(self.image.rows))
 
     @cached_property
     def _opened(self) -> list[Lookup]:
@@ -174,20 +175,21 @@ class OnImage:
 
     @cached_property
     def recorded_metadata(self) -> int:
-        """Return how many reads of metadata were recorded; 0 if that was not on squashfs.
-
-        The tables of a squashfs come after its data.
-        """
+        """Return how many reads of metadata were recorded; 0 if that was not on squashfs."""
         if self.recorded_block_pages == 1 or self.recording.capture is None:
             return 0
         dev = self.taken.disks[self.disk]
         requests = self.recording.requests
-        mounts = self.recording.capture.mounts
+        found = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
+        return int((found & (requests["sector"] >= self.tables_sector)).sum())
+
+    @cached_property
+    def tables_sector(self) -> int:
+        """The first sector of the image's tables on its disk, which come after its data."""
+        mounts = self.recording.capture.mounts if self.recording.capture else []
         mine = [one.first_sector for one in mounts if one.fstype == "squashfs"]
         first = next(iter(mine)) if len(mine) == 1 else self._first_sector()
-        tables = first + self.image.superblock.inode_table // SECTOR // 2 * 2
-        found = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
-        return int((found & (requests["sector"] >= tables)).sum())
+        return first + self.image.superblock.inode_table // SECTOR // 2 * 2
 
     def _first_sector(self) -> int:
         """Return the first sector of the file system on its disk."""
@@ -230,11 +232,21 @@ def _rising(times: Array) -> Array:
     return found
 
 
-def _with_names(touches: Array, times: Array, file: Array, name: Array) -> tuple[Array, Array]:
-    """Return touches with rows of the image, each file's name before its first block, and times."""
-    rows, first = np.unique(touches["row"], return_index=True)
+def _with_names(
+    touches: Array, times: Array, file: Array, name: Array, earlier: Mapping[int, int]
+) -> tuple[Array, Array]:
+    """Return touches with rows of the image, each file's name before its first block, and times.
+
+    ``earlier`` are names that are looked up before others, by these.
+    """
+    found, begins = np.unique(touches["row"], return_index=True)
+    rows, first = [], []
+    for row, begin in zip(name[found].tolist(), begins.tolist(), strict=True):
+        both = [earlier[row], row] if row in earlier else [row]
+        rows += both
+        first += [begin] * len(both)
     names = np.zeros(len(rows), TOUCH)
-    names["kind"], names["row"] = Touched.NAME, name[rows]
+    names["kind"], names["row"] = Touched.NAME, rows
     blocks = touches.copy()
     blocks["row"] = file[touches["row"]]
     return np.insert(blocks, first, names), np.insert(times, first, times[first])

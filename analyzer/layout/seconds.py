@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -67,18 +68,33 @@ class Timing:
 
     def seconds(self, one: Case, reads: Reads) -> float | None:
         """Return the seconds of a case; None if the time to unpack is unknown."""
-        beside_ns = self.beside_ns(one, reads)
-        if beside_ns is None:
+        more_ns = self._more_unpacking_ns(one, reads)
+        if more_ns is None:
             return None
-        run = relaid_run(self.replayed.run, self.start, one)
+        run = relaid_run(with_unpacking(self.replayed.run, self._read, more_ns), self.start, one)
         found = timed_windows(run, [one.window], self.replayed.device, CpuCost())[0]
-        return (found.total_ns + beside_ns) / 1e9
+        return (found.total_ns + self._more_metadata_ns(reads)) / 1e9
 
     def beside_ns(self, one: Case, reads: Reads) -> float | None:
         """Return the time that a case takes beside the replay: to unpack, and further metadata.
 
         None if the time to unpack is unknown.
         """
+        more_ns = self._more_unpacking_ns(one, reads)
+        return None if more_ns is None else self._more_metadata_ns(reads) + more_ns
+
+    @cached_property
+    def _read(self) -> Array:
+        """The sectors that each step of the recorded run read, metadata among them."""
+        run = self.replayed.run
+        found = timed_windows(run, [0], self.replayed.device, CpuCost())[0].work[:, 2].copy()
+        tables = self.start.tables_sector
+        of_metadata = (run.steps["operation"] < 0) & (run.steps["sector"] >= tables)
+        found[of_metadata] = run.steps["sectors"][of_metadata]
+        return found
+
+    def _more_unpacking_ns(self, one: Case, reads: Reads) -> float | None:
+        """Return the time to unpack that a case takes more than the recorded start, or None."""
         page = self.start.recording.page_size
         new = self.unpacking.get(one.image.superblock.compressor)
         old = self.unpacking.get(self.start.image.superblock.compressor)
@@ -88,7 +104,7 @@ class Timing:
         if old is not None and self.recorded is not None:
             was = old.at(self.start.image.block_size).seconds(self.recorded, page)
         now = new.at(one.image.block_size).seconds(reads, page)
-        return self._more_metadata_ns(reads) + (now - was) * 1e9
+        return (now - was) * 1e9
 
     def _more_metadata_ns(self, reads: Reads) -> float:
         """Return the time of the metadata reads that the recorded start did not do."""
@@ -130,6 +146,23 @@ def timing(
     findings = (*replayed.findings, *replay_of_the_recorded(replayed, took))
     doubts = tuple(dict.fromkeys(one.text for one in findings))
     return Timing(start, replayed, recorded, known, doubts)
+
+
+def with_unpacking(run: Run, sectors: Array, more_ns: float) -> Run:
+    """Return a run whose threads unpack for longer, in all by ``more_ns``; negative: for less.
+
+    What a thread unpacks it does after its read, so that others may compute or wait for the disk
+    meanwhile. The time is divided by the ``sectors`` that the steps read.
+    """
+    if not sectors.any():
+        return replace(run, tail_ns=run.tail_ns + more_ns)
+    steps = run.steps.copy()
+    order = np.argsort(steps["thread"], kind="stable")
+    same = np.diff(steps["thread"][order]) == 0
+    behind = order.copy()  # a thread's last step has none behind it
+    behind[:-1][same] = order[1:][same]
+    np.add.at(steps["cpu_ns"], behind, more_ns * (sectors / sectors.sum())[order])
+    return replace(run, steps=steps)
 
 
 def relaid_run(run: Run, start: OnImage, one: Case) -> Run:

@@ -31,10 +31,11 @@ class Off:
 
     ``ready_ns`` is when it could run again, ``came_ns`` when it did, and ``latency_ns`` the time
     between them without recording; during ``others_ns`` of it, others worked for the application on
-    the processor where it then ran. ``unsent_ns``: time they worked on its request, before the disk
-    did. ``checked_ns``: after the disk had, until a kernel worker had checked or decrypted what was
-    read and woke the thread; 0 if the completion itself did. ``was_running``: it ran before.
-    ``was_free``: no other thread of the application had been on the processor it came back to.
+    the processor where it then ran, and no thread of the application came in between.
+    ``unsent_ns``: time they worked on its request, before the disk did. ``checked_ns``: after the
+    disk had, until a kernel worker had checked or decrypted what was read and woke the thread; 0 if
+    the completion itself did. ``was_running``: it ran before. ``was_free``: no other thread of the
+    application had been on the processor it came back to.
     """
 
     left_ns: Array
@@ -138,7 +139,7 @@ def off_cpu_intervals(
     was_free = ~among(stays["follows"], threads)
     was_running = np.arange(len(stays)) > 0
     cpu, could_run = stays["cpu"], np.where(why == Why.OTHERS, left, ready)
-    worked = others.worked(cpu, could_run, came)
+    worked = others.worked(cpu, others.without_application(cpu, could_run, came), came)
     latency = came.astype(np.float64) - ready - others.recording(cpu, ready, came)
     handed_on = by_disk & (woken > ready) & others.switched(cpu, ready, woken)
     checked = np.where(handed_on, woken.astype(np.float64) - ready, 0.0)

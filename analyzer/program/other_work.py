@@ -27,11 +27,13 @@ class OtherWork:
         by_cpu = rows_by(events["cpu"])
         helps = _helping(events, threads)
         self._events = {cpu: events["time_ns"][rows] for cpu, rows in by_cpu.items()}
-        self._worked, self._beside = {}, {}
+        self._worked, self._beside, self._left = {}, {}, {}
+        of_application = np.isin(events["pid"], np.fromiter(threads, np.int64, len(threads)))
         for cpu, rows in by_cpu.items():
             switches = rows[events["kind"][rows] == Kind.SWITCH]
             switched = events["time_ns"][switches]
             self._worked[cpu] = _sums(switched, helps[switches])
+            self._left[cpu] = switched[of_application[switches]]
             stay = np.searchsorted(switches, rows, side="right")  # 0: before the first switch
             within = np.append(False, helps[switches])[stay]
             self._beside[cpu] = events["time_ns"][rows[within]]
@@ -41,6 +43,18 @@ class OtherWork:
         found = np.zeros(len(cpu))
         for one, rows in rows_by(cpu).items():
             found[rows] = self._recorded(self._events, int(one), since_ns[rows], until_ns[rows])
+        return found
+
+    def without_application(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
+        """Return since when, at the earliest ``since_ns``, no thread of the application was there.
+
+        Of several threads that wait while others work, the one that comes next has that time.
+        """
+        found = since_ns.copy()
+        for one, rows in rows_by(cpu).items():
+            left = np.append(np.zeros(1, np.uint64), self._left.get(int(one), ()))
+            last = left[np.searchsorted(left, until_ns[rows], side="right") - 1]
+            found[rows] = np.maximum(found[rows], last.astype(found.dtype))
         return found
 
     def worked(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:

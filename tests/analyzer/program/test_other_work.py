@@ -66,3 +66,21 @@ def test_a_switch_in_between_is_seen_on_its_processor_alone():
     cpu = np.array([0, 0, 0, 1], np.uint16)
     since, until = np.array([[90, 100, 301, 90], [100, 299, 400, 310]], np.uint64)
     assert others.switched(cpu, since, until).tolist() == [True, False, False, False]
+
+
+def test_of_two_threads_that_wait_the_next_one_has_the_work_of_others():
+    """Both could run from 100 on, while the driver worked until 300; the second comes at 500."""
+    others = OtherWork(
+        events(
+            (50, Kind.WAKING, APPLICATION, DRIVER),
+            (100, Kind.SWITCH, APPLICATION, DRIVER),
+            (300, Kind.SWITCH, DRIVER, APPLICATION),
+            (500, Kind.SWITCH, APPLICATION, APPLICATION + 1),
+        ),
+        [APPLICATION, APPLICATION + 1],
+        EACH_NS,
+    )
+    cpu, since = np.zeros(2, np.uint16), np.array([90, 90], np.uint64)
+    came = np.array([300, 500], np.uint64)
+    assert others.without_application(cpu, since, came).tolist() == [100, 500]
+    assert others.without_application(cpu + 1, since, came).tolist() == [90, 90]
