@@ -159,9 +159,9 @@ def with_unpacking(run: Run, sectors: Array, more_ns: float) -> Run:
     steps = run.steps.copy()
     order = np.argsort(steps["thread"], kind="stable")
     same = np.diff(steps["thread"][order]) == 0
-    behind = order.copy()  # a thread's last step has none behind it
-    behind[:-1][same] = order[1:][same]
-    np.add.at(steps["cpu_ns"], behind, more_ns * (sectors / sectors.sum())[order])
+    following = order.copy()  # a thread's last step has none
+    following[:-1][same] = order[1:][same]
+    np.add.at(steps["cpu_ns"], following, more_ns * (sectors / sectors.sum())[order])
     return replace(run, steps=steps)
 
 
