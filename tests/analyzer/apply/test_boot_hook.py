@@ -270,12 +270,17 @@ def test_recorder_that_does_not_start_does_not_hold_the_boot(board, recorder, wa
 
 
 SERVICES = "sys/fs/cgroup/system.slice/cgroup.freeze"
-HELD = b'read -r held </sys/fs/cgroup/system.slice/cgroup.freeze\necho "$held" >/held\n'
+HELD = b"""\
+[ "$2" = boot ] || exit 0
+read -r held </sys/fs/cgroup/system.slice/cgroup.freeze
+echo "$held" >/held
+"""
 
 
 @pytest.mark.parametrize(
     ("recorder", "watch_s"),
     [(HELD + RECORDER, WATCH_S), (HELD + b"exit 1\n", WATCH_S), (HELD + b"sleep 99\n", 8)],
+    ids=["begins", "fails", "hangs"],
 )
 def test_services_are_held_until_the_recorder_has_begun_or_failed(board, recorder, watch_s):
     board.put(SERVICES, "0\n")
