@@ -44,7 +44,7 @@ class ConsoleBoard:
             self._server = socket.create_server(("127.0.0.1", 0))
         self._client: socket.socket | None = None
         self._sending = threading.Lock()
-        self._stopped = False
+        self._stopped = self._powered = False
         self.power_on()
         self._pumps = [threading.Thread(target=pump, daemon=True) for pump in (self._out, self._in)]
         for pump in self._pumps:
@@ -73,11 +73,12 @@ class ConsoleBoard:
             start_new_session=not self._controls,
         )
         self._slave = slave  # kept, so that the pty outlives what runs on it
+        self._powered = True
 
     def power_off(self) -> None:
         """Kill all that runs at the console; the line stays."""
-        # The leader first: a shell that outlives its command prints a prompt, and a board without
-        # power prints nothing.
+        # A shell that outlives its command prints a prompt, and a board without power nothing.
+        self._powered = False
         for pid in reversed(session_of(self.process.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -110,6 +111,8 @@ class ConsoleBoard:
                 data = os.read(self.master, self.faults.piece)
             except OSError:
                 time.sleep(0.01)
+                continue
+            if not self._powered:
                 continue
             self.heard += data
             self._to_client(self.faults.from_board(data))

@@ -31,6 +31,12 @@ DATA = Path(__file__).parents[2] / "foreread/data/erofs-lz4-madplay"
 CAPTURE = DATA / "erofs-lz4-madplay.capture.tar.xz"
 DISK = DATA / "disk.toml"
 SWEEP = DATA / "sweep.json"
+MEASURED = {
+    point["read_ahead_kb"]: point["seconds"][0] for point in json.loads(SWEEP.read_text())["points"]
+}
+KNOWN_MISS_OF_512 = pytest.param(
+    512, marks=pytest.mark.xfail(strict=True, reason="five requests too many: 3.2 % too long")
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,20 +61,12 @@ def at(column, prediction):
     return dict(zip(prediction.total.read_ahead_kb, column, strict=True))
 
 
-def allowed(kb):
-    """The relative error: at 512 KiB five requests too many are emulated, 3 % of the start."""
-    return 0.04 if kb == 512 else 0.03
-
-
-def test_every_measured_window_is_in_the_band(prediction):
+@pytest.mark.parametrize("kb", [KNOWN_MISS_OF_512 if each == 512 else each for each in MEASURED])
+def test_every_measured_window_is_in_the_band(prediction, kb):
     total = prediction.total
-    low, high = at(total.seconds_low, prediction), at(total.seconds_high, prediction)
-    points = json.loads(SWEEP.read_text())["points"]
-    assert len(points) == 4
-    for point in points:
-        kb, (measured,) = point["read_ahead_kb"], point["seconds"]
-        assert low[kb] <= measured <= high[kb]
-        assert at(total.seconds, prediction)[kb] == pytest.approx(measured, rel=allowed(kb))
+    assert at(total.seconds, prediction)[kb] == pytest.approx(MEASURED[kb], rel=0.03)
+    assert at(total.seconds_low, prediction)[kb] <= MEASURED[kb]
+    assert at(total.seconds_high, prediction)[kb] >= MEASURED[kb]
 
 
 def test_requests_are_those_that_the_kernel_sent_beside_eleven_of_metadata(prediction):
@@ -169,11 +167,14 @@ def test_predict_and_validate_take_the_image(image, capsys):
     assert found["verdict"]["by"] == "seconds"
     assert found["total"]["windows"] == [0, 4, 32]
     assert main(["validate", str(CAPTURE), str(SWEEP), *words]) == 0
-    points = json.loads(capsys.readouterr().out)["points"]
-    assert len(points) == 4
-    for one in points:
-        predicted, measured = one["predicted"]["seconds"], one["measured"]["seconds"]
-        assert predicted == pytest.approx(measured, rel=allowed(one["read_ahead_kb"]))
+    points = {
+        one["read_ahead_kb"]: (one["predicted"]["seconds"], one["measured"]["seconds"])
+        for one in json.loads(capsys.readouterr().out)["points"]
+    }
+    assert points.keys() == MEASURED.keys()
+    for kb, (predicted, measured) in points.items():
+        assert measured == MEASURED[kb]
+        assert predicted == pytest.approx(measured, rel=0.03) or kb == 512  # KNOWN_MISS_OF_512
 
 
 def test_without_the_image_the_command_with_it_is_named(capsys):
