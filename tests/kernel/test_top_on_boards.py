@@ -45,7 +45,7 @@ def test_each_page_of_a_cold_start_is_counted_and_explained(board):
     with reading_now(board, INTERVAL_S, search=True) as view:
         assert board.run(["sh", "-c", START]).status == 0
         view.next()
-        found = view.next()
+        found = view.next(last=True)
     names = {one.name: one for one in found.files}
     assert names["/usr/bin/madplay"].hits + names["/usr/bin/madplay"].missed > 0
     assert found.lost == 0
