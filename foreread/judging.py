@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,7 +44,8 @@ _EVENTS = (
     "sched:sched_process_exec",
     "sched:sched_process_exit",
 )
-_PAUSE_MS, _LONG_PAUSE_MS = 10, 200
+_PAUSE_MS = 10
+_LONGER_PAUSES_MS = (200, 1000)  # a shared disk may be slow for a while
 _FIRST_AGAIN = 3  # programs that are first run again where the disk may be slower than the pause
 __all__ = ["WINDOWS_KB", "Judgement", "judge"]
 
@@ -204,28 +205,34 @@ class _Judge:
         return found
 
     def _persistent(
-        self, kb: int, expected: list[Expected], rows: list[int]
+        self,
+        kb: int,
+        expected: list[Expected],
+        rows: list[int],
+        pauses_ms: Sequence[int] = _LONGER_PAUSES_MS,
     ) -> dict[int, Difference]:
         """Return the first differences that longer pauses do not remove.
 
         Runs few programs at first: one that differs again decides. As long as all agree, the disk
         was slow for a while, and each repetition has twice as many.
         """
-        count = _FIRST_AGAIN
+        count, (pause_ms, *longer_ms) = _FIRST_AGAIN, pauses_ms
         while rows:
             again, rows = frozenset(rows[:count]), rows[count:]
             self.tell(f"repeating {len(again)} of the programs with longer pauses")
-            self._bring(again, _LONG_PAUSE_MS)
-            second = self._recorded(kb, expected, again)
-            self.repeated += len(again) - len(second.differences)
-            if second.differences:
-                return second.differences
+            self._bring(again, pause_ms)
+            lasting = self._recorded(kb, expected, again).differences
+            self.repeated += len(again) - len(lasting)
+            if lasting and longer_ms:
+                lasting = self._persistent(kb, expected, sorted(lasting), longer_ms)
+            if lasting:
+                return lasting
             count *= 2
         return {}
 
     def _recorded(self, kb: int, expected: list[Expected], rows: frozenset[int]) -> Compared:
         self.files.keep()
-        output = self.scratch / f"{kb}-{min(rows)}-{len(rows)}"
+        output = self.scratch / str(len(list(self.scratch.iterdir())))
         run = RunOptions([self.files.runner], allow_warm=True, streams=Streams())
         options = RecordOptions(
             run=run,

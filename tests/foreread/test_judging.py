@@ -47,20 +47,24 @@ def test_a_difference_says_program_window_step_and_both_reads():
 
 
 class Rerun(_Judge):
-    """Runs of 40 programs: ``slow`` ones differ until they are run again, ``other`` ones always."""
+    """Runs of 40 programs: ``slow`` ones differ until they are run again, ``slower`` ones until
+    pauses are long, ``other`` ones always."""
 
-    def __init__(self, slow, other):
+    def __init__(self, slow, other, slower=()):
         self.tasks = range(40)
         self.tell = lambda _: None
         self.repeated = 0
         self.brought = []
-        self._slow, self._other = set(slow), set(other)
+        self._until = {0: set(slow), 200: set(slower), 1000: set(other)}
 
     def _bring(self, rows, pause_ms):
         self.brought.append((len(rows), pause_ms))
 
     def _recorded(self, _kb, _expected, rows):
-        different = rows & (self._other if self.brought else self._slow | self._other)
+        pause_ms = self.brought[-1][1] if self.brought else 0
+        different = rows & set().union(
+            *(those for until, those in self._until.items() if pause_ms <= until)
+        )
         return Compared(differences={row: f"of {row}" for row in sorted(different)})
 
 
@@ -74,8 +78,15 @@ def test_all_programs_that_a_slow_disk_disturbed_are_run_again():
 def test_a_program_that_differs_again_ends_the_repetitions():
     judge = Rerun(slow=range(5, 25), other=[9])
     assert judge._window(16, []).differences == {9: "of 9"}
-    assert judge.brought == [(3, 200), (6, 200), (40, 10)]
+    assert judge.brought == [(3, 200), (6, 200), (1, 1000), (40, 10)]
     assert judge.repeated == 8
+
+
+def test_a_program_that_only_a_long_pause_mends_does_not_differ():
+    judge = Rerun(slow=range(5, 25), other=[], slower=[9])
+    assert judge._window(16, []).differences == {}
+    assert judge.brought == [(3, 200), (6, 200), (1, 1000), (11, 200), (40, 10)]
+    assert judge.repeated == 20
 
 
 @pytest.mark.parametrize("page", [4096, 65536])

@@ -192,7 +192,10 @@ class LocalTrials:
         """Return the displaced knobs that change while this side writes nothing."""
         if not setting.displaced:
             return []
-        alone = {knob: self._journal.set(knob, setting.taken[knob]) for knob in setting.displaced}
+        # What is read back when it is set may be the other program's already.
+        alone = {knob: setting.taken[knob] for knob in setting.displaced}
+        for knob, value in alone.items():
+            self._journal.set(knob, value)
         time.sleep(WATCH_S)
         return changes(alone, _values(alone))
 
