@@ -21,6 +21,15 @@ class Limits:
     runs: int = 60
     seconds: float | None = None
 
+    def in_time(self, passed_s: float) -> bool:
+        """Return whether the comparison may go on after this time."""
+        return self.seconds is None or passed_s < self.seconds
+
+    def left_s(self, passed_s: float, made: int, most: int) -> float:
+        """Return how long it may still take after ``made`` of ``most`` runs."""
+        left = passed_s / made * max(most - made, 0)
+        return left if self.seconds is None else max(0.0, min(left, self.seconds - passed_s))
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -112,12 +121,9 @@ class Confirming:
 
     def _within(self, first: int, started: float) -> bool:
         """Return whether another pair may be made."""
-        seconds = self.limits.seconds
-        in_time = seconds is None or time.monotonic() - started < seconds
+        in_time = self.limits.in_time(time.monotonic() - started)
         return in_time and self.made.runs - first + 2 <= self.limits.runs + 1
 
     def _left_s(self, first: int, started: float) -> float:
         passed, made = time.monotonic() - started, self.made.runs - first
-        left = passed / made * max(self.limits.runs + 1 - made, 0)
-        seconds = self.limits.seconds
-        return left if seconds is None else max(0.0, min(left, seconds - passed))
+        return self.limits.left_s(passed, made, self.limits.runs + 1)

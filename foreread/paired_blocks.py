@@ -177,15 +177,13 @@ class PairedBlocks:
 
     def _within(self) -> bool:
         """Return whether another block may be begun."""
-        seconds, again = self.limits.seconds, sum(one.disturbed for one in self._known)
-        in_time = seconds is None or time.monotonic() - self._started < seconds
+        again = sum(one.disturbed for one in self._known)
+        in_time = self.limits.in_time(time.monotonic() - self._started)
         return in_time and RUNS * (self._begun + 1) + 2 * again <= self.limits.runs
 
     def _left_s(self) -> float:
         passed, made = time.monotonic() - self._started, sum(one.runs for one in self._known)
-        left = passed / made * max(self.limits.runs - made, 0)
-        seconds = self.limits.seconds
-        return left if seconds is None else max(0.0, min(left, seconds - passed))
+        return self.limits.left_s(passed, made, self.limits.runs)
 
     def _count(self) -> None:
         """Count the blocks that have ended and before which all have."""
