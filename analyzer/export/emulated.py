@@ -11,7 +11,6 @@ from analyzer.export.events import ExportError, Track, Wait, events_of
 from analyzer.export.recorded import page_key
 from analyzer.ingest.tables import Rwbs, Table
 from analyzer.predict.start import Start
-from analyzer.program.plug import with_plugs
 from emulator.linux.history import DISK, PROCESSOR, SLEEP, THREAD, History, history
 from emulator.linux.timed_windows import timed_windows
 
@@ -31,10 +30,10 @@ def replayed(start: Start, window: int) -> History:
             "export the recorded run alone: remove --window",
         )
     recorded = timed_windows(start.run, [0], start.device)[0]
-    if not window or not start.unplugged_ns:
-        return history(start.run, window, start.device, start.cpu, recorded)
-    plugged = with_plugs(start.run, recorded, start.unplugged_ns)
-    return history(plugged, window, start.device, start.spared(start.cpu), recorded)
+    run, cpu = start.run, start.cpu
+    if window:
+        run, cpu = start.reading_ahead(run, recorded, cpu)
+    return history(run, window, start.device, cpu, recorded)
 
 
 def emulated_events(run: int, start: Start, found: History) -> Iterator[Table]:

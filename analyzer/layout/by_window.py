@@ -35,14 +35,13 @@ from analyzer.predict.remedy import record_again
 from analyzer.predict.seconds import (
     LADDER,
     Seconds,
+    decided,
     parts_of,
     predict_seconds,
     replay_of_the_recorded,
-    with_curves,
 )
 from analyzer.predict.start import Start, again, prepare
-from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
-from analyzer.program.plug import with_plugs
+from analyzer.predict.verdict import decide_without_seconds
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.erofs_kernel import CountingOnErofs
@@ -179,10 +178,7 @@ class _TimedStart:
         before = self.start.replay(run, 0, replayed.device, None, None, *unpacking)
         # At window 0 the threads unpack themselves: each step's time there, in ns, is taken off.
         cpu = replace(self.cost.cpu, sector_ns=1.0)
-        ahead, spared = run, cpu
-        if replayed.unplugged_ns:
-            ahead = with_plugs(run, before, replayed.unplugged_ns)
-            spared = replayed.spared(cpu)
+        ahead, spared = replayed.reading_ahead(run, before, cpu)
         found = []
         for window in windows:
             one, of_one = (ahead, spared) if window else (run, cpu)
@@ -247,19 +243,11 @@ def _within(sector: Array, reads: Iterable[Read], first: int) -> Array:
 
 def _decided(found: Prediction, timed: _TimedStart, seconds: Seconds) -> Prediction:
     """Return the prediction with seconds and the verdict by them, or the verdict "measure"."""
-    replayed = timed.replayed
-    doubts = tuple(dict.fromkeys((*found.doubts, *(one.text for one in seconds.findings))))
-    own, cost = replayed.cpu.describe(), timed.cost
+    replayed, cost = timed.replayed, timed.cost
     described = (
         f"{cost.cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page and "
         f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
     )
-    basis = [note.replace(own, described) for note in replayed.notes]
-    notes = (*basis, seconds.again, *found.notes)
-    found = replace(found, disk_cost=replayed.device.describe(), doubts=doubts, notes=notes)
-    if seconds.unusable:
-        remedy = record_again(replayed.recording)
-        return replace(found, verdict=decide_without_seconds(found.total, seconds.unusable, remedy))
-    answer = with_curves(found, seconds, replayed.disk)
-    current = present_window(timed.start)
-    return replace(answer, verdict=decide_by_seconds(answer.total, seconds.bands, current))
+    basis = [note.replace(replayed.cpu.describe(), described) for note in replayed.notes]
+    current, remedy = present_window(timed.start), record_again(replayed.recording)
+    return decided(found, replayed, seconds, current, basis=basis, remedy=remedy)

@@ -73,21 +73,36 @@ def with_seconds(
     windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
-    found = replace(found, disk_cost=starts[0].device.describe())
-    doubts = tuple(found.text for found in seconds.findings)
-    found = replace(found, doubts=tuple(dict.fromkeys((*found.doubts, *doubts))))
+    by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
+    recording = taken[0].recording
+    remedy = calibrate(recording, starts[0].disk) if by_disk else record_again(recording)
+    several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
+    basis = [*starts[0].notes, *([several] if len(starts) > 1 else [])]
+    return decided(found, starts[0], seconds, current, basis=basis, remedy=remedy)
+
+
+def decided(
+    found: Prediction,
+    start: Start,
+    seconds: Seconds,
+    current: int | None,
+    *,
+    basis: Sequence[str],
+    remedy: str,
+) -> Prediction:
+    """Return a prediction with the seconds of a start and the verdict by them.
+
+    If the seconds must not be used, the verdict is "measure", with ``remedy``, the command to type.
+    ``current`` is the window in force (pages; None: unknown), ``basis`` what the seconds rest on.
+    """
+    doubts = tuple(dict.fromkeys((*found.doubts, *(each.text for each in seconds.findings))))
+    found = replace(found, disk_cost=start.device.describe(), doubts=doubts)
     if seconds.unusable:
-        recording, disk = taken[0].recording, starts[0].disk
-        by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
-        remedy = calibrate(recording, disk) if by_disk else record_again(recording)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
         return replace(found, verdict=verdict, notes=(seconds.again, *found.notes))
-    timed = with_curves(found, seconds, starts[0].disk)
-    several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
-    rest_on = [*starts[0].notes, seconds.again, *([several] if len(starts) > 1 else [])]
-    notes = (*rest_on, *found.notes)
+    timed = with_curves(found, seconds, start.disk)
     verdict = decide_by_seconds(timed.total, seconds.bands, current)
-    return replace(timed, verdict=verdict, notes=notes)
+    return replace(timed, verdict=verdict, notes=(*basis, seconds.again, *found.notes))
 
 
 def with_curves(found: Prediction, seconds: Seconds, disk: int) -> Prediction:

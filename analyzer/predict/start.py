@@ -86,9 +86,15 @@ class Start:
             kept[name][theirs] = 0
         return replace(self, run=replace(self.run, steps=kept))
 
-    def spared(self, cpu: CpuCost) -> CpuCost:
-        """Return the processor's cost where readahead spares the requests' wait for a plug."""
-        return replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+    def reading_ahead(self, run: Run, before: Timed, cpu: CpuCost) -> tuple[Run, CpuCost]:
+        """Return a run under any window but 0, and its processor's cost.
+
+        There readahead spares the requests' wait for a plug. ``before`` is the run at window 0.
+        """
+        if not self.unplugged_ns:
+            return run, cpu
+        spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+        return with_plugs(run, before, self.unplugged_ns), spared
 
     def timed(
         self,
@@ -108,8 +114,7 @@ class Start:
             return timed_windows(self.run, windows, device, cpu, recorded)
         ahead = [window for window in windows if window]
         before = recorded or timed_windows(self.run, [0], device)[0]
-        plugged = with_plugs(self.run, before, self.unplugged_ns)
-        spared = self.spared(cpu)
+        plugged, spared = self.reading_ahead(self.run, before, cpu)
         found = timed_windows(plugged, ahead, device, spared, before)
         if 0 in windows:
             found += timed_windows(self.run, [0], device, cpu, recorded)
