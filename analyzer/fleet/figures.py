@@ -16,6 +16,7 @@ from analyzer.fleet.document import (
     FleetUnconfirmed,
     FleetWindow,
 )
+from analyzer.fleet.order import BY_BOARD_AND_START, equal
 from analyzer.fleet.tables import rows_of
 
 MOST_STARTS, MOST_ROWS = 200, 50  # rows of a table
@@ -34,7 +35,7 @@ SELECT count(*) AS starts, count(*) FILTER (gain > 0.01) AS gaining,
 _BOARDS = """
 SELECT board, any_value(board_name) AS board_name, any_value(machine) AS machine,
        any_value(cpu_model) AS cpu_model, count(*) AS starts, sum(captures)::BIGINT AS captures
-FROM starts GROUP BY board ORDER BY captures DESC, board LIMIT ?
+FROM starts GROUP BY board ORDER BY captures DESC, natural_order(board), board LIMIT ?
 """
 _WINDOWS = """
 SELECT read_ahead_kb, count(*) FILTER (which = 'now') AS now,
@@ -44,24 +45,24 @@ FROM (SELECT now_kb AS read_ahead_kb, 'now' AS which FROM starts WHERE gain IS N
 WHERE read_ahead_kb IS NOT NULL GROUP BY read_ahead_kb ORDER BY read_ahead_kb LIMIT ?
 """
 _SAME_NAMES = """
-SELECT board_name FROM starts GROUP BY ALL HAVING count(DISTINCT board) > 1
-ORDER BY board_name LIMIT ?
+SELECT board_name FROM starts GROUP BY board_name HAVING count(DISTINCT board) > 1
+ORDER BY natural_order(board_name), board_name LIMIT ?
 """
-_START_ROWS = "FROM starts ORDER BY gain DESC NULLS LAST, board, start LIMIT ?"
+_START_ROWS = f"FROM starts ORDER BY {equal('gain')} DESC NULLS LAST, {BY_BOARD_AND_START} LIMIT ?"
 _OUTLIERS = """
 SELECT source, board, board_name, start, command, seconds, middle AS median FROM outliers
 ORDER BY abs(seconds / middle - 1) DESC, source LIMIT ?
 """
-_BUILDS = """
-WITH most AS (FROM drifts ORDER BY abs(drift) DESC, board, start LIMIT ?)
+_BUILDS = f"""
+WITH most AS (FROM drifts ORDER BY {equal("abs(drift)")} DESC, {BY_BOARD_AND_START} LIMIT ?)
 SELECT builds.* REPLACE (strftime(first, '%Y-%m-%d %H:%M') AS first)
 FROM builds JOIN most USING (board, start)
-ORDER BY abs(drift) DESC, board, start, builds.first, build LIMIT ?
+ORDER BY {equal("abs(drift)")} DESC, {BY_BOARD_AND_START}, builds.first, build LIMIT ?
 """
-_UNCONFIRMED = """
+_UNCONFIRMED = f"""
 FROM unconfirmed
 ORDER BY list_position(['contradicted', 'undecided', 'too small', 'not measured'], outcome),
-         predicted DESC NULLS LAST, board, start LIMIT ?
+         {equal("predicted")} DESC NULLS LAST, {BY_BOARD_AND_START}, proposed_kb LIMIT ?
 """
 _FAILURES = """
 SELECT error, any_value(remedy) AS remedy, count(*) AS captures, min(source) AS example

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from analyzer.fleet.order import NATURAL
 from analyzer.fleet.store import rows_sql
 
 
 def setup(address: str) -> str:
-    """Return the statement that names the rows of the store at an address."""
-    return f"CREATE VIEW fleet AS FROM {rows_sql(address)};"
+    """Return the statements that name the rows of the store at an address, and order names."""
+    return f"CREATE VIEW fleet AS FROM {rows_sql(address)};\n{NATURAL}"
 
 
 QUERIES = (
@@ -23,15 +24,15 @@ WITH starts AS (
     QUALIFY complete = max(complete) OVER (PARTITION BY board)
 )
 SELECT board, arg_min(read_ahead_kb, seconds) AS read_ahead_kb, min(seconds) AS seconds
-FROM windows GROUP BY board ORDER BY board;""",
+FROM windows GROUP BY board ORDER BY natural_order(board), board;""",
     ),
     (
         "Starts that lose most by a window of 128 KiB for all",
         """\
 SELECT board, start, avg(seconds) FILTER (read_ahead_kb = 128) AS at_128,
        avg(seconds_proposed) FILTER (row = 'capture') AS proposed
-FROM fleet GROUP BY ALL HAVING at_128 > proposed
-ORDER BY at_128 / proposed DESC LIMIT 20;""",
+FROM fleet GROUP BY board, start HAVING at_128 > proposed
+ORDER BY at_128 / proposed DESC, natural_order(board), natural_order(start) LIMIT 20;""",
     ),
     (
         "Errors, and how many captures have each",
@@ -44,13 +45,15 @@ WHERE error IS NOT NULL GROUP BY ALL ORDER BY captures DESC;""",
         """\
 SELECT board, start, build, min(created) AS first, count(*) AS captures,
        median(seconds_now) AS seconds
-FROM fleet WHERE row = 'capture' GROUP BY ALL ORDER BY board, start, first;""",
+FROM fleet WHERE row = 'capture' GROUP BY board, start, build
+ORDER BY natural_order(board), natural_order(start), first;""",
     ),
     (
         "Windows that a measurement contradicts",
         """\
 SELECT board, start, source, proposed_kb, gain, confirmed_gain FROM fleet
-WHERE row = 'capture' AND confirmation = 'contradicted' AND confirmed_kb = proposed_kb;""",
+WHERE row = 'capture' AND confirmation = 'contradicted' AND confirmed_kb = proposed_kb
+ORDER BY natural_order(board), natural_order(start);""",
     ),
     (
         "Where a fleet's processor time goes",

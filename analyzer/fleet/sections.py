@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.fleet.document import FleetFigures, FleetStart
+from analyzer.fleet.figures import MOST_ROWS
 from analyzer.fleet.queries import QUERIES, setup
 from analyzer.fleet.tables import APART, FEWEST
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Figure, Paragraph, Section
@@ -41,7 +42,7 @@ def _figures(plots: Mapping[str, Plot], names: tuple[str, ...]) -> Iterator[Bloc
 def _title(found: FleetFigures) -> str:
     if not found.gaining:
         return "No start gains 1 % by another window"
-    most = percent(found.start_rows[0].gain)
+    most = percent(max(one.gain for one in found.start_rows if one.gain is not None))
     return f"{plural(found.gaining, 'start')} would be faster, by up to {most}"
 
 
@@ -49,7 +50,7 @@ def _answer(found: FleetFigures) -> Iterator[Block]:
     yield Facts(
         [
             ("store", found.store),
-            ("captures", f"{count(found.captures)}, {count(found.errors)} of them with an error"),
+            ("captures", f"{count(found.captures)}, {_failed(found.errors)}"),
             ("boards", count(found.boards)),
             ("starts on boards", count(found.starts)),
             ("saved, each start once", seconds(found.saved_seconds)),
@@ -70,6 +71,10 @@ def _answer(found: FleetFigures) -> Iterator[Block]:
         )
     if doubts:
         yield Bullets(doubts, warning=True)
+
+
+def _failed(errors: int) -> str:
+    return f"{count(errors)} of them with an error" if errors else "all analysed"
 
 
 def _starts(found: FleetFigures) -> Iterator[Block]:
@@ -121,8 +126,13 @@ def _boards(found: FleetFigures) -> Iterator[Block]:
         for one in found.board_rows
     ]
     columns = [Column(title, "left") for title in ("board", "name", "machine", "CPU")]
-    most = "The boards with the most captures." if found.boards > len(rows) else ""
-    yield Shown([*columns, Column("starts"), Column("captures")], rows, most)
+    columns += [Column("starts"), Column("captures")]
+    yield Shown(columns, rows, _first(rows, "The boards with the most captures."))
+
+
+def _first(rows: Sequence[list[str]], which: str) -> str:
+    """Return which rows a table has that may have left out some; nothing if it has all."""
+    return f"{which} At most {MOST_ROWS} are listed." if len(rows) >= MOST_ROWS else ""
 
 
 def _drift(found: FleetFigures) -> Iterator[Block]:
@@ -170,7 +180,8 @@ def _outliers(found: FleetFigures) -> Iterator[Block]:
             for one in found.outliers
         ]
         head = [Column("capture", "left", is_path=True), Column("start", "left")]
-        yield Shown([*head, Column("seconds"), Column("median"), Column("apart")], rows)
+        columns = [*head, Column("seconds"), Column("median"), Column("apart")]
+        yield Shown(columns, rows, _first(rows, "The captures that differ most."))
 
 
 def _unconfirmed(found: FleetFigures) -> Iterator[Block]:
@@ -198,7 +209,9 @@ def _unconfirmed(found: FleetFigures) -> Iterator[Block]:
     against = frozenset(
         row for row, one in enumerate(found.unconfirmed) if one.outcome == "contradicted"
     )
-    yield Shown([*columns, Column("captures")], rows, marked=against)
+    columns += [Column("captures")]
+    most = _first(rows, "Contradicted windows first, then those with the largest predicted gains.")
+    yield Shown(columns, rows, most, against)
 
 
 def _failures(found: FleetFigures) -> Iterator[Block]:
@@ -209,7 +222,8 @@ def _failures(found: FleetFigures) -> Iterator[Block]:
         [count(one.captures), one.error, one.remedy or "", one.example] for one in found.failures
     ]
     columns = [Column("captures"), Column("error", "left"), Column("remedy", "left")]
-    yield Shown([*columns, Column("one of them", "left", is_path=True)], rows)
+    columns += [Column("one of them", "left", is_path=True)]
+    yield Shown(columns, rows, _first(rows, "The commonest errors."))
 
 
 def _sql(found: FleetFigures) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from analyzer.fleet.error import FleetError
+from analyzer.fleet.order import NATURAL
 from analyzer.fleet.store import Store
 
 FEWEST = 5  # captures of a start on a board of which one can be an outlier
@@ -109,7 +110,7 @@ def tables(store: Store) -> Iterator[Any]:
             f"add some: foreread fleet analyse SRC -o {store.place.address}",
         )
     with store.database() as database:
-        for statement in (_CAPTURES, _OUTLIERS, _BUILDS, _DRIFTS, _STARTS, _UNCONFIRMED):
+        for statement in (NATURAL, _CAPTURES, _OUTLIERS, _BUILDS, _DRIFTS, _STARTS, _UNCONFIRMED):
             database.execute(statement.replace("{rows}", store.rows_sql()))
         yield database
 

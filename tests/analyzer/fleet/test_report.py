@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from fleet_rows import analysed, store_of
 
+from analyzer.fleet.order import NATURAL
 from analyzer.fleet.queries import QUERIES, setup
 from analyzer.fleet.report import write_fleet_report
 
@@ -92,6 +93,43 @@ def test_windows_that_no_capture_proves_are_listed_contradicted_ones_first(tmp_p
     outcomes = [(row["start"], row["outcome"]) for row in found["unconfirmed"]]
     assert outcomes[:2] == [("wrong", "contradicted"), ("open", "undecided")]
     assert sorted(outcomes[2:]) == [("never", "not measured"), ("other", "not measured")]
+
+
+def test_numbers_in_names_of_boards_and_starts_count_as_numbers(tmp_path):
+    order = [("board-2", "app-9"), ("board-2", "app-10"), ("board-10", "app-9")]
+    captures = [
+        analysed(*one, build=b, created=f"2026-0{n}-01", now=n, gain=0.2 + n / 1e6)
+        for n, b in enumerate("ab", 1)
+        for one in reversed(order)
+    ]
+    files = report(tmp_path, *captures)
+    found = json.loads(files.json.read_text())
+    assert [row["board"] for row in found["board_rows"]] == ["board-2", "board-10"]
+    for rows in ("start_rows", "unconfirmed"):
+        assert [(row["board"], row["start"]) for row in found[rows]] == order
+    assert [(row["board"], row["start"]) for row in found["builds"]][::2] == order
+    page = files.html.read_text()
+    assert page.index(">board-2<") < page.index(">board-10<")  # of the map, which is above all
+    assert page.index(">app-9<") < page.index(">app-10<")
+    with duckdb.connect() as database:
+        database.execute(setup(str(tmp_path / "store")))
+        windows = database.execute(QUERIES[0][1]).fetchall()
+    assert [row[0] for row in windows] == ["board-2", "board-10"]
+
+
+def test_names_of_any_digits_have_an_order():
+    names = ["", "7", "07", "b", "b-1", "b-1a", "b-2", "b-10", f"b-{9**99}", f"b-{9**99}1", "é9"]
+    with duckdb.connect() as database:
+        database.execute(NATURAL)
+        values = ", ".join(f"('{one}')" for one in reversed(names))
+        query = f"FROM (VALUES {values}) t(name) ORDER BY natural_order(name), length(name)"
+        assert [row[0] for row in database.execute(query).fetchall()] == names
+
+
+def test_starts_with_equal_curves_share_a_line_and_are_named(tmp_path):
+    page = report(tmp_path, *group(3, start="one"), *group(3, start="two")).html.read_text()
+    assert "The line of one on board is also that of two on board." in page
+    assert "one on board and 1 other" in page
 
 
 def test_errors_are_counted_with_an_example(tmp_path):
