@@ -10,7 +10,7 @@ from pathlib import Path
 from analyzer.advise.applications import early
 from analyzer.advise.bench import NOTHING, Bench, Chosen
 from analyzer.advise.document import AdviceDocument, AdviceRange, AdviceRow
-from analyzer.advise.linking import orders
+from analyzer.advise.linking import orders, unplaced
 from analyzer.advise.lists import groups, whole_list
 from analyzer.advise.lookups import lookups, second_reads, unseen_lookups
 from analyzer.advise.offer import KINDS, Offer, trial_of
@@ -197,7 +197,7 @@ def _document(bench: Bench, rows: list[AdviceRow], said: list[str]) -> AdviceDoc
     situation = bench.situation
     prediction = situation.prediction
     now = bench.cost()
-    notes = [*_about_windows(situation), *unseen_lookups(bench), *said]
+    notes = [*_about_windows(situation), *unseen_lookups(bench), *unplaced(situation), *said]
     capture = situation.recording.capture
     return AdviceDocument(
         command=capture.command if capture else [],

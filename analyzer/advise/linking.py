@@ -12,41 +12,75 @@ import numpy as np
 
 from analyzer.advise.known import KnownFile, kind_of
 from analyzer.advise.offer import Offer
-from analyzer.advise.order import Part, free_parts, ordered, page_order
+from analyzer.advise.order import (
+    Part,
+    fixed_pages,
+    free_parts,
+    ordered,
+    page_order,
+    with_pages_at,
+)
+from analyzer.advise.placing import Places, Shares, placed
 from analyzer.advise.situation import Situation, files_of, requests_by_file
-from analyzer.advise.symbols import MOST_BYTES, functions_of, on_pages
+from analyzer.advise.symbols import MOST_BYTES, Code, Section, code_of, on_pages
 from analyzer.advise.variant import Variant
 from analyzer.prefetch.listing import can_be_listed
 from analyzer.prefetch.rooted import rooted
 from boards.bounded import UnboundedError, read_bounded
+from tracer.formats.capture import FileEntry
 
 MOST_FILES = 12
 _LONGEST_NAME = 100  # of a list's file, without its suffix
+ORDERED = ".text.ordered"  # the output section of the list for GNU ld
+_COLD, _STARTUP = ".cold", "_GLOBAL__sub_I_"
 _PLAIN = re.compile(r"[A-Za-z0-9_.$]+")  # a name without wildcards in a linker script
 
 
 def orders(situation: Situation) -> Iterator[Offer]:
     """Yield an offer for each library, program and known file among those with most requests."""
     variant = situation.present[0]
+    for row, path, entry in _candidates(situation):
+        known = kind_of(path)
+        if entry is not None and not known:
+            yield from _relinked(situation, row, path, entry)
+        elif known:
+            parts = free_parts(None, _size(situation, row), situation.recording.page_size)
+            if page_order(variant, row, parts):
+                yield _smaller(path, known, partial(_ordered, path=path, parts=parts))
+
+
+def unplaced(situation: Situation) -> Iterator[str]:
+    """Yield which files have code whose place in them is unknown, so that no order is predicted."""
+    page_size = situation.recording.page_size
+    names = [
+        path
+        for row, path, entry in _candidates(situation)
+        if entry is not None
+        and not kind_of(path)
+        and not free_parts(entry, _size(situation, row), page_size)
+        and not code_of(_content(situation.root, path)).sections
+    ]
+    if names:
+        yield (
+            f"code and tables of {', '.join(names)} share a segment: the order of functions is "
+            f"predicted with the files' sections: {_with_root(situation)}"
+        )
+
+
+def _candidates(situation: Situation) -> Iterator[tuple[int, str, FileEntry | None]]:
+    """Yield row, path and, of programs and libraries, entry of the files with most requests."""
     recording = situation.recording
-    made = requests_by_file(variant)
+    made = requests_by_file(situation.present[0])
     for row in np.argsort(-made, kind="stable")[:MOST_FILES].tolist():
         path = recording.paths[row]
         entry = recording.entries[row] if row < len(recording.entries) else None
-        known = None if path is None else kind_of(path)
         is_elf = entry is not None and bool(entry.segments)
-        if path is None or not can_be_listed(path) or not (known or is_elf):
-            continue
-        size = int(recording.files["size_bytes"][row])
-        parts = free_parts(None if known else entry, size, recording.page_size)
-        pages = page_order(variant, row, parts)
-        if not pages:
-            continue
-        change = partial(_ordered, path=path, parts=parts)
-        if known:
-            yield _smaller(path, known, change)
-        else:
-            yield _relinked(situation, path, pages, change)
+        if path is not None and can_be_listed(path) and (is_elf or kind_of(path)):
+            yield row, path, entry if is_elf else None
+
+
+def _size(situation: Situation, row: int) -> int:
+    return int(situation.recording.files["size_bytes"][row])
 
 
 def _smaller(path: str, known: KnownFile, change: partial[Variant]) -> Offer:
@@ -61,11 +95,24 @@ def _smaller(path: str, known: KnownFile, change: partial[Variant]) -> Offer:
     )
 
 
-def _relinked(
-    situation: Situation, path: str, pages: dict[int, list[int]], change: partial[Variant]
-) -> Offer:
-    lists = linker_lists(path, _content(situation.root, path), pages, situation.recording.page_size)
-    return Offer(
+def _relinked(situation: Situation, row: int, path: str, entry: FileEntry) -> Iterator[Offer]:
+    """Yield the offer to order the functions of a program or library."""
+    variant, page_size = situation.present[0], situation.recording.page_size
+    code = code_of(_content(situation.root, path))
+    parts = _parts(code.sections, page_size) or free_parts(entry, _size(situation, row), page_size)
+    pages = page_order(variant, row, parts)
+    if not pages:
+        return
+    change = partial(_ordered, path=path, parts=parts, code=True)
+    if code.functions:
+        flat = [*dict.fromkeys(page for part in pages.values() for page in part)]
+        listed = on_pages(code.functions, flat, page_size)
+        fixed, shares = fixed_pages(variant, row), dict[int, Shares]()
+        for section in code.sections:
+            shares |= placed(section, code.functions, listed, fixed, page_size)
+        change = partial(_placed, path=path, places=Places(shares), parts=parts)
+    lists = linker_lists(path, code, pages, page_size)
+    yield Offer(
         "order",
         f"order {path}",
         f"functions of {path} in the order in which the start uses them",
@@ -77,56 +124,83 @@ def _relinked(
     )
 
 
+def _parts(sections: Iterable[Section], page_size: int) -> tuple[Part, ...]:
+    """Return the pages that have a byte of a section, each page once."""
+    found: list[Part] = []
+    for one in sections:
+        first = max(one.at // page_size, found[-1][1] if found else 0)
+        found.append((first, -(-one.end // page_size)))
+    return tuple(found)
+
+
 def _how(situation: Situation, path: str, lists: Mapping[str, bytes]) -> Iterator[str]:
     symbols, sections, script, _ = _names(path)
-    if symbols in lists:
-        yield f"build with -ffunction-sections -fuse-ld=lld -Wl,--symbol-ordering-file={symbols}"
-        yield f"or -ffunction-sections -fuse-ld=gold -Wl,--section-ordering-file={sections}"
-        yield f"or -ffunction-sections -Wl,--section-ordering-file={script} (GNU ld since 2.43)"
-        yield "gold and GNU ld leave static libraries where they are, and save less than predicted"
+    if symbols not in lists:
+        lacks = "the file has no symbols" if situation.root else "symbols are unknown"
+        yield f"{lacks}; with the unstripped file below DIR, this writes lists for the linker:"
+        yield _with_root(situation)
         return
-    words = ["foreread", "advise", situation.path, "--root", "DIR", "-o", "advice"]
-    lacks = "the file has no symbols" if situation.root else "symbols are unknown"
-    yield f"{lacks}; with the unstripped file below DIR, this writes lists for the linker:"
-    yield shlex.join(words)
+    yield f"build with -ffunction-sections -fuse-ld=lld -Wl,--symbol-ordering-file={symbols}"
+    if sections in lists:
+        yield f"or -ffunction-sections -fuse-ld=gold -Wl,--section-ordering-file={sections}"
+        yield f"or -ffunction-sections -Wl,-T,{script} (GNU ld)"
+    else:
+        yield (
+            "gold and GNU ld have no list here: in a static program they move no function of a "
+            "library that was built without -ffunction-sections, such as the C library"
+        )
+
+
+def _with_root(situation: Situation) -> str:
+    return shlex.join(["foreread", "advise", situation.path, "--root", "DIR", "-o", "advice"])
 
 
 def linker_lists(
-    path: str, content: bytes, pages: dict[int, list[int]], page_size: int
+    path: str, code: Code, pages: dict[int, list[int]], page_size: int
 ) -> dict[str, bytes]:
     """Return lists for a file by name: its pages in order, and where symbols are known, functions.
 
-    ``.symbols`` has a function a line (lld: --symbol-ordering-file), ``.sections`` the section of
-    each, as -ffunction-sections names them (gold: --section-ordering-file), ``.ld`` the same as an
-    output section, as GNU ld has it since 2.43 (--section-ordering-file). ``pages`` are the pages
-    of each part of the file in the order of their first access.
+    ``.symbols`` has a function a line (lld: --symbol-ordering-file). Of all but static programs,
+    ``.sections`` has the section of each, as -ffunction-sections names them (gold:
+    --section-ordering-file), and ``.ld`` the same as an output section (GNU ld: -T): these two
+    linkers cannot move the functions of most static libraries. ``pages`` are the pages of each part
+    of the file in the order of their first access.
     """
     symbols, sections, script, names = _names(path)
-    flat = [page for part in pages.values() for page in part]
+    flat = [*dict.fromkeys(page for part in pages.values() for page in part)]
     found = {names: "".join(f"{page}\n" for page in flat).encode()}
-    functions = on_pages(functions_of(content), flat, page_size)
-    if functions:
-        # Static functions of several files may share a name, which lld orders once and warns of.
-        ordered_names = dict.fromkeys(one.name for one in functions)
-        found[symbols] = "".join(f"{one}\n" for one in ordered_names).encode()
-        wanted = dict.fromkeys(_section(one.section, one.name) for one in functions)
+    functions = on_pages(code.functions, flat, page_size)
+    if not functions:
+        return found
+    # Static functions of several files may share a name, which lld orders once and warns of.
+    ordered_names = dict.fromkeys(one.name for one in functions)
+    found[symbols] = "".join(f"{one}\n" for one in ordered_names).encode()
+    if not code.is_static:
+        wanted = dict.fromkeys(part for one in functions for part in _sections_of(one.name))
         found[sections] = "".join(f"{one}\n" for one in wanted).encode()
         found[script] = _script(wanted).encode()
     return found
 
 
 def _script(sections: Iterable[str]) -> str:
-    """Return input sections as statements of a linker script, without names that it could not have.
+    """Return input sections as a linker script, without names that it could not have.
 
-    They are patterns there, and a symbol of a hostile file could end the statement.
+    They are patterns there, and a symbol of a hostile file could end the statement. INSERT adds the
+    output section to the linker's own script (GNU ld manual, 3.6.5; since 2.19).
     """
     plain = (one for one in sections if _PLAIN.fullmatch(one))
-    return "".join([".text :\n{\n", *(f"  *({one})\n" for one in plain), "}\n"])
+    begin, end = f"SECTIONS\n{{\n  {ORDERED} :\n  {{\n", "  }\n}\nINSERT BEFORE .text;\n"
+    return "".join([begin, *(f"    *({one})\n" for one in plain), end])
 
 
-def _section(section: str, name: str) -> str:
-    """Return the input section that -ffunction-sections puts a function into."""
-    return f"{section}.{name}" if section == ".text" else section
+def _sections_of(name: str) -> Iterator[str]:
+    """Yield the input sections that may have a function (gcc/varasm.cc: function sections)."""
+    if name.endswith(_COLD):
+        yield f".text.unlikely.{name.removesuffix(_COLD)}"
+        return
+    if name == "main" or name.startswith(_STARTUP):
+        yield f".text.startup.{name}"
+    yield f".text.{name}"
 
 
 def _names(path: str) -> tuple[str, str, str, str]:
@@ -145,7 +219,14 @@ def _content(root: Path | None, path: str) -> bytes:
         return b""
 
 
-def _ordered(variant: Variant, path: str, parts: tuple[Part, ...]) -> Variant:
+def _ordered(variant: Variant, path: str, parts: tuple[Part, ...], code: bool = False) -> Variant:
     for row in files_of(variant.start.recording, [path]):
-        variant = ordered(variant, row, parts) or variant
+        variant = ordered(variant, row, parts, code) or variant
+    return variant
+
+
+def _placed(variant: Variant, path: str, places: Places, parts: tuple[Part, ...]) -> Variant:
+    chosen = places.chosen(variant.linking)
+    for row in files_of(variant.start.recording, [path]):
+        variant = with_pages_at(variant, row, chosen, parts) or variant
     return variant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,9 @@ def free_parts(entry: FileEntry | None, size: int, page_size: int) -> tuple[Part
     """Return the parts of a file whose pages a rebuild can place freely.
 
     Of a program or library those of its executable segments: a linker orders the functions in them.
-    A part ends with the last whole page. Any other file is one part.
+    A part ends with the last whole page. A segment that begins with the file's header has constants
+    and tables as well, which stay: without the file's sections nothing of it is known to be free.
+    Any other file is one part.
     """
     pages = -(-size // page_size)
     if entry is None or not entry.segments:
@@ -27,7 +29,7 @@ def free_parts(entry: FileEntry | None, size: int, page_size: int) -> tuple[Part
     found = []
     for one in entry.segments:
         first, end = -(-one.at // page_size), (one.at + one.length) // page_size
-        if one.executable and end > first:
+        if one.executable and one.at > 0 and end > first:
             found.append((first, end))
     return tuple(found)
 
@@ -40,7 +42,7 @@ def page_order(variant: Variant, file: int, parts: tuple[Part, ...]) -> dict[int
     """
     accesses = variant.start.recording.accesses
     page = accesses["page"][accesses["file"] == file].astype(np.int64)
-    fixed = _fixed(variant.run.program, file, variant.run.machine.page_size)
+    fixed = fixed_pages(variant, file)
     movable = [one for one in page.tolist() if one not in fixed]
     return {
         first: chosen
@@ -49,37 +51,87 @@ def page_order(variant: Variant, file: int, parts: tuple[Part, ...]) -> dict[int
     }
 
 
-def ordered(variant: Variant, file: int, parts: tuple[Part, ...]) -> Variant | None:
+def ordered(
+    variant: Variant, file: int, parts: tuple[Part, ...], code: bool = False
+) -> Variant | None:
     """Return the variant with a file whose accessed pages lie in order at the front of each part.
 
-    None if that changes nothing.
+    Of ``code`` whole functions move, and some begin or end beyond the accessed pages: neighbouring
+    pages need one page more than they are. In a random link what was on a page lies on the page of
+    its turn, or on the next. None if that changes nothing.
     """
-    program = variant.run.program
-    fixed = _fixed(program, file, variant.run.machine.page_size)
     moved: dict[int, int] = {}
+    fixed = fixed_pages(variant, file)
+    rng = variant.linking if code else None
     for first, pages in page_order(variant, file, parts).items():
-        free = (one for one in _from(first) if one not in fixed)
-        moved |= dict(zip(pages, free, strict=False))
-    moved = {old: new for old, new in moved.items() if old != new}
-    if not moved or file in variant.moved:
+        end = next(end for begin, end in parts if begin == first)
+        free = [page for page in range(first, end) if page not in fixed]
+        accessed = set(pages)
+        begins = [code and page - 1 not in accessed for page in pages]
+        turns = np.arange(len(pages)) + np.cumsum(begins) - begins[0]
+        turns += 0 if rng is None else rng.integers(2, size=len(pages))
+        if turns[-1] < len(free):
+            moved |= {page: free[turn] for page, turn in zip(pages, turns.tolist(), strict=True)}
+    return with_pages_at(variant, file, moved, parts)
+
+
+def with_pages_at(
+    variant: Variant, file: int, places: Mapping[int, int], parts: tuple[Part, ...]
+) -> Variant | None:
+    """Return the variant whose pages of a file are at other places of it; None if all stay.
+
+    A random link (``variant.link``) places each part some pages further on, up to a window, and its
+    last pages first. Pages stay that operations on several pages need where they are.
+    """
+    if file in variant.moved:
+        return None
+    program, page_size = variant.run.program, variant.run.machine.page_size
+    new = _new_places(variant, file, places, parts)
+    rows = _touches(program, file)
+    chosen = program.operations[rows]
+    reads = chosen["op"] == Op.READ
+    page = np.where(reads, chosen["at"] // page_size, chosen["at"]).astype(np.int64)
+    to = page.copy()
+    inside = page < len(new)
+    to[inside] = new[page[inside]]
+    faults = np.flatnonzero(chosen["op"] == Op.FAULT)
+    stays = faults[~_mapped(program, chosen["mapping"][faults], to[faults])]
+    to[stays] = page[stays]
+    if (to == page).all():
         return None
     operations = program.operations.copy()
-    for row in _touches(program, file).tolist():
-        at = int(operations["at"][row])
-        if operations["op"][row] == Op.READ:
-            page_size = variant.run.machine.page_size
-            page = at // page_size
-            operations["at"][row] = moved.get(page, page) * page_size + at % page_size
-        else:
-            operations["at"][row] = moved.get(at, at)
+    operations["at"][rows] = np.where(reads, to * page_size + chosen["at"] % page_size, to)
     run = replace(variant.run, program=replace(program, operations=operations))
+    moves = np.flatnonzero(new != np.arange(len(new)))
+    moved = dict(zip(moves.tolist(), new[moves].tolist(), strict=True))
     return replace(variant.with_run(run), moved={**variant.moved, file: moved})
 
 
-def _from(first: int) -> Iterator[int]:
-    while True:
-        yield first
-        first += 1
+def _new_places(
+    variant: Variant, file: int, places: Mapping[int, int], parts: tuple[Part, ...]
+) -> Array:
+    """Return the new page by the old one, for all pages up to the end of the last part."""
+    new = np.arange(max((end for _, end in parts), default=0))
+    wanted = new.copy()
+    known = [page for page in places if page < len(new)]
+    wanted[known] = [places[page] for page in known]
+    fixed = np.array(sorted(fixed_pages(variant, file)), np.int64)
+    rng = variant.linking
+    shift = 0 if rng is None else int(rng.integers(max(variant.window, 1)))
+    for first, end in parts:
+        free = np.setdiff1d(np.arange(first, end), fixed)
+        if len(free):
+            at = np.minimum(np.searchsorted(free, wanted[free]), len(free) - 1)
+            at = np.where(free[at] == wanted[free], at, np.arange(len(free)))
+            new[free] = free[(at + shift) % len(free)]
+    return new
+
+
+def _mapped(program: Program, mapping: Array, page: Array) -> Array:
+    """Return whether mappings have pages; data beside the first code has a mapping of its own."""
+    rows = program.mappings[mapping]
+    start, pages = rows["start"].astype(np.int64), rows["pages"].astype(np.int64)
+    return np.asarray((start <= page) & (page < start + pages))
 
 
 def _touches(program: Program, file: int) -> Array:
@@ -88,8 +140,9 @@ def _touches(program: Program, file: int) -> Array:
     return np.flatnonzero((program.file_of_operations() == file) & kinds)
 
 
-def _fixed(program: Program, file: int, page_size: int) -> set[int]:
+def fixed_pages(variant: Variant, file: int) -> set[int]:
     """Return the pages of a file that operations on several pages need where they are."""
+    program, page_size = variant.run.program, variant.run.machine.page_size
     found: set[int] = set()
     own = program.operations[program.file_of_operations() == file]
     for op, _, _, at, length in own.tolist():

@@ -8,12 +8,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 MOST_BYTES = 1 << 30  # of a file that is read
 MOST_SYMBOLS = 4 << 20
-_SYMTAB, _DYNSYM = 2, 11  # sh_type
+_MOST_TEXTS = 16  # sections of code; real files have up to 5
+_SYMTAB, _DYNAMIC, _DYNSYM = 2, 6, 11  # sh_type
+_EXEC = 2  # e_type
+_NEEDED, _FLAGS_1, _PIE = 1, 0x6FFFFFFB, 0x08000000  # DT_NEEDED, DT_FLAGS_1, DF_1_PIE
 _EXECINSTR = 4  # sh_flags
 _NOBITS = 8
 _FUNC, _IFUNC = 2, 10  # ELF_ST_TYPE
@@ -31,6 +35,27 @@ class Function:
 
 
 @dataclass(frozen=True)
+class Section:
+    """Bytes [at, end) of a file."""
+
+    at: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a linker can order of an ELF file: functions, in order of place, and their sections.
+
+    The sections are those that ``-ffunction-sections`` divides. ``is_static`` is true of a program
+    that needs no library.
+    """
+
+    functions: tuple[Function, ...] = ()
+    sections: tuple[Section, ...] = ()
+    is_static: bool = False
+
+
+@dataclass(frozen=True)
 class _Section:
     name: str
     kind: int
@@ -40,6 +65,26 @@ class _Section:
     size: int
     link: int
     each: int
+
+
+def code_of(data: bytes) -> Code:
+    """Return what a linker can order of an ELF file; nothing if it is not one."""
+    try:
+        sections = [*_sections(data)]
+        is_static = _is_static(data, sections)
+    except (struct.error, IndexError, ValueError):
+        return Code()
+    text = {one.name for one in sections if one.flags & _EXECINSTR and _is_text(one.name)}
+    spans = sorted(
+        (one.at, one.at + one.size)
+        for one in sections
+        if one.name in text and one.kind != _NOBITS and 0 <= one.at < one.at + one.size <= len(data)
+    )
+    apart = all(one[1] <= two[0] for one, two in pairwise(spans))
+    if not apart or len(spans) > _MOST_TEXTS:
+        return Code()
+    functions = tuple(one for one in functions_of(data) if one.section in text)
+    return Code(functions, tuple(Section(*one) for one in spans), is_static)
 
 
 def functions_of(data: bytes) -> list[Function]:
@@ -69,6 +114,24 @@ def on_pages(functions: Iterable[Function], pages: Iterable[int], page_size: int
             if one.at + max(one.size, 1) > begin:
                 found.setdefault(one)
     return [*found]
+
+
+def _is_text(section: str) -> bool:
+    return section == ".text" or section.startswith(".text.")
+
+
+def _is_static(data: bytes, sections: Iterable[_Section]) -> bool:
+    """Return whether a file is a program that names no library."""
+    wide, order = data[4] == 2, "<" if data[5] == 1 else ">"
+    (kind,) = struct.unpack_from(f"{order}H", data, 16)
+    word = np.dtype(f"{order}{'u8' if wide else 'u4'}")
+    is_program, needed = kind == _EXEC, False
+    for section in (one for one in sections if one.kind == _DYNAMIC):
+        part = _part(data, section.at, section.size)
+        rows = np.frombuffer(part, np.dtype((word, 2)), len(part) // (2 * word.itemsize))
+        needed |= bool((rows[:, 0] == _NEEDED).any())
+        is_program |= bool((rows[rows[:, 0] == _FLAGS_1, 1] & _PIE).any())
+    return is_program and not needed
 
 
 def _first(section: _Section) -> bool:

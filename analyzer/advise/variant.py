@@ -51,7 +51,8 @@ class Variant:
 
     ``recorded`` is the replay of the recorded run, with the rows of the changed run's steps.
     ``threads`` are those of the application. ``moved`` has the pages, by row of the file, that have
-    another place in it; ``ranges`` are read by a replayer that begins with the start.
+    another place in it; ``ranges`` are read by a replayer that begins with the start. ``link`` is
+    the number of a random link of relinked files, None for the expected one.
     ``second`` are the sectors of pages that are read a second time; ``wasted`` (first, number) are
     sectors that the replayer reads besides, for nothing. ``image`` has the files, if not the
     present one.
@@ -62,6 +63,7 @@ class Variant:
     recorded: Timed
     threads: tuple[int, ...]
     moved: Mapping[int, Moved] = field(default_factory=dict)
+    link: int | None = None
     ranges: tuple[Row, ...] = ()
     second: frozenset[int] = frozenset()
     wasted: tuple[tuple[int, int], ...] = ()
@@ -71,6 +73,11 @@ class Variant:
     def run(self) -> Run:
         """The run, without the list."""
         return self.start.run
+
+    @property
+    def linking(self) -> np.random.Generator | None:
+        """Return the random numbers of the link; None for the expected one."""
+        return None if self.link is None else np.random.default_rng((SEED, self.link))
 
     def with_run(self, run: Run, recorded: Timed | None = None) -> Variant:
         """Return the variant with another run, whose steps are those of ``recorded``."""

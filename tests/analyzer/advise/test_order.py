@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from advice_starts import faulting, reading
 from hypothesis import given
@@ -57,6 +59,9 @@ def test_of_programs_the_executable_segments_are_free():
     ]
     entry = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=10 * PAGE, segments=segments)
     assert free_parts(entry, 10 * PAGE, PAGE) == ((4, 8),)
+    whole = [Segment(at=0, length=8 * PAGE, executable=True, writable=False)]
+    merged = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=10 * PAGE, segments=whole)
+    assert free_parts(merged, 10 * PAGE, PAGE) == ()
     plain = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=10 * PAGE)
     assert free_parts(plain, 10 * PAGE - 5, PAGE) == ((0, 10),)
     assert free_parts(None, -1, PAGE) == ((0, 0),)
@@ -75,6 +80,27 @@ def test_every_page_has_one_place_and_no_two_share_one(accessed, first, length):
         assert (first <= old < first + length) == (first <= new < first + length)
         assert old == new or first <= old < first + length
     assert changed.cost().seconds == pytest.approx(base.cost().seconds)  # without readahead
+
+
+def test_of_code_neighbouring_pages_need_one_page_more():
+    """Pages 50 and 51 are neighbours, 7 is alone: three pages and the end of the first function."""
+    base = faulting([50, 51, 7], window=4)
+    assert touched(ordered(base, 0, ((0, 128),), code=True)) == [0, 1, 3]
+    assert ordered(base, 0, ((50, 53),), code=True) is None
+
+
+def test_a_random_link_moves_the_whole_part_and_is_the_same_each_time():
+    base = faulting([100, 50, 7], window=4)
+    places = [touched(ordered(replace(base, link=link), 0, ((0, 128),))) for link in (1, 2, 3, 1)]
+    assert places[0] == places[3]
+    assert len({one[0] for one in places}) > 1
+    assert all([at - one[0] for at in one] == [0, 1, 2] for one in places)
+
+
+def test_a_page_moves_no_farther_than_its_mapping():
+    base = faulting([100, 50, 7])
+    base.run.program.mappings["start"][0] = 40
+    assert ordered(base, 0, ((0, 128),)) is None
 
 
 def test_a_file_moves_once():

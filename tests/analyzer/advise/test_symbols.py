@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.advise.linking import _script, linker_lists
-from analyzer.advise.symbols import Function, functions_of, on_pages
+from analyzer.advise.linking import ORDERED, _script, _sections_of, linker_lists
+from analyzer.advise.symbols import Code, Function, code_of, functions_of, on_pages
 
 PAGE = 4096
 NAMES = [f"part{number}" for number in range(6)]
@@ -74,7 +74,7 @@ def test_linkers_place_the_listed_functions_in_that_order(sources, linker, optio
     if not shutil.which(f"ld.{linker}"):
         pytest.skip(f"no {linker}: its list was not tried")
     content = linked(sources, "before.so")
-    lists = linker_lists("/lib/before.so", content, used(content), PAGE)
+    lists = linker_lists("/lib/before.so", code_of(content), used(content), PAGE)
     names = lists["lib-before.so.symbols"].decode().split()
     assert {"part4", "part1"} <= set(names)
     assert names.index("part4") < names.index("part1")
@@ -99,36 +99,59 @@ def test_functions_of_one_name_are_listed_once(sources):
     functions = [one for one in functions_of(content) if one.name in ("one", "two", "help")]
     assert len(functions) == 4
     pages = sorted({one.at // PAGE for one in functions})
-    names = linker_lists("/lib/same.so", content, {0: pages}, PAGE)["lib-same.so.symbols"].split()
+    names = linker_lists("/lib/same.so", code_of(content), {0: pages}, PAGE)[
+        "lib-same.so.symbols"
+    ].split()
     assert names.count(b"help") == 1
     assert {b"one", b"two"} <= set(names)
 
 
-def test_gnu_ld_gets_the_sections_as_an_output_section(sources):
+def test_gnu_ld_places_the_listed_functions_in_an_output_section_of_their_own(sources):
     content = linked(sources, "before.so")
-    lists = linker_lists("/lib/before.so", content, used(content), PAGE)
-    first, second, *inside, last = lists["lib-before.so.ld"].decode().splitlines()
-    assert (first, second, last) == (".text :", "{", "}")
-    expected = lists["lib-before.so.sections"].decode().split()
-    assert inside == [f"  *({one})" for one in expected]
-    help_text = subprocess.run(["ld", "--help"], capture_output=True, text=True, check=True).stdout
-    if "--section-ordering-file" in help_text:
-        (sources / "bfd.ld").write_bytes(lists["lib-before.so.ld"])
-        after = linked(sources, "bfd.so", "-Wl,--section-ordering-file=bfd.ld")
-        names = lists["lib-before.so.symbols"].decode().split()
-        assert [one for one in order(after) if one in names] == [
-            one for one in names if one in NAMES
-        ]
+    lists = linker_lists("/lib/before.so", code_of(content), used(content), PAGE)
+    (sources / "bfd.ld").write_bytes(lists["lib-before.so.ld"])
+    after = linked(sources, "bfd.so", "-fuse-ld=bfd", "-Wl,-T,bfd.ld")
+    names = lists["lib-before.so.symbols"].decode().split()
+    placed = [one for one in functions_of(after) if one.section == ORDERED]
+    assert [one.name for one in placed] == [one for one in names if one in NAMES]
+    again = linker_lists("/lib/before.so", code_of(after), {0: [placed[0].at // PAGE]}, PAGE)
+    assert f".text.{placed[0].name}" in again["lib-before.so.sections"].decode().split()
+
+
+def test_a_static_program_has_no_list_for_linkers_that_cannot_move_its_c_library(sources):
+    (sources / "main.c").write_text("int part0(int); int main(void) { return part0(1); }")
+    found = {}
+    for kind, options in (("dynamic", ()), ("static", ("-static",)), ("pie", ("-static-pie",))):
+        words = ["gcc", *options, "main.c", "parts.o", "-o", kind]
+        subprocess.run(words, cwd=sources, check=True)
+        code = code_of((sources / kind).read_bytes())
+        found[kind] = set(linker_lists("/bin/p", code, {0: [code.functions[0].at // PAGE]}, PAGE))
+    assert found["static"] == found["pie"] == {"bin-p.pages", "bin-p.symbols"}
+    assert found["dynamic"] == {*found["static"], "bin-p.sections", "bin-p.ld"}
+
+
+def test_the_sections_of_code_are_those_of_readelf(sources):
+    linked(sources, "plain.so")
+    words = ["readelf", "--wide", "--section-headers", sources / "plain.so"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    (row,) = [line.split() for line in said.splitlines() if " .text " in line]
+    at, size = (int(row[row.index(".text") + number], 16) for number in (3, 4))
+    (section,) = code_of((sources / "plain.so").read_bytes()).sections
+    assert (section.at, section.end) == (at, at + size)
 
 
 def test_a_linker_script_has_no_name_that_could_end_a_statement():
-    assert _script([".text.plain", ".text.a)}", ".text.*", ".text.b.part.0"]).splitlines() == [
-        ".text :",
-        "{",
-        "  *(.text.plain)",
-        "  *(.text.b.part.0)",
-        "}",
+    sections = [".text.plain", ".text.a)}", ".text.*", ".text.b.part.0"]
+    assert [line for line in _script(sections).splitlines() if "*" in line] == [
+        "    *(.text.plain)",
+        "    *(.text.b.part.0)",
     ]
+
+
+def test_sections_are_named_as_gcc_names_those_of_functions():
+    assert [*_sections_of("plain")] == [".text.plain"]
+    assert [*_sections_of("rare.cold")] == [".text.unlikely.rare"]
+    assert [*_sections_of("main")] == [".text.startup.main", ".text.main"]
 
 
 def test_pages_are_listed_in_order_and_functions_once():
@@ -139,13 +162,16 @@ def test_pages_are_listed_in_order_and_functions_once():
 
 
 def test_without_symbols_there_is_the_list_of_pages_alone():
-    assert linker_lists("/lib/a.so", b"", {0: [5, 3]}, PAGE) == {"lib-a.so.pages": b"5\n3\n"}
+    assert linker_lists("/lib/a.so", code_of(b""), {0: [5, 3]}, PAGE) == {
+        "lib-a.so.pages": b"5\n3\n"
+    }
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused_in_peace(data):
     assert functions_of(data) == []
     assert functions_of(b"\x7fELF\x02\x01" + data) == []
+    assert code_of(data) == code_of(b"\x7fELF\x02\x01" + data) == Code()
 
 
 @given(st.data())
@@ -156,6 +182,9 @@ def test_damaged_libraries_have_no_function_beyond_their_end(sources, data):
     for one in functions_of(bytes(content)):
         assert one.at >= 0
         assert one.name.isprintable()
+    ends = [at for one in code_of(bytes(content)).sections for at in (one.at, one.end)]
+    assert ends == sorted(ends)
+    assert all(0 <= at <= len(content) for at in ends)
 
 
 def linked_once(folder):
