@@ -1,8 +1,8 @@
 """Measures on a target how long its kernel takes to unpack compressed files of EROFS.
 
 Images of the same files are read whole from memory: what a compressed one takes longer than one
-that is not is the time to unpack. The copies of a loop device in memory, fewer for a smaller image,
-are part of it.
+that is not is the time to unpack, in the processor's time of processes and of the kernel's threads.
+The copies of a loop device in memory, fewer for a smaller image, are part of it.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from tracer.calibrate.fio import CalibrateError
 from tracer.formats.unpacking import Unpacked, UnpackingDocument
 
 _SCRIPT = Path(__file__).with_name("unpacking.sh")
+_SHARED = Path(__file__).with_name("passes.sh")
 _LIMIT_S = 600.0  # an emulated board takes a minute of this machine for 10 s of its own
 _MOST_ANSWER = 1 << 16  # bytes
 _PAGE = 4096
@@ -107,7 +108,8 @@ def answer_of(
 ) -> str:
     """Return what a script prints that reads images, copied to a folder of the target's /tmp.
 
-    The folder is removed. Raises CalibrateError if it cannot be made.
+    ``script`` goes on where passes.sh ends. The folder is removed. Raises CalibrateError if it
+    cannot be made.
     """
     folder = f"/tmp/{name}"
     made = target.run(["mkdir", "-m", "700", folder], timeout_s=_LIMIT_S)
@@ -119,7 +121,7 @@ def answer_of(
         for compressor, image in images.items():
             target.push(image, f"{folder}/{compressor}")
         words = [folder, str(max(round(each_s * 100), 1)), *images]
-        command = ["sh", "-c", script.read_text(), "sh", *words]
+        command = ["sh", "-c", _SHARED.read_text() + script.read_text(), "sh", *words]
         done = target.run(command, timeout_s=_LIMIT_S)
     finally:
         target.run(["rm", "-rf", folder], timeout_s=_LIMIT_S)
