@@ -8,13 +8,14 @@ that were not read are interpolated from those around them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.program.schedule import stays
 from emulator.linux.requests import SECTOR
 from emulator.linux.timed import CpuCost
 
@@ -32,6 +33,7 @@ Row = tuple[int, int, int, int, int]  # EXTENT
 class _Read:
     """A block that is being read by a thread, in one piece or several: sectors [from, until)."""
 
+    thread: int
     block: Block
     since_ns: int
     queued_ns: int = 0
@@ -68,13 +70,17 @@ def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
     found: dict[Block, tuple[int, int]] = {}
     sectors: dict[Block, list[int]] = {}
     costs = []
-    for read, next_ns, done_ns in _reads(recording, block_pages.tolist()):
+    reads = list(_reads(recording, block_pages.tolist()))
+    ran = _RanOnCpu(recording.trace.events, {read.thread for read, _, _ in reads})
+    for read, next_ns, done_ns in reads:
         first, until = read.pieces[0][0], read.pieces[-1][1]
         found[read.block] = first, until - first
         sectors[read.block] = [begin for begin, _ in read.pieces]
         pages = _pages(recording, read.block, block_pages)
         if pages >= _MANY_PAGES and next_ns > done_ns > 0:
-            costs.append((until - first, next_ns - done_ns, read.queued_ns - read.since_ns, pages))
+            unpack_ns = ran.between(read.thread, done_ns, next_ns)
+            insert_ns = ran.between(read.thread, read.since_ns, read.queued_ns)
+            costs.append((until - first, unpack_ns, insert_ns, pages))
     filled = _came_in(recording, block_pages) - set(found)
     rows = [
         (*row[:4], int((row[0], row[1] * SECTOR // recording.page_size // each) not in filled))
@@ -91,6 +97,25 @@ def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
     own = np.array([sector for some in sectors.values() for sector in some], np.uint64)
     known = np.array(costs, np.float64).reshape(-1, 4)
     return Blocks(rows, own, _cost(known), _insert_ns(known))
+
+
+class _RanOnCpu:
+    """How long threads were on a processor: while others are, a thread does not unpack."""
+
+    def __init__(self, events: Table, threads: Collection[int]) -> None:
+        end_ns = int(events["time_ns"].max(initial=0))
+        self._stays = {
+            thread: [found[name].astype(np.int64) for name in ("begin_ns", "end_ns")]
+            for thread, found in stays(events, threads, end_ns).items()
+        }
+
+    def between(self, thread: int, since_ns: int, until_ns: int) -> int:
+        """Return how long a thread ran in a time (ns); all of it without scheduler events."""
+        if thread not in self._stays:
+            return until_ns - since_ns
+        begin, end = self._stays[thread]
+        parts = np.minimum(end, until_ns) - np.maximum(begin, since_ns)
+        return int(parts[parts > 0].sum())
 
 
 def _cost(blocks: Array) -> CpuCost:
@@ -170,7 +195,7 @@ def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read
             continue
         under_way.pop(pid, None)
         if block is not None:
-            under_way[pid] = _Read(block, time)
+            under_way[pid] = _Read(pid, block, time)
     yield from ((read, 0, 0) for read in under_way.values() if read.pieces)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of
-from event_table import event, insert, read, table
+from event_table import BLOCKS, event, insert, read, switch, table
 from msgspec import structs
 
 from analyzer.ingest.interpret import interpret
@@ -137,6 +137,25 @@ def test_unpacking_cost_is_taken_from_the_shortest_gaps():
     found = blocks_of(recorded(*events, pages=96), np.array([BLOCK]))
     unpacking = [(2_500_000 - 900_000) / BLOCK, (9_000_000 - 3_400_000) / BLOCK]
     assert found.cpu.page_ns == np.percentile(unpacking, 25) + 40_000 / BLOCK
+
+
+def test_a_thread_does_not_unpack_while_others_run():
+    other = ROOT_PID + 7
+    switches = [
+        switch(60_000, ROOT_PID, other, BLOCKS),
+        switch(1_000_000, other, ROOT_PID),
+        switch(1_100_000, ROOT_PID, other),
+        switch(2_400_000, other, ROOT_PID),
+    ]
+    first = switch(0, other, ROOT_PID)
+    events = [
+        first,
+        *block_read(0, 1000, 90),
+        *switches,
+        *block_read(1, 1090, 70, begin_ns=2_500_000),
+    ]
+    found = blocks_of(recorded(*events, pages=64), np.array([BLOCK]))
+    assert found.cpu.page_ns == (200_000 + 40_000) / BLOCK
 
 
 def test_unpacking_costs_more_for_a_larger_compressed_block():
