@@ -47,7 +47,8 @@ class Ext4Superblock:
 class Ext4Inode:
     """An inode: the block with it, and the part of the table that is read ahead with that.
 
-    ``table`` and ``until`` are the first block of the group's table, and that after its used part.
+    ``table`` and ``until`` are the first block of the group's table, and that up to which it is
+    read ahead: with the last used inode, or after it if all of its block are used.
     ``tree`` are the blocks with its extents.
     """
 
@@ -200,7 +201,7 @@ class _Reader:
         if mode & _TYPE == _LINK and target is None:
             target = os.fsdecode(self._contents(extents, size)[:size])
         return Ext4Inode(
-            *(number, mode, size, table + row // each, table, table + -(-used // each)),
+            *(number, mode, size, table + row // each, table, table + used // each),
             *(tuple(extents), tuple(tree), target),
         )
 

@@ -56,13 +56,17 @@ class Ext4Lookups:
                 return
 
     def _read_inode(self, number: int) -> None:
-        """__ext4_get_inode_loc: the block with an inode, and those around it in the table."""
+        """__ext4_get_inode_loc: the blocks around that with an inode in the table, then that.
+
+        It is locked before the others are read ahead, and so no part of their requests.
+        """
         inode = self.image.inodes[number]
         if inode.block in self.blocks:
             return
         begin = max(inode.block // _AHEAD * _AHEAD, inode.table)
-        end = min(begin + _AHEAD, inode.until)
-        self._read(begin, max(end, inode.block) + 1)
+        self._read(begin, inode.block)
+        self._read(inode.block + 1, min(begin + _AHEAD, inode.until) + 1)
+        self._read(inode.block, inode.block + 1)
 
     def _read(self, begin: int, until: int) -> None:
         """Read blocks that are not in memory, neighbours in one request."""
