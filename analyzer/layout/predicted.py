@@ -116,12 +116,15 @@ def counted(start: OnImage, one: Case, present: Case) -> Reads:
     """Return the numbers of a case.
 
     Metadata that the recorded start read and that no file of it leads to (names that do not exist)
-    count in every case.
+    count in every case. Where the model reads more of the present image than was recorded, some of
+    the names were in memory: that share of metadata is left out of every case.
     """
     reads, limits = one.reads, start.limits
-    requests, octets = _metadata(start, one)
     was_requests, was_octets = _metadata(start, present)
-    unnamed = max(start.recorded_metadata - was_requests, 0)
+    recorded = start.recorded_metadata or was_requests
+    share = min(recorded / was_requests, 1.0) if was_requests else 1.0
+    requests, octets = (round(number * share) for number in _metadata(start, one))
+    unnamed = max(recorded - was_requests, 0)
     each = was_octets / was_requests if was_requests else 0.0
     of_data = reads[~_of_metadata(reads)]
     return Reads(

@@ -90,10 +90,13 @@ def block(image, path, time_us):
 
 
 def metadata_read(image, row, time_us, pid=ROOT_PID):
-    """The request of a metadata block: queued, issued and completed."""
-    at, end = int(image.metadata["at"][row]) + 2, int(image.metadata["end"][row])
-    first, until = at // 1024 * 2, -(-end // 1024) * 2
-    return request(first, until - first, time_us, pid)
+    """The requests of a metadata block: of its length, and of the rest."""
+    begin, end = int(image.metadata["at"][row]), int(image.metadata["end"][row])
+    requests = []
+    for number, (low, high) in enumerate(((begin, begin + 2), (begin + 2, end))):
+        first, until = low // 1024 * 2, -(-high // 1024) * 2
+        requests += request(first, until - first, time_us + number / 2, pid)
+    return requests
 
 
 def request(first, sectors, time_us, pid=ROOT_PID):
@@ -101,7 +104,14 @@ def request(first, sectors, time_us, pid=ROOT_PID):
     until = first + sectors
     kinds = (Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
     return [
-        event(kind, pid=pid, index=first, value=until - first, flags=R, time_ns=time_us * 1000 + n)
+        event(
+            kind,
+            pid=pid,
+            index=first,
+            value=until - first,
+            flags=R,
+            time_ns=int(time_us * 1000) + n,
+        )
         for n, kind in enumerate(kinds)
     ]
 
@@ -163,6 +173,28 @@ def test_metadata_read_for_unknown_names_is_read_in_every_layout(image, octets):
     assert set(others) <= set(reads)
     other = predict_reads(start, octets, [Layout(65536, "gzip", True)], window=0)[1]
     assert other.metadata_requests >= 2 * 3
+
+
+def test_the_share_of_metadata_that_was_in_memory_is_read_in_no_layout(image, octets):
+    path = "/01/file-0001"
+    layouts = [Layout(65536, "gzip", True)]
+
+    def predicted(recorded_metadata):
+        start = on_image(recorded(image, block(image, path, 50), [(40, ROOT_PID, path)]), image)
+        vars(start)["recorded_metadata"] = recorded_metadata
+        return predict_reads(start, octets, layouts, window=0)
+
+    every = predicted(0)  # not recorded
+    number = every[0].metadata_requests
+    assert number > 3
+    half = predicted(number // 2)
+    assert half[0].metadata_requests == number // 2
+    for one, whole in zip(half, every, strict=True):
+        left = round(whole.metadata_requests * (number // 2 / number))
+        assert one.metadata_requests == left
+        assert one.requests == whole.requests - whole.metadata_requests + left
+        assert one.read_bytes < whole.read_bytes
+    assert predicted(number + 2)[0].metadata_requests == number + 2
 
 
 def test_a_read_of_a_length_is_not_taken_for_a_small_block_beside_it(image):
