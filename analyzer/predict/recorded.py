@@ -14,6 +14,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.checks import Finding
 from analyzer.predict.prediction import MINOR_SHARE
 from analyzer.program.cpu import event_cost
+from analyzer.program.spared_faults import SparedFaults
 from boards.counted import plural
 
 # Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
@@ -88,14 +89,17 @@ def _disks_of_the_start(recording: Recording) -> set[int]:
 def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
     """Yield a finding if the replay of the recorded run takes another time than the run.
 
-    Without the cost of recording, the run is shorter by up to the cost of all events.
+    Without the cost of recording, the run is shorter by up to the cost of all events, and of the
+    faults that fault-around spares other runs.
     """
     capture = recording.capture
     if capture is None or capture.end_ns <= capture.start_ns:
         return
     events = recording.trace.events
+    event_ns = event_cost(events)
+    faults = SparedFaults(recording.trace, recording.page_size, event_ns)
     took_s = (capture.end_ns - capture.start_ns) / 1e9
-    least_s = took_s - event_cost(events) * events.rows / 1e9
+    least_s = took_s - (event_ns * events.rows + faults.total_ns) / 1e9
     off = max(least_s - replayed_s, replayed_s - took_s) / took_s
     if off <= REPLAYED:
         return

@@ -20,6 +20,7 @@ from analyzer.program.joins import joins
 from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals, usual_check, usual_latency
 from analyzer.program.other_work import OtherWork
 from analyzer.program.schedule import among, rows_by, stays
+from analyzer.program.spared_faults import SparedFaults
 from analyzer.program.steps import Steps, steps_of, without_recording
 from analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
 from emulator.linux.operations import Program
@@ -126,6 +127,7 @@ class _Threads:
         self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
         self.thread_events = ThreadEvents(recording)
         self.each_ns = event_cost(recording.trace.events)
+        self.spared = SparedFaults(recording.trace, recording.page_size, self.each_ns)
         self.slept_ns = nanosleeps(recording)
         self.number = {thread: row for row, thread in enumerate(by_thread)}
         self.lives = {thread: _Life() for thread in by_thread}
@@ -256,8 +258,9 @@ class _Threads:
         computed = off.computed(self.stays[thread], did, issued, usual)
         before = np.concatenate(([0.0], computed(moments["time_ns"])))
         spent = np.concatenate(([0], self.thread_events.before(thread, moments["time_ns"])))
-        gaps = np.diff(before)
-        moments["cpu_ns"] = np.maximum(gaps - np.diff(spent) * self.each_ns, 0.0)
+        spared = np.concatenate(([0], self.spared.before(thread, moments["time_ns"])))
+        others = np.diff(spent) * self.each_ns + np.diff(spared) * self.spared.each_ns
+        moments["cpu_ns"] = np.maximum(np.diff(before) - others, 0.0)
         behind = np.searchsorted(moments["time_ns"], off.came_ns)
         for why in (Why.SLEEP, Why.THREAD):
             rows = np.flatnonzero((off.why == why) & (behind < len(moments)))
