@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analyzer.ingest.recording import Recording
@@ -21,6 +21,7 @@ from emulator.images.compressors import Compressor
 from emulator.images.reads import Touched
 from emulator.images.squashfs import read_squashfs
 from emulator.images.squashfs_contents import Contents
+from emulator.images.squashfs_metadata import Superblock
 from foreread.image_of_root import RootError, mksquashfs
 from tracer.calibrate import unpacking
 from tracer.calibrate.unpacking import PackedSample, Sample
@@ -47,24 +48,41 @@ def measure_unpacking(
         if kind_of(octets) != "squashfs":
             raise LayoutError(f"{image} is not an image of squashfs", "leave out --target")
         start = on_image(recording, read_squashfs(octets), mountpoint)
+        options = _own_level(start.image.superblock)
         sample = _sample(start.touches(start.image.block_size, 0), Contents(start.image, octets))
     pieces = [sample[at : at + _BLOCKS[0]] for at in range(0, len(sample), _BLOCKS[0])]
     sample = b"".join(Sample.of(pieces).blocks)  # larger blocks differ, too, in how they compress
     with open_target(target, tell=silent) as reached:
-        first, *others = (_measured(reached, sample, size, compressors) for size in _BLOCKS)
+        first, *others = (
+            _measured(reached, sample, size, compressors, options) for size in _BLOCKS
+        )
     for other in others:
         first = first.also(other)
     return Measured(first)
 
 
+def _own_level(superblock: Superblock) -> dict[str, tuple[str, ...]]:
+    """Return the options of mksquashfs by compressor: the image's own keeps its level."""
+    if superblock.level is None:
+        return {}
+    return {superblock.compressor: ("-Xcompression-level", str(superblock.level))}
+
+
 def _measured(
-    target: Target, sample: bytes, block_size: int, compressors: Sequence[Compressor]
+    target: Target,
+    sample: bytes,
+    block_size: int,
+    compressors: Sequence[Compressor],
+    options: Mapping[str, tuple[str, ...]],
 ) -> UnpackingDocument:
-    """Return the time to unpack a sample in blocks of one size."""
+    """Return the time to unpack a sample in blocks of one size; ``options`` as ``_own_level``."""
     blocks = [sample[at : at + block_size] for at in range(0, len(sample), block_size)]
     drawn = Sample.of(blocks)
     with scratch_folder("unpacking") as name:
-        images = _images(drawn, compressors, Path(name), block_size)
+        words = {
+            one: ("-comp", one, "-b", str(block_size), *options.get(one, ())) for one in compressors
+        }
+        images = _images(drawn, words, Path(name))
         each_s = _BUDGET_S / len(_BLOCKS) / len(unpacking.WAYS) / len(images)
         place = f"{PREFIX}unpacking-{owner_tag()}"
         found = unpacking.measure_unpacking(target, images, drawn, each_s, place, block_size)
@@ -72,18 +90,18 @@ def _measured(
 
 
 def _images(
-    sample: Sample, compressors: Sequence[Compressor], folder: Path, block_size: int
+    sample: Sample, words: Mapping[Compressor, tuple[str, ...]], folder: Path
 ) -> dict[str, PackedSample]:
-    """Return an image of the sample for each compressor that mksquashfs has."""
+    """Return an image of the sample for each compressor that mksquashfs has, built by its words."""
     root = folder / "root"
     root.mkdir()
     for name, octets in sample.files().items():
         (root / name).write_bytes(octets)
     images: dict[str, PackedSample] = {}
     refused: RootError | None = None
-    for compressor in compressors:
+    for compressor, own in words.items():
         try:
-            mksquashfs(root, folder / compressor, "-comp", compressor, "-b", str(block_size))
+            mksquashfs(root, folder / compressor, *own)
         except RootError as error:
             refused = error
         else:

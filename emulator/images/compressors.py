@@ -17,7 +17,7 @@ Compressor = Literal["gzip", "lz4", "zstd", "xz"]
 COMPRESSORS: tuple[Compressor, ...] = get_args(Compressor)
 _XZ_MEMORY = 64 << 20  # bytes: far above a dictionary of 1 MiB, the largest block
 _ZSTD_WINDOW = 8 << 20  # bytes: the kernel's own limit is that of a block
-_GZIP_LEVEL, _ZSTD_LEVEL, _XZ_PRESET = 9, 15, 6  # defaults of mksquashfs 4.6
+_LEVELS, _XZ_PRESET = {"gzip": 9, "zstd": 15}, 6  # defaults of mksquashfs 4.6
 
 
 class MissingCompressor(ImageError, ImportError):
@@ -47,12 +47,16 @@ def unpack(compressor: str, packed: bytes, most: int) -> bytes:
     return unpacked
 
 
-def packed_size(compressor: Compressor, block: bytes, block_size: int) -> int:
+def packed_size(
+    compressor: Compressor, block: bytes, block_size: int, level: int | None = None
+) -> int:
     """Return the bytes that mksquashfs stores for a block, with the compressor's defaults.
 
-    A block that does not shrink is stored as it is. ``block_size`` is that of the image.
+    A block that does not shrink is stored as it is. ``block_size`` is that of the image; ``level``
+    is one of gzip or zstd, None for the default.
     """
-    return min(len(_PACK[compressor](block, block_size)), len(block))
+    number = _LEVELS.get(compressor, 0) if level is None else level
+    return min(len(_PACK[compressor](block, block_size, number)), len(block))
 
 
 def is_available(compressor: Compressor) -> bool:
@@ -101,22 +105,22 @@ def _ended(octets: bytes, ended: bool, most: int) -> bytes:
     return octets
 
 
-def _gzip(block: bytes, block_size: int) -> bytes:
-    return zlib.compress(block, _GZIP_LEVEL)
+def _gzip(block: bytes, block_size: int, level: int) -> bytes:
+    return zlib.compress(block, level)
 
 
-def _xz(block: bytes, block_size: int) -> bytes:
+def _xz(block: bytes, block_size: int, level: int) -> bytes:
     filters = [{"id": lzma.FILTER_LZMA2, "preset": _XZ_PRESET, "dict_size": block_size}]
     return lzma.compress(block, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=filters)
 
 
-def _zstd(block: bytes, block_size: int) -> bytes:
+def _zstd(block: bytes, block_size: int, level: int) -> bytes:
     library = _library("zstandard", "zstandard")
-    packed: bytes = library.ZstdCompressor(level=_ZSTD_LEVEL).compress(block)
+    packed: bytes = library.ZstdCompressor(level=level).compress(block)
     return packed
 
 
-def _lz4(block: bytes, block_size: int) -> bytes:
+def _lz4(block: bytes, block_size: int, level: int) -> bytes:
     packed: bytes = _library("lz4.block", "lz4").compress(block, store_size=False)
     return packed
 
@@ -127,7 +131,7 @@ _UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
     "zstd": _unzstd,
     "xz": _unxz,
 }
-_PACK: dict[Compressor, Callable[[bytes, int], bytes]] = {
+_PACK: dict[Compressor, Callable[[bytes, int, int], bytes]] = {
     "gzip": _gzip,
     "lz4": _lz4,
     "zstd": _zstd,

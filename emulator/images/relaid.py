@@ -103,10 +103,12 @@ def relaid(
 
     ``wanted`` are the blocks (row of the file, number) whose sizes are needed; the others count
     with the mean ratio of those. Files are stored in the plan's order, a fragment after the last
-    file in it. The lists of blocks are taken to begin where they do in ``image``.
+    file in it. The lists of blocks are taken to begin where they do in ``image``. The present
+    compressor keeps its level.
     """
     sizes = image.files["size"].astype(np.int64)
-    packed = _Packed(planned, compressor, read, sizes)
+    level = image.superblock.level if compressor == image.superblock.compressor else None
+    packed = _Packed(planned, compressor, level, read, sizes)
     for file, number in wanted:
         packed.size(int(planned.same[file]), number)
     blocks, fragments, files = _placed(image, planned, packed)
@@ -115,6 +117,7 @@ def relaid(
         block_size=planned.block_size,
         fragments=len(fragments),
         compressor=compressor,
+        level=level,
     )
     return replace(image, superblock=superblock, files=files, blocks=blocks, fragments=fragments)
 
@@ -123,9 +126,15 @@ class _Packed:
     """The sizes of blocks, compressed when they are first asked for."""
 
     def __init__(
-        self, planned: Plan, compressor: Compressor, read: Read, sizes: npt.NDArray[np.int64]
+        self,
+        planned: Plan,
+        compressor: Compressor,
+        level: int | None,
+        read: Read,
+        sizes: npt.NDArray[np.int64],
     ) -> None:
-        self.planned, self.compressor, self.read, self.sizes = planned, compressor, read, sizes
+        self.planned, self.read, self.sizes = planned, read, sizes
+        self.compressor, self.level = compressor, level
         self.blocks: dict[tuple[int, int], int] = {}
         self.fragments: dict[int, int] = {}
         self.unpacked = self.packed = 0
@@ -145,7 +154,7 @@ class _Packed:
             self.blocks[file, number] = 0 if whole else self._compressed(octets)
 
     def _compressed(self, octets: bytes) -> int:
-        size = packed_size(self.compressor, octets, self.planned.block_size)
+        size = packed_size(self.compressor, octets, self.planned.block_size, self.level)
         self.unpacked += len(octets)
         self.packed += size
         return size

@@ -17,6 +17,9 @@ _STORED = 0x8000
 _NAMES = {1: "gzip", 2: "lzma", 3: "lzo", 4: "xz", 5: "lz4", 6: "zstd"}
 _SUPERBLOCK = struct.Struct("<5I6H8Q")
 _POINTER = struct.Struct("<Q")
+_LEVEL = struct.Struct("<Hi")  # header of the metadata block with the compressor's options, level
+_OPTIONS = 0x400  # SQUASHFS_COMP_OPTS
+_MOST_LEVEL = {"gzip": 9, "zstd": 22}
 _SMALLEST_LOG, _LARGEST_LOG = 12, 20
 # Limits of memory and time; a million files have about 50 MB of metadata.
 MOST_METADATA = 256 << 20
@@ -25,7 +28,10 @@ MOST_BLOCKS = 2_000_000
 
 @dataclass(frozen=True)
 class Superblock:
-    """What the first bytes of an image say; positions are bytes, -1 for a missing table."""
+    """What the first bytes of an image say; positions are bytes, -1 for a missing table.
+
+    ``level`` is the compressor's, None if that is the builder's default or unknown.
+    """
 
     inodes: int
     block_size: int
@@ -38,6 +44,7 @@ class Superblock:
     inode_table: int
     directory_table: int
     fragment_table: int
+    level: int | None = None
 
 
 def read_superblock(source: Source) -> Superblock:
@@ -45,7 +52,7 @@ def read_superblock(source: Source) -> Superblock:
     if len(source) < _SUPERBLOCK.size or source.read(0, 4, "the magic") != b"hsqs":
         raise ImageError("not a squashfs image")
     fields = source.unpack(_SUPERBLOCK, 0, "the superblock")
-    _, inodes, _, block_size, fragments, compressor, log, _, ids, major, minor = fields[:11]
+    _, inodes, _, block_size, fragments, compressor, log, flags, ids, major, minor = fields[:11]
     root, used, ids_at, _, inodes_at, directories_at, fragments_at, _ = fields[11:]
     if (major, minor) != (4, 0):
         raise ImageError(f"squashfs {major}.{minor}: only 4.0 can be read")
@@ -55,11 +62,12 @@ def read_superblock(source: Source) -> Superblock:
         raise ImageError(
             f"the image is cut off: it has {len(source):,} of {used:,} bytes", "copy it again"
         )
+    name = _NAMES.get(compressor, f"compressor {compressor}")
     return Superblock(
         inodes=inodes,
         block_size=block_size,
         fragments=fragments,
-        compressor=_NAMES.get(compressor, f"compressor {compressor}"),
+        compressor=name,
         ids=ids,
         root=(root >> 16, root & 0xFFFF),
         bytes_used=used,
@@ -67,7 +75,16 @@ def read_superblock(source: Source) -> Superblock:
         inode_table=inodes_at,
         directory_table=directories_at,
         fragment_table=fragments_at if fragments else -1,
+        level=_level(source, name) if flags & _OPTIONS else None,
     )
+
+
+def _level(source: Source, compressor: str) -> int | None:
+    """Return the level in the compressor's options, which follow the superblock (gzip, zstd)."""
+    if compressor not in _MOST_LEVEL:
+        return None
+    _, level = source.unpack(_LEVEL, _SUPERBLOCK.size, "the options of the compressor")
+    return int(level) if 0 < level <= _MOST_LEVEL[compressor] else None
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,24 @@ def test_sizes_of_blocks_are_those_of_the_builder(compressor, tree, tmp_path):
     np.testing.assert_allclose(ours, sizes, rtol=0.01)
 
 
+@pytest.mark.parametrize(("compressor", "level"), [("gzip", 3), ("zstd", 3)])
+def test_the_level_of_a_compressor_is_read_and_gives_the_builder_s_sizes(
+    compressor, level, tree, tmp_path
+):
+    options = ("-comp", compressor, "-b", "64K", "-no-fragments")
+    chosen = (*options, "-Xcompression-level", str(level))
+    image = read_squashfs(squashfs(tree[0], tmp_path / "image", *chosen).read_bytes())
+    assert image.superblock.level == level
+    file = image.files[int(image.names["file"][image.rows["/usr/lib/lib9.so"]])]
+    sizes = image.blocks["length"][int(file["first"]) :][: int(file["blocks"])].tolist()
+    whole = tree[1]["/usr/lib/lib9.so"]
+    parts = [whole[at : at + 65536] for at in range(0, len(whole), 65536)]
+    ours = [packed_size(compressor, part, 65536, level) for part in parts]
+    np.testing.assert_allclose(ours, sizes, rtol=0.01)
+    usual = read_squashfs(squashfs(tree[0], tmp_path / "usual", *options).read_bytes())
+    assert usual.superblock.level is None
+
+
 def test_a_block_that_unpacks_to_more_than_it_may_is_refused():
     import zlib
 
