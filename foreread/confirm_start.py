@@ -194,8 +194,9 @@ def _compare(
     bench: TrialBench, path: Path, of: Proposed, asked: _Asked, target: str
 ) -> Confirmation:
     windows = choose_windows(bench, of.capture, of.proposal, asked.row)
-    made = PairedRuns(bench, windows, notes=[*bench.notes, *notes_on(asked.row)])
-    comparison = Confirming(made, asked.limits, target, asked.seed)
+    notes = [*bench.notes, *notes_on(asked.row)]
+    made = PairedRuns(bench, windows, asked.seed, notes=notes)
+    comparison = Confirming(made, asked.limits, target)
     store = Storing(path)
     if asked.resume:
         _resume(comparison, store, of.capture)

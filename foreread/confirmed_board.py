@@ -1,8 +1,4 @@
-"""One board of ``fleet confirm``, in a process of its own (board_process.py).
-
-It makes blocks: two pairs of opposite orders, so that a board that becomes slower or faster adds
-nothing to their mean.
-"""
+"""One board of ``fleet confirm``, in a process of its own (board_process.py): it makes pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from boards.open import open_target
 from foreread.advised import Advised
 from foreread.board_messages import Link, Made, Opened, Ran
 from foreread.compared_windows import choose_windows
-from foreread.paired_runs import Order, PairedRuns, Windows
+from foreread.paired_runs import ComparedBoard, PairedRuns, Windows
 from foreread.recorded import check_board
 from tracer.formats.capture import Capture
 from tracer.local.trial import TrialBench, TrialOptions
@@ -25,18 +21,17 @@ from tracer.machines import bench_on
 
 
 @dataclass(frozen=True)
-class Block:
-    """Two pairs to be made; ``first`` is the order of the first one, the other is reversed."""
+class PairDue:
+    """A pair to be made, by its place in the sequence of all boards."""
 
     number: int
-    first: Order
 
 
 @dataclass(frozen=True)
-class MadeBlock:
-    """The seconds of a block's pairs, and what the board has made up to them."""
+class MadePair:
+    """The seconds of a pair, and what the board has made up to it."""
 
-    pairs: tuple[Pair, ...]
+    pair: Pair
     runs: int
     disturbed: int
     notes: tuple[str, ...]
@@ -49,19 +44,6 @@ class Run:
     which: int
     seconds: float
     runs: int
-
-
-@dataclass(frozen=True)
-class ComparedBoard:
-    """What is known of a board once its bench is open, and the windows that it compares."""
-
-    kernel: str
-    machine: str
-    model: str
-    page_bytes: int
-    disks: tuple[str, ...]
-    windows: Windows
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -91,23 +73,25 @@ def open_bench(target: str, of: Subject, tell: Callable[[str], None]) -> Iterato
 
 @dataclass(frozen=True)
 class ConfirmTask:
-    """A board, what it runs, and how its bench is opened."""
+    """A board, what it runs, how its bench is opened, and the random seed of its orders."""
 
     target: str
     of: Subject
     open_bench: OpenBench
+    seed: str | None
 
     def serve(self, link: Link) -> None:
-        """Make the blocks that are due."""
+        """Make the pairs that are due."""
         of = self.of
         with self.open_bench(self.target, of, link.tell) as bench:
             if not of.force:
                 check_board(bench, of.capture)
             windows = choose_windows(bench, of.capture, of.proposal, of.row)
             link.send(Opened(_known(bench, windows)))
-            made = PairedRuns(bench, windows)
+            made = PairedRuns(bench, windows, self.seed)
             while True:
-                link.send(Made(_block(link.receive(), made, link)))
+                link.receive()
+                link.send(Made(_pair(made, link)))
 
 
 def _known(bench: TrialBench, windows: Windows) -> ComparedBoard:
@@ -122,18 +106,15 @@ def _known(bench: TrialBench, windows: Windows) -> ComparedBoard:
     )
 
 
-def _block(due: Block, made: PairedRuns, link: Link) -> MadeBlock:
-    """Make both pairs of a block, disturbed ones again."""
+def _pair(made: PairedRuns, link: Link) -> MadePair:
+    """Make a pair, again if it is disturbed; the first run of the board is discarded."""
 
     def ran(which: int, seconds: float) -> None:
         link.send(Ran(Run(which, seconds, made.runs)))
 
     if not made.runs:
-        made.discard_first(due.first)
-    left, pairs = [due.first, (due.first[1], due.first[0])], []
-    while left:
-        made.announce([which for order in left for which in order])
-        if (pair := made.pair(left[0], ran)) is not None:
-            pairs.append(pair)
-            left.pop(0)
-    return MadeBlock(tuple(pairs), made.runs, made.disturbed, tuple(made.notes))
+        made.discard_first()
+    pair = None
+    while pair is None:
+        pair = made.pair(ran)
+    return MadePair(pair, made.runs, made.disturbed, tuple(made.notes))

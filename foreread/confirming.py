@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from analyzer.confirm.sequential import Assessment, Pair, assess, orders
-from foreread.paired_runs import PairedRuns
+from analyzer.confirm.sequential import Assessment, Pair, assess
+from foreread.paired_runs import ComparedBoard, PairedRuns, Windows
 from foreread.version import VERSION
-from tracer.formats.confirmation import Confirmation
+from tracer.formats.confirmation import BoardRuns, Confirmation
+from tracer.local.trial import TrialBench
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,46 @@ class Progress:
     board: str = ""  # that made it, if there are several
 
 
+def confirmation_of(
+    machine: TrialBench | ComparedBoard,
+    windows: Windows,
+    pairs: Sequence[Pair],
+    *,
+    target: str,
+    runs: int,
+    disturbed: int,
+    wall_seconds: float,
+    notes: Sequence[str],
+    boards: Sequence[BoardRuns] = (),
+    made_on: Sequence[int] = (),
+) -> Confirmation:
+    """Return the result of pairs, as of now."""
+    found = assess(pairs, made_on)
+    return Confirmation(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        foreread=VERSION,
+        target=target,
+        kernel=machine.kernel,
+        machine=machine.machine,
+        model=machine.model,
+        disks=list(machine.disks),
+        present_kb=windows.present_kb,
+        proposed_kb=windows.proposed_kb,
+        outcome=found.outcome,
+        gain=found.gain,
+        low=found.low,
+        high=found.high,
+        pairs=list(pairs),
+        change=windows.change,
+        disturbed=disturbed,
+        runs=runs,
+        wall_seconds=round(wall_seconds, 3),
+        notes=list(notes),
+        boards=list(boards),
+        made_on=list(made_on),
+    )
+
+
 @dataclass
 class Confirming:
     """A comparison under way; ``pairs`` may begin with those of an earlier one."""
@@ -53,7 +93,6 @@ class Confirming:
     made: PairedRuns
     limits: Limits
     target: str
-    seed: int | None = None
     pairs: list[Pair] = field(default_factory=list)
     wall_seconds: float = 0.0  # of the runs that were made before
 
@@ -66,9 +105,7 @@ class Confirming:
         KeyboardInterrupt: the measurements have been saved by then.
         """
         started, before, first = time.monotonic(), self.wall_seconds, self.made.runs
-        order = orders(random.Random(self.seed))
-        current, following = next(order), next(order)
-        self.made.discard_first(current)
+        self.made.discard_first()
 
         def ran(which: int, seconds: float) -> None:
             windows, known = self.made.windows, assess(self.pairs)
@@ -86,37 +123,24 @@ class Confirming:
             )
 
         while not assess(self.pairs).decided and self._within(first, started):
-            self.made.announce((*current, *following))
-            if (pair := self.made.pair(current, ran)) is not None:
+            if (pair := self.made.pair(ran)) is not None:
                 self.pairs.append(pair)
-                current, following = following, next(order)
             self.wall_seconds = before + time.monotonic() - started
             save(self.result())
         return self.result()
 
     def result(self) -> Confirmation:
         """Return the present result."""
-        found, bench, windows = assess(self.pairs), self.made.bench, self.made.windows
-        return Confirmation(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            foreread=VERSION,
+        made = self.made
+        return confirmation_of(
+            made.bench,
+            made.windows,
+            self.pairs,
             target=self.target,
-            kernel=bench.kernel,
-            machine=bench.machine,
-            model=bench.model,
-            disks=list(bench.disks),
-            present_kb=windows.present_kb,
-            proposed_kb=windows.proposed_kb,
-            outcome=found.outcome,
-            gain=found.gain,
-            low=found.low,
-            high=found.high,
-            pairs=list(self.pairs),
-            change=windows.change,
-            disturbed=self.made.disturbed,
-            runs=self.made.runs,
-            wall_seconds=round(self.wall_seconds, 3),
-            notes=list(self.made.notes),
+            runs=made.runs,
+            disturbed=made.disturbed,
+            wall_seconds=self.wall_seconds,
+            notes=made.notes,
         )
 
     def _within(self, first: int, started: float) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from analyzer.tuner.campaign.crew import NoBoardError
 from boards.silent import silent
@@ -13,22 +12,21 @@ from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.confirm_start import (
     MOST_RUNS,
     Confirmed,
-    Proposed,
     Storing,
     notes_on,
     proposed_start,
     trials_of,
     undecided,
 )
-from foreread.confirmed_board import ComparedBoard, ConfirmTask, Subject, open_bench
+from foreread.confirmed_board import ConfirmTask, Subject, open_bench
 from foreread.confirming import Limits, Progress
 from foreread.error import ArgumentError
-from foreread.paired_blocks import Boards, PairedBlocks
+from foreread.paired_runs import ComparedBoard
 from foreread.recorded import Question
+from foreread.spread_pairs import Boards, SpreadPairs
 from tracer.error import RecordError
 from tracer.formats.confirmation import Confirmation
 from tracer.interrupts import orderly_exit
-from tracer.local.trial import TrialOptions
 
 
 def fleet_confirm(
@@ -53,26 +51,17 @@ def fleet_confirm(
 
     As :func:`foreread.confirm`, with the pairs of all boards as one sequence. Both runs of a pair
     are made on the same board, and pairs are counted in the order in which they were handed out. A
-    board that is lost is set aside, and its open block of two pairs is made anew on another. The
-    result is stored in the capture, with what each board made.
+    board that is lost is set aside, and its open pair is made anew on another. The result is stored
+    in the capture, with what each board made.
+
+    Arguments that are not listed are those of :func:`foreread.confirm`.
 
     Args:
-        capture: path of a capture made by :func:`foreread.record`.
         targets: the boards, two or more, as in :func:`foreread.record`.
-        read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
-        row: a row of advice (:func:`foreread.row_of_advice`) to test instead of a window.
-        identity: private key that logs in to ssh targets.
-        question: how the proposed window is predicted.
         runs: stop undecided after so many runs, of all boards together.
-        seconds: stop undecided after this time.
         resume: continue the latest undecided result of such boards and these windows; boards that
             are gone are left out.
-        seed: of the order of runs; None: random.
         force: measure although the boards are not the one of the capture.
-        limit_s: maximum duration of one run.
-        wait_s: how long to wait for another foreread that holds a board's settings.
-        tell: is called with each step, in words.
-        progress: is called after each run.
 
     Raises:
         ArgumentError: arguments that make no sense, or boards that are not alike.
@@ -82,7 +71,9 @@ def fleet_confirm(
     path = checked_path(capture, "capture")
     limits = Limits(checked_number(runs, "runs", least=1), seconds)
     of = proposed_start(path, question, row, read_ahead_kb)
-    tasks = _tasks(targets, of, row, trials_of(of, row, wait_s, limit_s), force, key_of(identity))
+    trials = trials_of(of, row, wait_s, limit_s)
+    subject = Subject(of.capture, of.proposal, trials, row, force, key_of(identity))
+    tasks = [ConfirmTask(one, subject, open_bench, _seed(seed, one)) for one in targets]
     with orderly_exit(), Boards(tasks, tell) as boards:
         boards.leave_out_failed(resume)
         _check_alike(boards)
@@ -91,39 +82,32 @@ def fleet_confirm(
             for place, board in boards.opened.items()
             for note in board.notes
         ]
-        blocks = PairedBlocks(boards, limits, seed, [*notes, *notes_on(row)], progress, tell)
+        spread = SpreadPairs(boards, limits, [*notes, *notes_on(row)], progress, tell)
         store = Storing(path)
         if resume:
-            store.stored = undecided(of.capture, blocks.result())
-            blocks.resume(store.stored)
-        result = _made(blocks, store)
+            store.stored = undecided(of.capture, spread.result())
+            spread.resume(store.stored)
+        result = _made(spread, store)
     return Confirmed(result, of.capture, of.proposal, row)
 
 
-def _tasks(
-    targets: Sequence[str],
-    of: Proposed,
-    row: Advised | None,
-    trials: TrialOptions,
-    force: bool,
-    identity: Path | None,
-) -> list[ConfirmTask]:
-    subject = Subject(of.capture, of.proposal, trials, row, force, identity)
-    return [ConfirmTask(target, subject, open_bench) for target in targets]
+def _seed(seed: int | None, target: str) -> str | None:
+    """Return the random seed of a board's orders: boards do not run in step."""
+    return None if seed is None else f"{seed} {target}"
 
 
-def _made(blocks: PairedBlocks, store: Storing) -> Confirmation:
+def _made(spread: SpreadPairs, store: Storing) -> Confirmation:
     """Make the runs; what was measured is stored however they end."""
     try:
-        return blocks.run(store.after_a_pair)
+        return spread.run(store.after_a_pair)
     except KeyboardInterrupt:
-        if not blocks.pairs:
+        if not spread.pairs:
             raise
-        return blocks.result()
+        return spread.result()
     except NoBoardError as error:
         again = "repeat the command line"
-        if blocks.pairs:
-            store.after_a_pair(blocks.result())  # which says why the last board is out
+        if spread.pairs:
+            store.after_a_pair(spread.result())  # which says why the last board is out
             again += " and add --resume"
         raise RecordError(str(error), f"mend or restart the boards, then {again}") from error
     finally:

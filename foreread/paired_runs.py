@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from analyzer.confirm.sequential import PRESENT, PROPOSED, Pair
+from analyzer.confirm.sequential import PRESENT, PROPOSED, Pair, orders
 from tracer.error import RecordError
 from tracer.local.beside import Later
 from tracer.local.trial import Outcome, Trial, TrialBench, check_run
@@ -14,7 +15,6 @@ _MOST_NOTES = 20
 _WARM_TRIES = 3
 _STEPS = ("at the present window", "at the proposed window")
 
-Order = tuple[int, int]
 Ran = Callable[[int, float], None]  # is called after each run, with PRESENT or PROPOSED and seconds
 
 
@@ -37,38 +37,54 @@ class Windows:
         return Trial(self.proposed, replays=self.replays, later=self.later)
 
 
+@dataclass(frozen=True)
+class ComparedBoard:
+    """What is known of a board once its bench is open, and the windows that it compares."""
+
+    kernel: str
+    machine: str
+    model: str
+    page_bytes: int
+    disks: tuple[str, ...]
+    windows: Windows
+    notes: tuple[str, ...]
+
+
 @dataclass
 class PairedRuns:
     """Makes runs, and counts those that a bench makes; ``notes`` are said about them.
 
     ``counted`` and ``disturbed`` are numbers of pairs, ``runs`` has all runs, also discarded ones.
-    Its functions raise RecordError where the command fails.
+    ``seed`` is that of the orders of the pairs. Its functions raise RecordError where the command
+    fails.
     """
 
     bench: TrialBench
     windows: Windows
+    seed: int | str | None = None
     runs: int = 0
     counted: int = 0
     disturbed: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def discard_first(self, following: Order) -> None:
-        """Make the first run after a mount, which is slower, before a pair in that order."""
-        self.announce((PRESENT, *following))
+    def __post_init__(self) -> None:
+        self._orders = orders(random.Random(self.seed))
+        self._order, self._following = next(self._orders), next(self._orders)
+
+    def discard_first(self) -> None:
+        """Make the first run after a mount, which is slower, before the first pair."""
+        self._announce((PRESENT, *self._order))
         self._made(PRESENT)
 
-    def announce(self, order: Sequence[int]) -> None:
-        """Announce the next runs to the bench."""
-        self.bench.announce([self.windows.trial(which) for which in order])
-
-    def pair(self, order: Order, ran: Ran) -> Pair | None:
+    def pair(self, ran: Ran) -> Pair | None:
         """Make one run at each window and return their seconds; None if the pair does not count.
 
-        A disturbed pair is made again, but not more than half of them are. Which pairs count must
-        not depend on their seconds, or the interval would not hold.
+        A disturbed pair is made again in its order, but not more than half of them are. Which pairs
+        count must not depend on their seconds, or the interval would not hold.
         """
+        self._announce((*self._order, *self._following))
         seconds, calm = [0.0, 0.0], True
-        for which in order:
+        for which in self._order:
             outcome = self._made(which)
             seconds[which] = check_run(outcome)
             calm = calm and outcome.status == "ok"
@@ -77,7 +93,11 @@ class PairedRuns:
             self.disturbed += 1
             return None
         self.counted += 1
+        self._order, self._following = self._following, next(self._orders)
         return seconds[PRESENT], seconds[PROPOSED]
+
+    def _announce(self, which: Sequence[int]) -> None:
+        self.bench.announce([self.windows.trial(one) for one in which])
 
     def _made(self, which: int) -> Outcome:
         """Make one run whose windows were those asked for."""

@@ -58,18 +58,14 @@ def confirm_suite(
     capture. A start whose capture has a decided result about this window is not measured again, so
     that an interrupted proof goes on.
 
+    Arguments that are not listed are those of :func:`foreread.confirm`.
+
     Args:
         suite: path of the suite.
         read_ahead_kb: the window to prove on all disks, in KiB; None: that of the answer.
         question: how the answer is predicted.
         runs: of each start: stop undecided after so many runs.
         seconds: of each start: stop undecided after this time.
-        seed: of the order of runs; None: random.
-        force: measure although a machine is not the one of the capture.
-        limit_s: maximum duration of one run.
-        wait_s: how long to wait for another foreread that holds a machine's settings.
-        tell: is called with each step, in words.
-        progress: is called after each run.
 
     Raises:
         SuiteError: the suite cannot be read, or no disk gets another window.

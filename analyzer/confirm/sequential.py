@@ -19,15 +19,18 @@ rates of false confirmations, by simulation, of runs with other noise: heavy tai
 outliers, drift.
 
 Pairs of several boards (boards.py) are one sequence, in the order in which they were handed out.
-How fast a board is cancels within its pairs. Boards of unequal noise do no harm: a t-test of
-differences with unequal variances rejects too seldom (Bakirov and Szekely 2005, *Student's t-test
-for Gaussian scale mixtures*). Boards that gain differently widen the interval.
+How fast a board is cancels within its pairs. Each board has blocks of its own, and at a look at
+most a third of the pairs are first pairs of a block that is not whole: the drift of boards then
+adds less to the mean than to the spread, which whole blocks show. Boards of unequal noise do no
+harm: a t-test of differences with unequal variances rejects too seldom (Bakirov and Szekely 2005,
+*Student's t-test for Gaussian scale mixtures*). Boards that gain differently widen the interval.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -37,6 +40,7 @@ from tracer.formats.confirmation import Outcome
 CONFIDENCE = 0.95
 PRIOR = 5.0  # standard deviations of d: windows that matter differ by several
 BLOCK = 2  # pairs
+MOST_OPEN = 1 / 3  # of the pairs of several boards: first ones of a block that is not whole
 FEWEST = 4  # pairs: fewer may be alike by chance, for instance where runs have two speeds
 PRESENT, PROPOSED = 0, 1
 TOO_SMALL = 0.01  # of the time, like the verdict's KEEP_PERCENT: less justifies no change
@@ -63,18 +67,27 @@ class Assessment:
         return self.outcome != "undecided"
 
 
-def assess(pairs: Sequence[Pair]) -> Assessment:
+def assess(pairs: Sequence[Pair], made_on: Sequence[int] = ()) -> Assessment:
     """Return what ``pairs`` of seconds (present, proposed) show so far; ValueError if not positive.
 
     *Too small*: the interval of the gain lies within TOO_SMALL about 0. *Confirmed*,
-    *contradicted*: it lies above, below 0. Nothing is decided within a block.
+    *contradicted*: it lies above, below 0. Nothing is decided within a block. ``made_on``: the
+    board of each pair, where there are several.
     """
     if any(not 0 < seconds < math.inf for pair in pairs for seconds in pair):
         raise ValueError("seconds of a run are positive numbers")
     gain, low, high = interval(pairs)
-    if low is None or high is None or len(pairs) % BLOCK:
+    if low is None or high is None or not balanced(len(pairs), made_on):
         return Assessment("undecided", gain, low, high)
     return Assessment(_outcome(low, high), gain, low, high)
+
+
+def balanced(pairs: int, made_on: Sequence[int]) -> bool:
+    """Return whether enough pairs are in whole blocks of their board for a look."""
+    if not made_on:
+        return pairs % BLOCK == 0
+    open_pairs = sum(made % BLOCK for made in Counter(made_on).values())
+    return open_pairs <= MOST_OPEN * pairs
 
 
 def interval(

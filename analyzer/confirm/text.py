@@ -83,7 +83,7 @@ def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation |
 
 
 def _follows(of: Confirmation) -> bool:
-    found = assess(of.pairs)
+    found = assess(of.pairs, of.made_on)
     said = (of.gain, of.low, of.high)
     close = all(
         one is two or (one is not None and two is not None and abs(one - two) <= 1e-6)

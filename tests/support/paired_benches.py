@@ -1,7 +1,8 @@
 """Benches of ``fleet confirm`` without machines: a board process opens one by its target's words.
 
 A target is as in fleet_benches.py, with ``saves=P``: the proposed window saves P % more on this
-board, and ``noise=P``: its runs differ by P % (standard deviation, by the board's name).
+board, and ``noise=P``: its runs differ by P % (standard deviation, by the board's name). The
+windows of its runs are written to FLEET_LOG/NAME.windows.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class PairedBench(FleetBench):
         if found.seconds is None:
             return found
         settings = dict(trial.settings)
+        note(f"{self.name}.windows", settings[self.windows[0]])
         seconds = found.seconds
         if settings[self.windows[0]] != PRESENT_KB:
             seconds *= 1 - float(self.words.get("saves", 0)) / 100

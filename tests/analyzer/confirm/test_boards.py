@@ -7,30 +7,33 @@ from __future__ import annotations
 
 import heapq
 import math
+import random
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from analyzer.confirm.boards import board_gains, differing
-from analyzer.confirm.sequential import BLOCK, CONFIDENCE, FEWEST, assess
+from analyzer.confirm.sequential import CONFIDENCE, FEWEST, PRESENT, assess, balanced, orders
 from tracer.formats.confirmation import BoardRuns, Confirmation
 
 WRONG = 1 - CONFIDENCE
-BLOCKS = 15
+PAIRS = 30
 STARTS = 400
 
 
 @dataclass(frozen=True)
 class Board:
-    """A board: seconds of a run, their spread, and what the proposed window saves, as logarithms.
+    """A board: seconds of a run; as logarithms their spread, and what the proposed window saves.
 
-    The first runs of a slow board come long after those of a fast one.
+    Each run takes ``drift`` more than the one before, as a logarithm. The first runs of a slow
+    board come long after those of a fast one.
     """
 
     seconds: float = 1.0
     spread: float = 0.02
     gain: float = 0.0
+    drift: float = 0.0
 
 
 # How boards of a fleet may be unequal: in all these, the mean gain of the pairs is 0.
@@ -45,41 +48,69 @@ FLEETS = {
     "four of all kinds": [Board(), Board(1.5, 0.05), Board(2, 0.01), Board(4, 0.1)],
 }
 
+# Boards that become slower or faster while they run, by far more than their runs differ.
+DRIFTING = {
+    "one": [Board(spread=0.001, drift=0.02), Board(1.1)],
+    "two": [Board(spread=0.001, drift=0.02)] * 2,
+    "two in opposite ways": [Board(spread=0.001, drift=0.02), Board(spread=0.001, drift=-0.02)],
+    "two of unlike speed": [Board(spread=0.002, drift=0.01), Board(3, 0.002, drift=0.03)],
+    "three": [Board(1 + n / 10, 0.001, drift=0.01) for n in range(3)],
+    "four": [Board(spread=0.001, drift=0.02)] * 4,
+    "four in opposite ways": [Board(spread=0.001, drift=n) for n in (0.02, -0.02, 0.03, -0.03)],
+    "eight": [Board(1 + n / 20, 0.002, drift=0.02) for n in range(8)],
+}
 
-def course(rng, boards, blocks=BLOCKS):
+
+def course(rng, boards, pairs=PAIRS):
     """Return the pairs of a fleet, and the board of each, in the order of handing out.
 
-    A block goes to the board that is free next; its runs take as long as they say.
+    A pair goes to the board that is free next; its runs take as long as they say. The order is
+    that of ``orders`` for each board.
     """
     free = [(0.0, place) for place in range(len(boards))]
-    pairs, made_on = [], []
-    for _ in range(blocks):
+    order = [orders(random.Random(int(rng.integers(1 << 32)))) for _ in boards]
+    runs, made, made_on = [0] * len(boards), [], []
+    for _ in range(pairs):
         since, place = heapq.heappop(free)
         board = boards[place]
-        logs = rng.normal(0, board.spread / math.sqrt(2), (BLOCK, 2))
-        logs[:, 0] += board.gain
-        block = board.seconds * np.exp(logs)
-        pairs += map(tuple, block.tolist())
-        made_on += [place] * BLOCK
-        heapq.heappush(free, (since + block.sum(), place))
-    return pairs, made_on
+        logs = rng.normal(0, board.spread / math.sqrt(2), 2)
+        logs[PRESENT] += board.gain
+        for which in next(order[place]):
+            logs[which] += board.drift * runs[place]
+            runs[place] += 1
+        seconds = board.seconds * np.exp(logs)
+        made.append(tuple(seconds.tolist()))
+        made_on.append(place)
+        heapq.heappush(free, (since + seconds.sum(), place))
+    return made, made_on
 
 
 def misses(rng, boards):
     """Return whether the interval misses the mean gain of the pairs' boards at any look."""
     pairs, made_on = course(rng, boards)
-    for n in range(FEWEST, len(pairs) + 1, BLOCK):
-        found = assess(pairs[:n])
+    for n in looks(made_on):
+        found = assess(pairs[:n], made_on[:n])
         truth = -math.expm1(-np.mean([boards[place].gain for place in made_on[:n]]))
         if found.low is not None and not found.low <= truth <= found.high:
             return True
     return False
 
 
+def looks(made_on):
+    """Return the numbers of pairs after which an answer may be given."""
+    return [n for n in range(FEWEST, len(made_on) + 1) if balanced(n, made_on[:n])]
+
+
 @pytest.mark.parametrize("fleet", FLEETS)
 def test_unequal_boards_make_no_more_false_confirmations(fleet):
     rng = np.random.default_rng(7)
     assert sum(misses(rng, FLEETS[fleet]) for _ in range(STARTS)) <= WRONG * STARTS
+
+
+@pytest.mark.parametrize("fleet", DRIFTING)
+def test_boards_that_become_slower_make_no_more_false_confirmations(fleet):
+    rng = np.random.default_rng(11)
+    assert sum(misses(rng, DRIFTING[fleet]) for _ in range(STARTS)) <= WRONG * STARTS
 
 
 def test_the_interval_covers_the_mean_of_boards_that_gain_differently():
@@ -89,7 +120,7 @@ def test_the_interval_covers_the_mean_of_boards_that_gain_differently():
 
 
 def of_boards(pairs, made_on, number):
-    found = assess(pairs)
+    found = assess(pairs, made_on)
     return Confirmation(
         created="2026-11-25T00:00:00+00:00",
         kernel="6.12",
@@ -121,6 +152,15 @@ def test_boards_that_gain_differently_are_found():
     assert (more.board, less.board) == ("board1", "board0")
     assert less.low <= -math.expm1(-0.02) <= less.high < more.low
     assert sum(one.pairs for one in gains) == len(pairs)
+
+
+def test_a_look_needs_two_thirds_of_the_pairs_in_whole_blocks_of_their_board():
+    assert looks([0, 1, 0, 1, 0, 1, 0, 1]) == [4, 5, 6, 7, 8]
+    assert looks([0, 1, 2, 3, 0, 1, 2, 3]) == [6, 7, 8]
+    assert looks([0, 1, 2, 0, 0, 0]) == [6]
+    pairs = [(1.0, 0.9)] * 4
+    assert assess(pairs, [0, 1, 0, 1]).outcome == "confirmed"
+    assert assess(pairs, [0, 1, 2, 3]).outcome == "undecided"
 
 
 def test_a_board_without_pairs_has_no_gain():

@@ -24,6 +24,7 @@ from tracer.formats.capture import read
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 GAIN = 1 - 1 / 1.1  # of a bench: 32 KiB against 128
+UNKNOWN = "noise=30:saves=-10"  # of a bench: no difference, and much noise
 
 
 @pytest.fixture(autouse=True)
@@ -90,19 +91,37 @@ def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed
     found = confirmed("a", "b")
     (kept,) = read(folder)[0].confirmations
     assert [one.target for one in kept.boards] == ["a", "b"]
-    assert assess(kept.pairs).outcome == kept.outcome == found["outcome"]
+    assert assess(kept.pairs, kept.made_on).outcome == kept.outcome == found["outcome"]
     assert kept.runs == sum(one.runs for one in kept.boards) >= 2 * len(kept.pairs) + 2
     assert main(["predict", str(folder), "--model", "fixed"]) == 0
     assert "confirmed on a, b (Some Board, Linux 6.1.0)" in capsys.readouterr().out
 
 
-def test_pairs_are_whole_blocks_in_the_order_of_handing_out(confirmed):
-    found = confirmed("a:noise=8", "b:noise=8:sleeps=0.15", more=("--force", "--budget", "40"))
+def test_pairs_are_counted_in_the_order_of_handing_out(confirmed):
+    found = confirmed(
+        f"a:{UNKNOWN}", f"b:{UNKNOWN}:sleeps=0.15", more=("--force", "--budget", "40")
+    )
     made_on = found["made_on"]
-    assert made_on[::2] == made_on[1::2]  # both pairs of a block are one board's
-    assert made_on[:4] == [0, 0, 1, 1]  # b ends its block later than a its second one
+    assert made_on[:3] == [0, 1, 0]  # b ends its pair later than a its second one
     assert len(found["pairs"]) == 20
     assert {*made_on} == {0, 1}
+
+
+def test_each_board_alternates_the_order_of_its_pairs(confirmed, tmp_path):
+    confirmed(f"a:{UNKNOWN}", f"b:{UNKNOWN}", more=("--force", "--budget", "40"))
+    pairs = 0
+    for name in ("a", "b"):
+        kib = log(tmp_path, f"{name}.windows")[1:]  # the first run is discarded
+        assert all({*pair} == {"32", "128"} for pair in by_two(kib))
+        firsts = kib[::2]
+        assert all({*block} == {"32", "128"} for block in by_two(firsts))
+        pairs += len(by_two(kib))
+    assert pairs == 20
+
+
+def by_two(values):
+    """Return the values by two; the last one is left out if it is alone."""
+    return list(zip(values[::2], values[1::2], strict=False))
 
 
 def test_boards_that_gain_differently_are_named(folder, capsys):
@@ -116,20 +135,21 @@ def test_boards_that_gain_differently_are_named(folder, capsys):
         assert one.high - one.low < (kept.high - kept.low) / 2
 
 
-@pytest.mark.parametrize("word", ["dies=3", "dies=5", "broken=4"])
-def test_a_lost_board_is_set_aside_and_its_block_is_made_on_another(word, folder, capsys):
+# A board makes its first run for nothing, then two for each pair.
+@pytest.mark.parametrize(("word", "pairs"), [("dies=3", 0), ("dies=5", 1), ("broken=4", 1)])
+def test_a_lost_board_is_set_aside_and_its_pair_is_made_on_another(word, pairs, folder, capsys):
     assert main(words(folder, "a", f"b:{word}")) == 0
     said = capsys.readouterr()
     assert f"board b:{word} is set aside, its runs go to the others" in said.err
     assert f"b:{word} was set aside: " in said.out
     (kept,) = read(folder)[0].confirmations
     assert kept.outcome == "confirmed"
-    assert len(kept.pairs) >= 4 and kept.made_on.count(0) == len(kept.pairs)
+    assert len(kept.pairs) >= 4 and kept.made_on.count(1) == pairs
     assert kept.boards[1].runs >= 2 and kept.boards[1].set_aside
 
 
 def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, capsys):
-    dying = ("a:noise=9:dies=11", "b:noise=9:dies=7")
+    dying = (f"a:{UNKNOWN}:dies=11", f"b:{UNKNOWN}:dies=7")
     assert main(words(folder, *dying)) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert "no board is left" in said and said.endswith("add --resume")
@@ -150,16 +170,16 @@ def test_boards_that_fail_before_a_pair_leave_nothing(folder, capsys):
 
 
 def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, confirmed, capsys):
-    targets = ("a:noise=9", "b:noise=9")
+    targets = (f"a:{UNKNOWN}", f"b:{UNKNOWN}")
     assert main(words(folder, *targets, more=("--force", "--budget", "16"))) == 0
     said = capsys.readouterr().out
     assert "undecided after" in said
     again = said.splitlines()[-1]
-    assert again.startswith(f"to continue: foreread fleet confirm {folder} --target a:noise=9")
+    assert again.startswith(f"to continue: foreread fleet confirm {folder} --target {targets[0]}")
     assert again.endswith("--force --resume")
     (first,) = read(folder)[0].confirmations
     more = ("--force", "--resume", "--budget", "8")
-    found = confirmed("a:noise=9", "b:absent", more=more)
+    found = confirmed(targets[0], "b:absent", more=more)
     assert len(found["pairs"]) == len(first.pairs) + 4
     assert "cannot be reached" in found["by_board"][1]["set_aside"]
 
@@ -191,7 +211,7 @@ def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_p
         "fleet_confirming.open_bench = open_paired_bench; sys.exit(main(sys.argv[1:]))"
     )
     names = ("a", "b")
-    targets = [f"{name}:sleeps=0.2:noise=9:lingers=0.1" for name in names]
+    targets = [f"{name}:sleeps=0.2:{UNKNOWN}:lingers=0.1" for name in names]
     process = subprocess.Popen(
         [sys.executable, "-c", start, *words(folder, *targets)],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests/support'}"},
@@ -205,7 +225,7 @@ def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_p
             (tmp_path / "log" / n).exists() and log(tmp_path, n).count("set") > 6 for n in names
         )
     )
-    wait_until(lambda: read(folder)[0].confirmations)  # a block has been counted
+    wait_until(lambda: read(folder)[0].confirmations)  # a pair has been counted
     # Ctrl-C goes to the processes of the boards, too; the command's SIGTERM finds them cleaning up.
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
     out, _ = process.communicate()

@@ -1,37 +1,33 @@
 """A comparison of two windows under way on several like boards at the same time.
 
-Each block of pairs is made wholly on one board, whichever is free next, so that how fast a board is
-cancels. Blocks are counted in the order in which they were handed out, whatever the order in which
-they end: pairs that are short would otherwise be looked at first.
+Both runs of a pair are made on one board, whichever is free next, so that how fast a board is
+cancels. Each board alternates the order of its pairs. Pairs are counted in the order in which they
+were handed out, whatever the order in which they end: pairs that are short would otherwise be
+looked at first.
 """
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from itertools import islice
 
-from analyzer.confirm.sequential import Pair, assess, orders
+from analyzer.confirm.sequential import Pair, assess
 from analyzer.tuner.campaign.crew import Crew, Job
 from boards.silent import silent
 from foreread.board_messages import Out
 from foreread.boards_at_work import BoardsAtWork
-from foreread.confirmed_board import Block, ComparedBoard, MadeBlock, Run
-from foreread.confirming import Limits, Progress
-from foreread.paired_runs import Windows
-from foreread.version import VERSION
+from foreread.confirmed_board import MadePair, PairDue, Run
+from foreread.confirming import Limits, Progress, confirmation_of
+from foreread.paired_runs import ComparedBoard, Windows
 from tracer.error import RecordError
 from tracer.formats.confirmation import MOST_BOARDS, BoardRuns, Confirmation
 
-RUNS = 4  # of a block
 _MOST_NOTES, _LONGEST = 20, 500  # characters of a reason and of a note
 
 _NOT_GIVEN = "the command that continued had other targets"
 
-Boards = BoardsAtWork[ComparedBoard, Block, MadeBlock]
+Boards = BoardsAtWork[ComparedBoard, PairDue, MadePair]
 
 
 @dataclass
@@ -58,12 +54,11 @@ class _Board:
 
 
 @dataclass
-class PairedBlocks:
+class SpreadPairs:
     """``boards`` are open and alike; ``pairs`` may begin with those of an earlier result."""
 
     boards: Boards
     limits: Limits
-    seed: int | None
     notes: list[str]
     progress: Callable[[Progress], None] = silent
     tell: Callable[[str], None] = silent
@@ -71,15 +66,14 @@ class PairedBlocks:
     wall_seconds: float = 0.0
     _made_on: list[int] = field(default_factory=list)
     _known: list[_Board] = field(default_factory=list)
-    _begun: int = 0  # blocks
+    _begun: int = 0
     _counted: int = 0
-    _ended: dict[int, tuple[int, MadeBlock]] = field(default_factory=dict)  # and not counted yet
+    _ended: dict[int, tuple[int, MadePair]] = field(default_factory=dict)  # and not counted yet
     _started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.boards.ran = self.ran
         self._known = [_Board(name) for name in self.boards.names]
-        self._orders = islice(orders(random.Random(self.seed)), None, None, 2)
 
     def resume(self, last: Confirmation) -> None:
         """Go on after an earlier result; its boards may be others."""
@@ -101,18 +95,18 @@ class PairedBlocks:
     def run(self, save: Callable[[Confirmation], None]) -> Confirmation:
         """Make runs until the difference is known or a limit is reached.
 
-        ``save`` gets the result after every block. Raises NoBoardError if all boards are lost, and
+        ``save`` gets the result after every pair. Raises NoBoardError if all boards are lost, and
         KeyboardInterrupt: the measurements have been saved by then.
         """
         self._started, before = time.monotonic(), self.wall_seconds
-        crew: Crew[Block, MadeBlock] = Crew(self.boards, _nothing_is_lost, self.tell)
+        crew: Crew[PairDue, MadePair] = Crew(self.boards, _nothing_is_lost, self.tell)
         self._hand_out(crew)
         for job, board, made in crew.results():
             self._ended[job.due.number] = board, made
             self._count()
             self.wall_seconds = before + time.monotonic() - self._started
             save(self.result())
-            if assess(self.pairs).decided:
+            if assess(self.pairs, self._made_on).decided:
                 break
             self._hand_out(crew)
         return self.result()
@@ -128,7 +122,7 @@ class PairedBlocks:
                 (windows.present_kb, windows.proposed_kb)[run.which],
                 windows.proposed_kb,
                 run.seconds,
-                assess(self.pairs),
+                assess(self.pairs, self._made_on),
                 self._left_s(),
                 windows.change,
                 self._known[board].target,
@@ -137,61 +131,48 @@ class PairedBlocks:
 
     def result(self) -> Confirmation:
         """Return the present result."""
-        found, windows = assess(self.pairs), self._windows
         out = self.boards.failed
         known = [one.result(out.get(place)) for place, one in enumerate(self._known)]
-        first = self.boards.opened[min(self.boards.opened)]
-        return Confirmation(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            foreread=VERSION,
+        return confirmation_of(
+            self.boards.opened[min(self.boards.opened)],
+            self._windows,
+            self.pairs,
             target=_named([one.target for one in known]),
-            kernel=first.kernel,
-            machine=first.machine,
-            model=first.model,
-            disks=list(first.disks),
-            present_kb=windows.present_kb,
-            proposed_kb=windows.proposed_kb,
-            outcome=found.outcome,
-            gain=found.gain,
-            low=found.low,
-            high=found.high,
-            pairs=list(self.pairs),
-            change=windows.change,
-            disturbed=sum(one.disturbed for one in known),
             runs=sum(one.runs for one in known),
-            wall_seconds=round(self.wall_seconds, 3),
-            notes=list(self.notes),
+            disturbed=sum(one.disturbed for one in known),
+            wall_seconds=self.wall_seconds,
+            notes=self.notes,
             boards=known,
-            made_on=list(self._made_on),
+            made_on=self._made_on,
         )
 
     @property
     def _windows(self) -> Windows:
         return self.boards.opened[min(self.boards.opened)].windows
 
-    def _hand_out(self, crew: Crew[Block, MadeBlock]) -> None:
-        """Have a block for each board, as far as the limits let it."""
+    def _hand_out(self, crew: Crew[PairDue, MadePair]) -> None:
+        """Have a pair for each board, as far as the limits let it."""
         while crew.pending < len(self.boards.alive) and self._within():
-            crew.submit(Job(Block(self._begun, next(self._orders))))
+            crew.submit(Job(PairDue(self._begun)))
             self._begun += 1
 
     def _within(self) -> bool:
-        """Return whether another block may be begun."""
+        """Return whether another pair may be begun."""
         again = sum(one.disturbed for one in self._known)
         in_time = self.limits.in_time(time.monotonic() - self._started)
-        return in_time and RUNS * (self._begun + 1) + 2 * again <= self.limits.runs
+        return in_time and 2 * (self._begun + 1 + again) <= self.limits.runs
 
     def _left_s(self) -> float:
         passed, made = time.monotonic() - self._started, sum(one.runs for one in self._known)
         return self.limits.left_s(passed, made, self.limits.runs)
 
     def _count(self) -> None:
-        """Count the blocks that have ended and before which all have."""
+        """Count the pairs that have ended and before which all have."""
         while self._counted in self._ended:
             board, made = self._ended.pop(self._counted)
             self._counted += 1
-            self.pairs += made.pairs
-            self._made_on += [board] * len(made.pairs)
+            self.pairs.append(made.pair)
+            self._made_on.append(board)
             known = self._known[board]
             known.runs, known.disturbed = max(known.runs, made.runs), made.disturbed
             new = [f"{known.target}: {note[:_LONGEST]}" for note in made.notes]
@@ -205,5 +186,5 @@ def _named(targets: Sequence[str]) -> str:
     return few if len(few) <= 80 else f"{targets[0]} and {len(targets) - 1} others"
 
 
-def _nothing_is_lost(_board: int, _made: MadeBlock) -> None:
-    """A board that is lost ends its process: what it made of a block is not sent."""
+def _nothing_is_lost(_board: int, _made: MadePair) -> None:
+    """A board that is lost ends its process: what it made of a pair is not sent."""
