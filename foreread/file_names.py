@@ -33,6 +33,9 @@ class FileNames:
         self._deleted: set[Inode] = set()
         self._searched: set[Inode] = set()
         self._dev = ""  # of the file system that is searched; empty: none is
+        self._wanted: list[Inode] = []  # what is searched there
+        self._places: dict[Inode, str] = {}  # the subvolume in which each was found
+        self._several: set[Inode] = set()  # what was found in more than one
         self._end_s = 0.0
 
     def learn(self, paths: Mapping[tuple[str, int], str]) -> None:
@@ -76,15 +79,32 @@ class FileNames:
 
     def _step(self, inodes: Collection[Inode]) -> None:
         """Take what the search has found, and begin the next one after its end."""
-        if self._dev:
-            over, found = self._top.found(self._within_s)
-            self._take(found)
-            if not over and time.monotonic() > self._end_s:
-                self._top.end_search(self._within_s)
-            elif not over:
-                return
-            self._dev = ""
+        waiting = [one for one in self._nameless(inodes) if one not in self._searched]
+        if self._dev and not self._ends(len(waiting)):
+            return
+        self._dev = ""
         self._begin([one for one in self._nameless(inodes) if one not in self._searched])
+
+    def _ends(self, waiting: int) -> bool:
+        """Take what the search has found; return whether it is over, or is ended here.
+
+        It is ended when it has found everything, when it takes too long, and when more inodes wait
+        than it looks for: they are looked for together, in one walk instead of two.
+        """
+        over, found = self._top.found(self._within_s)
+        self._take(found)
+        if over:
+            return True
+        # There, every search goes on to its end: a second file of the same number may follow.
+        is_btrfs = _fstype(self._dev, self._top.machine.mounts) == "btrfs"
+        missing = self._wanted if is_btrfs else self._nameless(self._wanted)
+        is_small = not is_btrfs and len(self._wanted) < min(waiting, MOST_SEARCHED)
+        if missing and not is_small and time.monotonic() <= self._end_s:
+            return False
+        self._top.end_search(self._within_s)
+        if is_small:
+            self._searched -= {*missing}
+        return True
 
     def _take(self, found: Sequence[tuple[int, str]]) -> None:
         """Add what was found, where the mounts say that it is of the file system searched.
@@ -92,18 +112,16 @@ class FileNames:
         Subvolumes of btrfs number their inodes alike: a number found in two of them names none.
         """
         mounts = self._top.machine.mounts
-        several: set[Inode] = set()
-        places: dict[Inode, MountPoint] = {}
         for ino, path in found:
             inode = (number_of(self._dev), ino)
             mount = mount_of(Path(path), mounts, follow=False)
             if inode not in self._searched or mount is None or mount.dev != self._dev:
                 continue
-            if mount.fstype == "btrfs" and places.setdefault(inode, mount).root != mount.root:
-                several.add(inode)
-            self.paths.setdefault(inode, path)
-        for inode in several:
-            self.paths.pop(inode, None)
+            if mount.fstype == "btrfs" and self._places.setdefault(inode, mount.root) != mount.root:
+                self._several.add(inode)
+                self.paths.pop(inode, None)
+            if inode not in self._several:
+                self.paths.setdefault(inode, path)
 
     def _begin(self, inodes: Sequence[Inode]) -> None:
         """Begin a search on the file system with the most nameless files."""
@@ -112,7 +130,8 @@ class FileNames:
         devs = [dev for dev, _ in inodes]
         dev = max(dict.fromkeys(devs), key=devs.count)
         wanted = [ino for its_dev, ino in inodes if its_dev == dev][:MOST_SEARCHED]
-        self._searched |= {(dev, ino) for ino in wanted}
+        self._wanted = [(dev, ino) for ino in wanted]
+        self._searched |= {*self._wanted}
         roots = search_roots(dev_text(dev), self._top.machine.mounts)
         if roots:
             self._top.begin_search(roots, wanted, self._within_s)

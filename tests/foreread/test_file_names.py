@@ -72,6 +72,24 @@ def test_a_search_that_takes_too_long_is_ended(at_once, monkeypatch):
     assert (names.paths, target.ended) == ({(SDA, 5): "/a"}, 1)
 
 
+def test_a_search_that_has_found_everything_is_ended(at_once):
+    target = Target([(5, "/a")], answers=9)
+    names = FileNames(target, 1.0, False, True)
+    names.name([(SDA, 5)], wait=True)
+    assert (names.paths, target.ended) == ({(SDA, 5): "/a"}, 1)
+
+
+def test_a_small_search_is_begun_anew_with_all_that_wait(at_once):
+    target = Target([(5, "/a")], answers=9)
+    names = FileNames(target, 1.0, False, True)
+    names.name([(SDA, 5), (SDA, 6)])
+    names.name([(SDA, 5), (SDA, 6), (SDA, 7), (SDA, 8)])  # no more wait than are looked for
+    assert target.ended == 0
+    names.name([(SDA, 5), (SDA, 6), (SDA, 7), (SDA, 8), (SDA, 9)])
+    assert target.ended == 1
+    assert [inodes for _, inodes in target.searches] == [[5, 6], [6, 7, 8, 9]]
+
+
 def test_without_a_search_mapped_files_have_names():
     target = Target()
     names = FileNames(target, 1.0, False, False)

@@ -38,6 +38,7 @@ ACCESS_EVENTS = frozenset({"filemap:mm_filemap_fault", *TOUCHES})
 LEAST_BUFFER_KIB, MOST_BUFFER_KIB = 512, 8192
 _SHARE_OF_MEMORY = 64
 MOST_SEARCHED = 1000  # inodes of a search: the length of a command line is limited
+_LEAF = 4  # inodes that find compares one by one
 _MOST_TASKS = 200  # in one question: the length of a command line is limited
 _CPU = re.compile(rb"cpu (\d{1,5}) (\d{1,9}) (\d{1,19})")
 _FOUND = re.compile(rb"(\d{1,20}) (/.*)", re.S)
@@ -66,6 +67,8 @@ class Top:
 
     def __init__(self, job: Job, machine: Machine, said: Iterable[Fact], buffer_kib: int) -> None:
         self._job = job
+        self._find: set[str] | None = None  # what the target's find can do; None: not asked yet
+        self._found_bytes = 0  # bytes that were taken from the search's output
         self.machine = machine
         with making_sense("what it records"):
             lines = by_key(list(said))
@@ -119,26 +122,59 @@ class Top:
 
         Raises RecordError if the target's find cannot.
         """
-        terms = " -o ".join(f"-inum {ino}" for ino in inodes).split()
-        words = [*roots, "-xdev", "(", *terms, ")"]
         step = "looking for names of files"
-        for fact in self._job.ask("begin_search", *words, step=step, within_s=within_s):
-            if fact == Fact("search", "lacking"):
-                raise RecordError(
-                    "the target's find does not compare inode numbers",
-                    "repeat the command without --names, or build busybox with FEATURE_FIND_INUM",
-                )
+        if self._find is None:
+            said = self._job.ask("find_abilities", step=step, within_s=within_s)
+            self._find = {fact.value for fact in said if fact.key == "search"}
+        if "inode" not in self._find:
+            raise RecordError(
+                "the target's find does not compare inode numbers",
+                "repeat the command without --names, or build busybox with FEATURE_FIND_INUM",
+            )
+        terms = among(sorted(inodes)) if "order" in self._find else one_of(inodes)
+        self._found_bytes = 0
+        self._job.ask("begin_search", *roots, "-xdev", *terms, step=step, within_s=within_s)
 
     def found(self, within_s: float) -> tuple[bool, list[tuple[int, str]]]:
-        """Return whether the search is over, and the inode numbers and paths it found so far."""
-        answer = self._job.raw("found", step="reading names of files", within_s=within_s).stdout
+        """Return whether the search is over, and the inodes and paths found since the last call."""
+        words = ("found", str(self._found_bytes))
+        answer = self._job.raw(*words, step="reading names of files", within_s=within_s).stdout
         state, _, rest = answer.partition(b"\n")
-        matches = map(_FOUND.fullmatch, rest.split(b"\0")[:-1])
+        whole = rest[: rest.rfind(b"\0") + 1]
+        self._found_bytes += len(whole)
+        matches = map(_FOUND.fullmatch, whole.split(b"\0"))
         return state == b"over", [(int(m[1]), os.fsdecode(m[2])) for m in matches if m]
 
     def end_search(self, within_s: float) -> None:
         """End the search."""
         self._job.ask("end_search", step="ending the search for names", within_s=within_s)
+
+
+def one_of(inodes: Iterable[int]) -> list[str]:
+    """Return words for find(1) that choose the files with these inode numbers."""
+    return ["(", *" -o ".join(f"-inum {ino}" for ino in inodes).split(), ")"]
+
+
+def among(inodes: Sequence[int]) -> list[str]:
+    """Return the same for sorted numbers, as a tree: a file is compared with a few of them.
+
+    Of a thousand, with about 20: find takes as long as without numbers.
+    """
+    if len(inodes) <= _LEAF:
+        return one_of(inodes)
+    middle = len(inodes) // 2
+    low, high = among(inodes[:middle]), among(inodes[middle:])
+    return [
+        "(",
+        "-inum",
+        f"-{inodes[middle]}",
+        *low,
+        "-o",
+        "-inum",
+        f"+{inodes[middle] - 1}",
+        *high,
+        ")",
+    ]
 
 
 @contextmanager
