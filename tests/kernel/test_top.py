@@ -17,7 +17,6 @@ TRACEFS = Path("/sys/kernel/tracing")
 
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.nightly,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no read was watched"),
 ]
 
