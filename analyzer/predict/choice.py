@@ -38,7 +38,7 @@ def predict_by(
         model: "fixed" (the 2010 paper's fixed window), "linux" (the readahead of the recording's
             kernel, with seconds) or "linux-X.Y" (that of another kernel); None: linux for a capture
             of a known kernel made at read_ahead_kb=0, else fixed.
-        windows: windows in pages; None: 0 to 1023.
+        windows: windows in pages; None: 0 to 1023, and that in force if it is larger.
         device_model: what requests of the disk cost: a device, a file that ``foreread calibrate``
             wrote, or a board profile; None: learnt from the recording.
         more: further recordings of the same start on the same board; they narrow the band.

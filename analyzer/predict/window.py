@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,14 +59,18 @@ class Counts:
 def predict(recording: Recording, windows: list[int] | None = None) -> Prediction:
     """Predict F, G and C_opt of the fixed-window model, by disk and in total.
 
-    ``windows`` are in pages (default 0..1023); a subset is what the optimum is chosen from, too.
+    ``windows`` are in pages (default: 0..1023, and that in force if it is larger); a subset is
+    what the optimum is chosen from, too.
     Disks are sorted by falling number of pages accessed. Raises WindowError for invalid windows.
     Source: emulator/fixed.py, analyzer/predict/criterion.py.
     """
-    chosen = _checked(windows)
-    emulated = sorted({*chosen, *_current_windows(recording)})
-    counts = {disk: _emulate(group, emulated) for disk, group in _by_disk(recording)}
+    groups = dict(_by_disk(recording))
+    asked = _checked(list(DEFAULT_WINDOWS) if windows is None else windows)
+    emulated = sorted({*asked, *_current_windows(recording, groups)})
+    counts = {disk: _emulate(group, emulated) for disk, group in groups.items()}
     order = sorted(counts, key=lambda disk: (-counts[disk].tap, disk))
+    own = _current_windows(recording, order[:1]) if windows is None else []
+    chosen = sorted({*asked, *own})
     rows = np.searchsorted(emulated, chosen)
     devices = [_disk_curve(recording, disk, chosen, counts[disk].take(rows)) for disk in order]
     total = sum(counts.values(), _nothing(emulated))
@@ -103,13 +107,18 @@ def _no_seconds(recording: Recording) -> tuple[str, str]:
     return "the fixed-window model predicts no seconds", remedy.with_seconds(recording)
 
 
-def _current_windows(recording: Recording) -> list[int]:
-    """Return the windows that the disks had before the recording, as far as emulated ones go."""
-    capture = recording.capture
-    found = {d.read_ahead_kb_before for d in capture.devices} if capture else set()
-    stacks = capture.stacks if capture else []
-    found |= {stack.read_ahead_kb for stack in stacks if stack.read_ahead_kb is not None}
-    windows = {kb * 1024 // recording.page_size for kb in found}
+def _current_kb(recording: Recording, disk: int) -> int | None:
+    """Return the window that a disk had before the recording; None if unknown."""
+    dev = dev_text(disk)
+    found = found_kb(recording.capture, dev)
+    device = _device(recording, dev)
+    return device.read_ahead_kb_before if found is None and device else found
+
+
+def _current_windows(recording: Recording, disks: Iterable[int]) -> list[int]:
+    """Return the windows that disks had before the recording, as far as emulated ones go."""
+    found = {_current_kb(recording, disk) for disk in disks}
+    windows = {kb * 1024 // recording.page_size for kb in found if kb is not None}
     return [window for window in windows if 0 <= window <= MAX_WINDOW]
 
 
@@ -123,9 +132,7 @@ def _point(
     return Point(window, current_kb, int(total.requests[emulated.index(window)]), total.tap)
 
 
-def _checked(windows: list[int] | None) -> list[int]:
-    if windows is None:
-        return list(DEFAULT_WINDOWS)
+def _checked(windows: list[int]) -> list[int]:
     chosen = sorted(set(windows))
     if not chosen:
         raise WindowError("the list of windows is empty", "name at least one window")
@@ -203,9 +210,7 @@ def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Cou
     dev = dev_text(disk)
     device = _device(recording, dev)
     names = (dev, device.name if device else dev)
-    current = found_kb(recording.capture, dev)
-    if current is None and device:
-        current = device.read_ahead_kb_before
+    current = _current_kb(recording, disk)
     curve = _curve(names, windows, counts, recording.page_size, current)
     if default := board_default.default_of(recording, device):
         curve = structs.replace(curve, default_read_ahead_kb=default.read_ahead_kb)

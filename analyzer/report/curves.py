@@ -132,7 +132,8 @@ def _mark_windows(ax: Axes, subject: Subject) -> None:
         text = f"recommended: {kib(subject.window_kb)}"
         ax.axvline(subject.window, color=VERMILLION, linestyle="-", linewidth=1.1, label=text)
     known = subject.reference.name
-    text = f"{known}: {kib(subject.current_kb)}"
+    beyond = subject.current_window > max(subject.prediction.total.windows)
+    text = f"{known}: {kib(subject.current_kb)}{', beyond this axis' if beyond else ''}"
     ax.axvline(
         subject.current_window, color=BLACK, linestyle=(0, (1, 2)), linewidth=1.1, label=text
     )

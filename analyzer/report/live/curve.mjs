@@ -30,6 +30,7 @@ export class Curve {
     const most = Math.max(Math.ceil(Math.max(...values, 1) / step), 1) * step;
     this.left = Math.max(LEFT, this.words(step)(most).length * DIGIT_WIDTH + 8);
     const y = (value) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
+    this.svg.closest('.of-answers').classList.toggle('drawn', values.length > 0);
     this.svg.replaceChildren(...this.axes(step, most, y), ...this.side('a', y), ...this.side('b', y));
   }
 
@@ -69,12 +70,15 @@ export class Curve {
     return [...found, element('circle', at)];
   }
 
+  /** Return the windows of the ladder that are not on the curve yet. */
+  missing(side) {
+    return this.meta.windows.ladder.filter((window) => !this.points[side].has(window));
+  }
+
   /** Return the window with the fewest seconds of those on the curve, once all are. */
   best(side) {
-    const { ladder } = this.meta.windows;
-    const points = this.points[side];
-    if (!this.meta.run || !ladder.every((window) => points.has(window))) return null;
-    return [...points].reduce((best, one) => (
+    if (!this.meta.run || this.missing(side).length) return null;
+    return [...this.points[side]].reduce((best, one) => (
       one[1] < best[1] || (one[1] === best[1] && one[0] < best[0]) ? one : best
     ))[0];
   }

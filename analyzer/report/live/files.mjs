@@ -33,7 +33,7 @@ export class FilesTable {
     name.className = 'left path';
     const button = document.createElement('button');
     button.type = 'button';
-    button.textContent = this.meta.paths[file];
+    button.append(...breakable(this.meta.paths[file]));
     button.addEventListener('click', () => this.onFile(file));
     name.append(button);
     const cells = numbers.map((number) => {
@@ -45,4 +45,10 @@ export class FilesTable {
     row.append(name, ...cells);
     return row;
   }
+}
+
+/** Return a path as text that may be broken behind each slash. */
+function breakable(path) {
+  const [first, ...others] = path.split('/');
+  return [first, ...others.flatMap((name) => ['/', document.createElement('wbr'), name])];
 }

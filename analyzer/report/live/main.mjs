@@ -4,7 +4,7 @@ import { Curve } from './curve.mjs';
 import { Fields } from './fields.mjs';
 import { FilesTable } from './files.mjs';
 import { MapView, ZOOM } from './map_view.mjs';
-import { Results, knownAnswer } from './results.mjs';
+import { Results, knownAnswer, knownCurve } from './results.mjs';
 import { asText, fromText } from './setting.mjs';
 
 const PREFIX = '#set=';
@@ -107,7 +107,11 @@ class Page {
     const number = (this.curves[side]?.number || 0) + 1;
     this.curves[side] = { key: key || JSON.stringify(others), number };
     this.curve.clear(side);
-    const asked = { setting: this.fields[side].setting, side, number };
+    knownCurve(this.meta, this.fields[side].setting).forEach((point) => this.curve.add(side, ...point));
+    this.curve.draw();
+    this.sayBest(side);
+    const { setting } = this.fields[side];
+    const asked = { setting, side, number, windows: this.curve.missing(side) };
     this.numbers.ask('curve', asked).catch((error) => this.fail(error));
   }
 
@@ -115,6 +119,10 @@ class Page {
     if (this.curves[side].number !== number) return; // of a setting that has changed
     this.curve.add(side, window, value);
     this.curve.draw();
+    this.sayBest(side);
+  }
+
+  sayBest(side) {
     const best = this.curve.best(side);
     const kib = (best * this.meta.page_size) / 1024;
     const text = `Fewest seconds on the curve of ${side.toUpperCase()}: ${kib} KiB.`;

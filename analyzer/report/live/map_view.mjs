@@ -2,6 +2,7 @@
 import { count, seconds } from './words.mjs';
 
 const KINDS = ['read when it was needed', 'read ahead', 'unused'];
+const DARK = '(prefers-color-scheme: dark)';
 const COLOURS = ['--needed', '--ahead', '--unused', '--shade'];
 export const ZOOM = 1.6;
 const [STEP, CURSOR_STEP] = [0.2, 8];
@@ -34,7 +35,7 @@ export class MapView {
     canvas.addEventListener('pointermove', (event) => this.move(event));
     canvas.addEventListener('pointerleave', () => { this.hint.hidden = true; });
     new ResizeObserver(() => this.draw()).observe(canvas);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    matchMedia(DARK).addEventListener('change', () => this.draw());
   }
 
   /** Show a map; the part that is in sight stays, unless the map is the first. */
@@ -64,9 +65,14 @@ export class MapView {
     if (!width || !height) return;
     const style = getComputedStyle(this.canvas);
     const colours = COLOURS.map((name) => style.getPropertyValue(name).trim());
+    const isDark = matchMedia(DARK).matches;
     const asked = { view: this.view, size: { width, height, scale }, colours, chosen: this.chosen };
     this.client.latest('draw', 'draw', asked, (answer, error) => {
-      if (error) this.onError(error); else this.put(answer);
+      if (error) { this.onError(error); return; }
+      this.put(answer);
+      const { classList } = this.canvas.closest('.of-answers');
+      classList.add('drawn');
+      classList.toggle('dark', isDark);
     });
     this.label();
   }

@@ -54,13 +54,22 @@ export class Results {
 
 /** Return the prediction's own answer for a window of the recorded start; null if it has none. */
 export function knownAnswer(known, setting) {
-  if (Object.keys(setting).some((name) => name !== 'window' && setting[name] !== undefined)) {
-    return null;
-  }
+  if (!isRecorded(setting)) return null;
   const row = known.window.indexOf(setting.window);
   if (row < 0) return null;
   const found = { requests: known.requests[row], pages: known.pages[row] };
   if (known.total[row] === null || known.compute[row] === null) return found;
   for (const name of ['total', 'compute', 'waited', 'behind']) found[name] = known[name][row] * 1e9;
   return found;
+}
+
+/** Return [window, value] of the prediction's own curve; nothing for another disk or kernel. */
+export function knownCurve({ known, run }, setting) {
+  if (!isRecorded(setting)) return [];
+  const values = run ? known.total.map((value) => value && value * 1e9) : known.requests;
+  return known.window.map((window, row) => [window, values[row]]).filter(([, value]) => value);
+}
+
+function isRecorded(setting) {
+  return Object.keys(setting).every((name) => name === 'window' || setting[name] === undefined);
 }

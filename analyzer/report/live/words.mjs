@@ -20,11 +20,11 @@ export function size(bytes) {
   return `${shown} ${units[unit]}`.replace('-', '−');
 }
 
-/** Return a change with its sign, and in per cent of what it was. */
+/** Return a change with its sign, and in per cent of what it was; "same" if it rounds to nothing. */
 export function change(before, after, inWords) {
   if (before === null || before === undefined || after === null || after === undefined) return '–';
   const more = after - before;
-  if (!more) return 'same';
+  if (inWords(Math.abs(more)) === inWords(0)) return 'same';
   const text = `${more > 0 ? '+' : '−'}${inWords(Math.abs(more))}`;
   if (!before) return text;
   const percent = (100 * more) / before;

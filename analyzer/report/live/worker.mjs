@@ -36,11 +36,10 @@ const answers = {
     return { ...counts, ...times, took: performance.now() - began };
   },
 
-  /** The seconds of the ladder of windows, one message each; the side's next curve ends this. */
-  async curve({ setting, side, number }) {
-    const { ladder } = state.core.meta.windows;
+  /** The seconds of windows, one message each; the side's next curve ends this. */
+  async curve({ setting, side, number, windows }) {
     state.curves[side] = number;
-    for (const window of ladder) {
+    for (const window of windows) {
       await new Promise((resolve) => { setTimeout(resolve, 0); });
       if (state.curves[side] !== number) return {};
       const times = secondsOf({ ...setting, window });

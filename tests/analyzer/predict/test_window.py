@@ -109,6 +109,16 @@ def test_partitions_count_for_their_disk() -> None:
     assert prediction.total.name == "total"
 
 
+def test_a_larger_window_in_force_on_the_main_disk_is_predicted_too() -> None:
+    files = [(DISK, PAGE * 9000), (OTHER, PAGE * 9)]
+    capture = captured(disk("8:0", "sda", 8192), disk("179:0", "mmcblk0", 16384))
+    recording = record([*sequential(0, 9000), (1, 5)], files, capture=capture)
+    total = predict(recording).total
+    assert total.windows == [*range(1024), 2048]
+    assert (total.read_ahead_kb[-1], total.f[-1]) == (8192, 6)  # ⌈9000 / 2049⌉, and the other file
+    assert predict(recording, [0, 16]).total.windows == [0, 16]
+
+
 def test_without_a_capture_disks_go_by_number() -> None:
     [curve] = predict(record([(0, 1)], [(PARTITION, -1)])).devices
     assert (curve.dev, curve.name, curve.current_read_ahead_kb) == ("8:0", "8:0", None)

@@ -190,6 +190,15 @@ def test_damaged_data_is_said_and_the_report_stays(browser, page, tmp_path):
     browser.open(damaged)
     wait_until(lambda: "cannot" in browser.run("return foreread.part('status').textContent"))
     assert "Set read_ahead_kb" in browser.run("return document.body.innerText")
+    # Printed now, the page has the prediction's curve, and no empty map.
+    assert browser.run("return foreread.curve.missing('a').length") == 0
+    shown = (
+        "return [...document.querySelectorAll('.of-answers')].map((one) => one.checkVisibility())"
+    )
+    assert browser.run(shown) == [True, True]
+    browser.devtools("Emulation.setEmulatedMedia", media="print")
+    assert browser.run(shown) == [True, False]
+    browser.devtools("Emulation.setEmulatedMedia", media="")
 
 
 def test_a_start_without_seconds_has_requests_by_window(browser, tmp_path):
