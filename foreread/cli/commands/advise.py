@@ -24,7 +24,7 @@ from foreread.cli.arguments.model import add_device_model, add_kernel_model
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
-from foreread.cli.text.table import render
+from foreread.cli.text.table import plus_minus, render
 
 _COLUMNS = 100  # of output that goes to a file or a pipe
 _LEAST_CHANGE = 20  # columns for what a row changes
@@ -195,7 +195,7 @@ def _is_idle(cells: list[list[str]], column: int) -> bool:
 
 def _row(rank: int, row: AdviceRow) -> list[str]:
     sizes = (_change(row.memory_bytes), _change(row.image_bytes), _size(row.flash_bytes))
-    seconds = (f"{row.seconds:.3f}", f"{row.saved:.3f}", f"±{row.band:.3f}")
+    seconds = (f"{row.seconds:.3f}", f"{row.saved:.3f}", plus_minus(row.band))
     return [str(rank), *seconds, *sizes]
 
 

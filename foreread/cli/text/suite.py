@@ -16,7 +16,7 @@ from analyzer.suite.answer import (
 )
 from boards.counted import plural
 from foreread.cli.main import printable
-from foreread.cli.text.table import render
+from foreread.cli.text.table import plus_minus, render
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
 
 _ADVICE_ROWS = 20
@@ -68,8 +68,8 @@ def _figures(disk: SuiteDisk) -> Iterator[str]:
     """Yield lines on the saving, on the starts under it, and on other ways."""
     if disk.saved is not None and disk.saved_band is not None and disk.confidence is not None:
         yield (
-            f"saves {disk.saved:.3f} ± {disk.saved_band:.3f} weighted seconds; within 1 % of the "
-            f"fastest window in {100 * disk.confidence:.0f} % of the draws"
+            f"saves {disk.saved:.3f} weighted seconds ({plus_minus(disk.saved_band)}); "
+            f"within 1 % of the fastest window in {100 * disk.confidence:.0f} % of the draws"
         )
     worst = next((one for one in disk.starts if one.name == disk.worst_start), None)
     if worst is not None and disk.least_regret_kb is not None:
@@ -160,5 +160,5 @@ def _advice(disk: SuiteAdviceDisk) -> Iterator[str]:
 
 def _advice_row(one: SuiteAdviceRow) -> tuple[str, ...]:
     row = one.row
-    seconds = (f"{one.saved:.3f}", f"{row.seconds:.3f}", f"{row.saved:.3f}", f"±{row.band:.3f}")
+    seconds = (f"{one.saved:.3f}", f"{row.seconds:.3f}", f"{row.saved:.3f}", plus_minus(row.band))
     return (*seconds, one.start, row.what)

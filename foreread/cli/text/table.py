@@ -21,3 +21,11 @@ def render(
         )
         lines.append("  ".join(aligned).rstrip())
     return "\n".join(lines)
+
+
+_LEAST = 0.0005  # smaller ones would be written as 0.000
+
+
+def plus_minus(half_width: float) -> str:
+    """Return the half width of a band: ``±0.012``; one that rounds to nothing is ``<0.001``."""
+    return f"±{half_width:.3f}" if half_width >= _LEAST else "<0.001"
