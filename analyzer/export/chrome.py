@@ -89,7 +89,7 @@ def _unused(exported: Exported, run: int) -> Iterator[Event]:
         args = {"page": page, "pages": pages, "rule": what(Track.UNUSED, detail)}
         yield _instant(run, _UNUSED, start, exported.name(file), args)
         total += pages
-        counter = {"ph": "C", "ts": start / 1000, "pid": run + 1, "name": "pages read unused"}
+        counter = {"ph": "C", "ts": start / 1000, "pid": run + 1, "name": "read unused"}
         yield {**counter, "args": {"pages": total}}
 
 
