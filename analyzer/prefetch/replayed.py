@@ -24,8 +24,9 @@ Row = tuple[int, int, int]  # file row, first page, pages
 Asked = tuple[int, int, int, int, int]  # OPERATION
 MOST_ASKED, MOST_UNDER_WAY = 32, 512 << 10  # foreread-prefetch.c
 _OPENS = 2  # a file: as a place, and to read (open_regular)
-# If both wait for the same metadata, the recorded thread goes on first: it only has to finish its
-# look-up, and the replayer opens the file twice (recorded with a list beside madplay, Linux 6.12).
+# If both look the same name up, the recorded thread goes on first, whoever asked for the metadata:
+# it has computed less (recorded with lists beside madplay, vim and git, Linux 6.12). Of two that
+# wait for the same block otherwise, the replayer does, which is ahead.
 GIVES_WAY_NS = 1.0
 
 
@@ -75,7 +76,7 @@ def _with_list(run: Run, rows: Sequence[Row], cpus: int, opening: Opening) -> Ru
     """Return a run with the replayer, whose program and list are in memory."""
     handle_of, handles = _handles(run.program, rows)
     metadata = _metadata(run, {file for file, _, _ in rows}, opening)
-    own, asked = _replayer_steps(run, rows, handle_of, metadata, _OPENS * opening.open_ns)
+    own, asked = _replayer_steps(run, rows, handle_of, metadata, opening)
     own.insert(0, _computing(opening.exec_ns))
     operations = np.concatenate((run.program.operations, np.array(asked, OPERATION)))
     program = replace(run.program, operations=operations, handles=handles)
@@ -104,7 +105,7 @@ def _replayer_steps(
     rows: Sequence[Row],
     handle_of: dict[int, int],
     metadata: dict[int, list[int]],
-    open_ns: float,
+    opening: Opening,
 ) -> tuple[list[tuple[object, ...]], list[Asked]]:
     """Return the replayer's steps, and their operations."""
     steps: list[tuple[object, ...]] = []
@@ -120,7 +121,8 @@ def _replayer_steps(
         file, _, pages = part
         if file != open_file:
             shared = [_shared(run.steps[row]) for row in unread.pop(file, ())]
-            steps += [*shared, _computing(open_ns, GIVES_WAY_NS if shared else 0.0)]
+            gives_way_ns = GIVES_WAY_NS if shared and file in opening.own_names else 0.0
+            steps += [*shared, _computing(_OPENS * opening.open_ns, gives_way_ns)]
             open_file = file
         while _is_full(under_way, pages * run.machine.page_size, run.machine.page_size):
             oldest, first, number = under_way.popleft()

@@ -21,6 +21,7 @@ import numpy as np
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Table
 from analyzer.program.cpu import event_cost
+from analyzer.program.own_names import own_names
 from analyzer.program.schedule import stays
 
 _OPENS = ("openat", "openat2", "open")
@@ -28,7 +29,8 @@ _OPENS = ("openat", "openat2", "open")
 # small, and its libraries are those of the boot.
 _SCRIPT_BYTES, PROGRAM_BYTES = 16 << 10, 24 << 10
 # The loader's path in programs is directly in one of these (ABI). A loader elsewhere is reached by
-# a link, and a replayer, which opens it by its own path, does not read what leads to the link.
+# a link, and a replayer, which opens it by its own path, does not read what leads to the link. That
+# path is in memory once a dynamically linked process runs; at boot the last read is for it.
 _LOADER, _OF_LOADERS = re.compile(r"ld[-.].*\.so.*"), ("/lib", "/lib32", "/lib64")
 _LIBRARY = re.compile(r"ld[-.].*\.so.*|ld\.so\.cache|libc[-.].*so.*")
 
@@ -40,7 +42,8 @@ class Opening:
     Times are the processor's, in ns; 0 where the recording does not show them. ``script_bytes`` and
     ``program_bytes`` of the boot script and of the replayer are read from the disk first, and then
     the list; 0: all are in memory. ``libraries`` are the files (rows) of the C library and its
-    loader, which a dynamically linked replayer needs before.
+    loader, which a dynamically linked replayer needs before. ``own_names``: the start looked these
+    files up by their own names.
     """
 
     sectors: Mapping[int, Sequence[int]] = field(default_factory=dict)
@@ -49,6 +52,7 @@ class Opening:
     script_bytes: int = 0
     program_bytes: int = 0
     libraries: frozenset[int] = frozenset()
+    own_names: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,13 @@ def opening_of(recording: Recording, requests: Table) -> Opening:
     """
     opens = _opens(recording)
     sectors = dict(_metadata(recording, requests, opens))
-    found = Opening(sectors, _open_ns(opens, requests), _exec_ns(recording))
-    if recording.capture is None or recording.capture.boot is None:
+    found = Opening(
+        sectors,
+        _open_ns(opens, requests),
+        _exec_ns(recording),
+        own_names=own_names(recording, requests, sectors),
+    )
+    if not _at_boot(recording):
         return found
     return replace(
         found,
@@ -94,6 +103,10 @@ def opening_of(recording: Recording, requests: Table) -> Opening:
         program_bytes=PROGRAM_BYTES,
         libraries=_libraries(recording.paths),
     )
+
+
+def _at_boot(recording: Recording) -> bool:
+    return recording.capture is not None and recording.capture.boot is not None
 
 
 def _libraries(paths: Sequence[str | None]) -> frozenset[int]:
@@ -146,6 +159,7 @@ def _metadata(
     """
     reads, accesses = _reads(requests), recording.accesses
     first_in_folder = _first_in_folders(recording)
+    at_boot = _at_boot(recording)
     for pid, uses in _first_uses(recording).items():
         own, before = reads.get(pid, []), 0
         used = np.sort(accesses["time_ns"][accesses["pid"] == pid].astype(np.int64)).tolist()
@@ -156,7 +170,9 @@ def _metadata(
             found = [
                 one for read, one in own[before:behind] if at.is_of(read, when, used, is_known)
             ]
-            yield file, found[-1:] if _is_linked_loader(recording.paths[file]) else found
+            if _is_linked_loader(recording.paths[file]):
+                found = found[-1:] if at_boot else []
+            yield file, found
             before = behind
 
 

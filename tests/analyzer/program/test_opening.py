@@ -15,18 +15,26 @@ from tracer.formats.capture import Boot
 
 ENTER, EXIT = "syscalls:sys_enter_openat", "syscalls:sys_exit_openat"
 ERROR = np.uint64(2**64 - 2)  # -ENOENT
+AT_BOOT = Boot(processes=[ROOT_PID], read_before=[])
 
 
-def found(uses, opens, reads, names=(ENTER, EXIT), paths=None):
+def found(uses, opens, reads, names=(ENTER, EXIT), paths=None, called=(), boot=None):
     """What opening takes in a start of one thread.
 
     ``uses`` are (ns, file), ``opens`` (begin, end, result), ``reads`` ns. Without ``paths`` each
-    file has a folder of its own.
+    file has a folder of its own. ``called`` are (ns, path) of opens and of an exec, by event.
 
     A read's first sector is its time.
     """
 
     def read_fields(name, fields):
+        if name in dict(called):
+            when, path = zip(*dict(called)[name], strict=True)
+            return {
+                "time_ns": np.array(when, np.uint64),
+                "pid": np.full(len(when), ROOT_PID, np.int32),
+                fields[0]: np.array([one.encode() for one in path], object),
+            }
         row = 0 if name == ENTER else 1
         return {
             "time_ns": np.array([one[row] for one in opens], np.uint64),
@@ -39,8 +47,12 @@ def found(uses, opens, reads, names=(ENTER, EXIT), paths=None):
         [(file, 0) for _, file in uses],
         [4096] * files,
         trace=Trace(
-            "trace", Table.empty(EVENTS), read_fields=read_fields, event_names=frozenset(names)
+            "trace",
+            Table.empty(EVENTS),
+            read_fields=read_fields,
+            event_names=frozenset([*names, *dict(called)]),
         ),
+        capture=capture_of(boot=boot),
         paths=paths or tuple(f"/{file}/file" for file in range(files)),
     )
     recording.accesses["time_ns"][:] = [when for when, _ in uses]
@@ -88,15 +100,42 @@ def test_what_is_read_outside_the_open_in_a_known_folder_is_another_file_s():
 
 
 @pytest.mark.parametrize(
-    ("loader", "sectors"),
+    ("loader", "boot", "sectors"),
     [
-        ("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", [150]),
-        ("/lib/ld-musl-armhf.so.1", [120, 150]),
+        ("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", None, []),
+        ("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", AT_BOOT, [150]),
+        ("/lib/ld-musl-armhf.so.1", None, [120, 150]),
     ],
 )
-def test_what_leads_to_the_link_of_the_loader_is_not_read_for_its_own_path(loader, sectors):
+def test_what_leads_to_the_link_of_the_loader_is_not_read_for_its_own_path(loader, boot, sectors):
+    """Its own path is in memory, unless nothing is, at boot."""
     uses, reads = [(100, 0), (200, 1)], [50, 120, 150]
-    assert found(uses, [], reads, paths=("/bin/app", loader)).sectors == {0: [50], 1: sectors}
+    opening = found(uses, [], reads, paths=("/bin/app", loader), boot=boot)
+    assert opening.sectors == {0: [50], 1: sectors}
+
+
+OPENED, EXECUTED = "foreread:openat", "sched:sched_process_exec"
+PATHS = ("/bin/app", "/etc/cache", "/lib/a.so.1.2", "/lib/b.so.1")
+
+
+@pytest.mark.parametrize(
+    ("called", "own"),
+    [
+        ({EXECUTED: [(95, "/bin/app")]}, {0}),
+        ({EXECUTED: [(95, "/bin/link")]}, set()),
+        ({OPENED: [(110, "/etc/cache")]}, {1}),  # the read at 150 is within it
+        ({OPENED: [(160, "/etc/cache")]}, set()),  # the read at 150 was of a stat before it
+        ({OPENED: [(110, "/etc/cache"), (130, "/etc/other")]}, set()),
+        ({OPENED: [(240, "/lib/a.so.1")]}, set()),  # a link to the file
+        ({EXECUTED: [(95, "/bin/app")], OPENED: [(310, "/lib/b.so.1")]}, {0, 3}),
+        ({}, set()),
+    ],
+)
+def test_files_that_a_start_looks_up_by_their_own_names(called, own):
+    uses, reads = [(100, 0), (200, 1), (300, 2), (400, 3)], [50, 150, 250, 350]
+    opening = found(uses, [], reads, names=(), paths=PATHS, called=called.items())
+    assert opening.sectors == {file: [read] for file, read in enumerate(reads)}
+    assert opening.own_names == own
 
 
 def test_the_time_of_an_open_is_the_median_of_those_that_read_nothing():
