@@ -18,6 +18,7 @@ import numpy as np
 
 from analyzer.advise.variant import LATEST_NS, Variant
 from analyzer.ingest.tables import Array
+from emulator.linux.operations import Op
 from emulator.linux.rules import Version
 
 # Between a shell's write and its return, on an idle disk and on a busy one: 9.7 to 11.6 ms (Linux
@@ -27,10 +28,15 @@ _FREEZES = ((6, 11), (6, 18))
 
 
 def first_uses(variant: Variant) -> Array:
-    """Return the step that first uses each file (by row); the number of steps where none does."""
+    """Return the step that first uses each file (by row); the number of steps where none does.
+
+    A page that is in memory, or is read alone, is used without a window.
+    """
     run = variant.run
     operation = run.steps["operation"]
-    steps = np.flatnonzero(operation >= 0)
+    does = operation >= 0
+    op = run.program.operations["op"][operation[does]]
+    steps = np.flatnonzero(does)[~np.isin(op, (Op.PRESENT, Op.SINGLE))]
     file = run.program.file_of_operations()[operation[steps]]
     found = np.full(len(run.program.files), len(run.steps))
     np.minimum.at(found, file[file >= 0], steps[file >= 0])

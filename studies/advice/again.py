@@ -2,9 +2,10 @@
 
     python -m studies.advice.again CAPTURE DIR [--device-model FILE]
 
-DIR is that of ``python -m studies.advice.measure``; in its measured.json each row without windows
-in phases gets ``predicted`` (s), ``saved`` (s, against the present window alone) and ``deviation``
-(s, of the random draws of that).
+DIR is that of ``python -m studies.advice.measure``; in its measured.json each row gets
+``predicted`` (s), and each without windows in phases ``saved`` (s, against the present window
+alone) and ``deviation`` (s, of the random draws of that). Windows in phases are predicted for the
+time at which the trial changed the window.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from typing import Any
 from analyzer.advise.bench import Bench, Chosen
 from analyzer.advise.lists import WHOLE, groups, whole_list
 from analyzer.advise.offer import Offer
+from analyzer.advise.phases import begins_ns, first_uses, freeze_ns, frozen, phased
 from analyzer.advise.situation import Situation, situation_of
 from analyzer.advise.windows import windows
 from analyzer.ingest.load import load
 from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.linux import PREFIX
+from emulator.linux.rules import version_of
 
 Row = dict[str, Any]
 
@@ -32,9 +36,24 @@ def predicted_again(rows: list[Row], situation: Situation) -> list[Row]:
     by_kb = {situation.kib(pages): offer for pages, offer in windows(situation).items()}
     by_list = _lists(situation)
     return [
-        row if row["later"] else row | _predicted(bench, _chosen(row, by_kb, by_list))
+        row | {"predicted": _in_phases(row, situation)}
+        if row["later"]
+        else row | _predicted(bench, _chosen(row, by_kb, by_list))
         for row in rows
     ]
+
+
+def _in_phases(row: Mapping[str, Any], situation: Situation) -> float:
+    """Return the seconds if files that are first used after the change have the later window."""
+    ((after_s, later_kb),) = row["later"]
+    variant, page = situation.present[0], situation.prediction.page_size
+    pair = [kb * 1024 // page for kb in (row["read_ahead_kb"], later_kb)]
+    kernel = situation.prediction.model.removeprefix(f"{PREFIX}-")
+    uses = [int(use) for use in sorted(set(first_uses(variant))) if use < len(variant.run.steps)]
+    late = [use for use in uses if begins_ns(phased(variant, [use], pair), use) >= after_s * 1e9]
+    begin = min(late, default=len(variant.run.steps))
+    changed = phased(variant, [begin], pair)
+    return frozen(changed, begin, freeze_ns(version_of(kernel))).cost().seconds
 
 
 def _lists(situation: Situation) -> dict[str, Offer]:

@@ -19,6 +19,7 @@ from analyzer.advise.phases import (
     phased,
 )
 from analyzer.advise.variant import variant_of
+from emulator.linux.operations import Op
 
 
 def two_files(window=0):
@@ -47,6 +48,16 @@ def test_phases_begin_where_files_are_first_used():
     assert len(operations) == 10
     assert begins_ns(variant, 4) == pytest.approx(4 * 1410)
     assert begins_ns(variant, 0) == 0
+
+
+@pytest.mark.parametrize("op", [Op.PRESENT, Op.SINGLE])
+def test_a_page_that_no_window_reads_is_no_use(op):
+    """As pages of the C library that the shell before an exec has mapped."""
+    variant = two_files()
+    operations = variant.run.program.operations
+    operations[operations["op"] == Op.FAULT] = operations[2]
+    operations[2] = (op, 0, 0, 40, 1)
+    assert uses(variant) == [1, len(variant.run.steps)]
 
 
 def test_a_phase_may_begin_at_any_use_within_the_time_that_a_change_may_be_off():
