@@ -120,7 +120,7 @@ def _replayer_steps(
     for part in _parts(rows, run.machine.io_pages):
         file, _, pages = part
         if file != open_file:
-            shared = [_shared(run.steps[row]) for row in unread.pop(file, ())]
+            shared = [*_shared(run.steps, unread.pop(file, ()))]
             gives_way_ns = GIVES_WAY_NS if shared and file in opening.own_names else 0.0
             steps += [*shared, _computing(_OPENS * opening.open_ns, gives_way_ns)]
             open_file = file
@@ -140,10 +140,17 @@ def _is_full(under_way: Sequence[Row], more: int, page_size: int) -> bool:
     return len(under_way) >= MOST_ASKED or asked + more > MOST_UNDER_WAY
 
 
-def _shared(step: Array) -> tuple[object, ...]:
-    """Return a recorded step's read, without what came before it."""
-    fields = {name: step[name] for name in ("sector", "sectors", "bios")}
-    return _step(operation=-1, meta=int(step["meta"]) & META | ONCE, **fields)
+def _shared(steps: Array, rows: Sequence[int]) -> Iterator[tuple[object, ...]]:
+    """Yield the reads of recorded steps (rows), with the computing between them.
+
+    What came before the first one was not for it.
+    """
+    for row in rows:
+        step = steps[row]
+        fields = {name: step[name] for name in ("sector", "sectors", "bios")}
+        follows = row - 1 in rows and steps["thread"][row - 1] == step["thread"]
+        cpu_ns = float(step["cpu_ns"]) if follows else 0.0
+        yield _step(operation=-1, cpu_ns=cpu_ns, meta=int(step["meta"]) & META | ONCE, **fields)
 
 
 def _asking(operation: int) -> tuple[object, ...]:

@@ -95,6 +95,13 @@ def test_a_start_that_looks_the_same_name_up_goes_on_first(own_names):
     assert made[len(made) - len(base.steps) :][2] == len(own_names)
 
 
+def test_the_replayer_computes_between_reads_of_metadata_as_the_start_did():
+    """What the start computed before the first of them was not for it."""
+    base = start((70, -1, 8), (200, -1, 8), (0, 0, 0), (90, -1, 8))
+    run = with_replayer(base, [(0, 0, 3)], cpus=1, opening=Opening({0: [0, 1, 3]}))
+    assert run.steps[run.steps["thread"] == 1]["cpu_ns"].tolist() == [0, 0, 200, 0, 0, 0]
+
+
 def test_the_replayer_occupies_the_processor_for_an_exec_and_two_opens_of_a_file():
     """On one processor the start waits for 2 × 900 + 200, and its metadata for the pages."""
     base = one_file()
