@@ -30,7 +30,7 @@ REPLAYER = (
 
 OF_BOOT = (
     "the boot script starts the replayer, which reads itself, the C library and its list from the "
-    "disk, and then stays 512 KiB ahead; measured boots with a list took 4 % less to 15 % longer "
+    "disk, and then stays 512 KiB ahead; measured boots with a list took 2 % less to 2 % longer "
     "than predicted"
 )
 
