@@ -130,7 +130,7 @@ def _reasons(one: _Read | None, two: _Read | None) -> Iterator[tuple[Reason, str
         if grew == (after > before):
             yield (
                 ("grown" if grew else "shrunk"),
-                f"{'grown' if grew else 'shrunk'} from {_kib(one.size)} to {_kib(two.size)} KiB: "
+                f"{'grown' if grew else 'shrunk'} {sizes_text(one.size, two.size)}: "
                 f"{plural(after, 'page')} accessed, before {before:,}",
             )
     elif before != after:
@@ -166,6 +166,13 @@ def _readahead_text(one: _Read, two: _Read, lost: int) -> str:
 
 def _read_text(of: _Read) -> str:
     return f"{plural(len(of.touched), 'page')} accessed, {plural(of.requests, 'request')}"
+
+
+def sizes_text(before: int, after: int) -> str:
+    """Return both sizes in KiB, or in bytes if they look equal in KiB."""
+    if _kib(before) == _kib(after):
+        return f"from {before:,} to {after:,} bytes"
+    return f"from {_kib(before)} to {_kib(after)} KiB"
 
 
 def _kib(size: int) -> str:

@@ -46,7 +46,7 @@ def title(one: StartDiff) -> str:
 
 def share_text(share: float | None) -> str:
     """Return a share in per cent with its sign."""
-    return "unknown" if share is None else f"{100 * share:+.1f} %"
+    return "unknown" if share is None else f"{100 * share:+z.1f} %"
 
 
 def start_text(one: StartDiff) -> str:
@@ -71,7 +71,7 @@ def cause_text(cause: DiffCause) -> str:
     """Return one cause with its part."""
     parts = []
     if cause.seconds is not None:
-        parts.append(f"{cause.seconds:+.3f} s")
+        parts.append(f"{cause.seconds:+z.3f} s")
     if cause.requests is not None and cause.pages is not None:
         parts.append(f"requests {cause.requests:+,}, pages {cause.pages:+,}")
     return f"{', '.join(parts)}: {cause.what}"
@@ -95,7 +95,7 @@ def _start(one: StartDiff) -> Iterator[str]:
 
 
 def _row(file: DiffFile) -> tuple[str, ...]:
-    seconds = "-" if file.seconds is None else f"{file.seconds:+.3f}"
+    seconds = "-" if file.seconds is None else f"{file.seconds:+z.3f}"
     was = "" if file.was is None else f" (was {file.was})"
     return (
         seconds,

@@ -17,11 +17,9 @@ def analysed_text(found: FleetAnalysed) -> str:
 
 
 def _lines(found: FleetAnalysed) -> Iterator[str]:
-    rate = found.analysed / found.seconds if found.seconds else 0.0
     yield (
         f"{plural(found.listed, 'capture')} listed, {found.stored_before:,} in the store before, "
-        f"{found.analysed:,} added in {found.seconds:.1f} s "
-        f"({rate:.2f} a second, {plural(found.workers, 'worker')})"
+        f"{found.analysed:,} added{_rate(found)}"
     )
     if found.errors:
         yield f"{plural(found.errors, 'added capture')} could not be analysed: see the report"
@@ -34,5 +32,15 @@ def _lines(found: FleetAnalysed) -> Iterator[str]:
         for one in found.left_some[:_SHOWN]:
             yield f"  {one.source}: {one.why}"
         yield "to try these again, repeat the command"
+    elif not found.listed:
+        yield "nothing to report: repeat the command with a capture, or with a folder of captures"
     else:
         yield f"the report: foreread fleet report {found.store} -o DIR"
+
+
+def _rate(found: FleetAnalysed) -> str:
+    """Return how fast captures were added, if any were."""
+    if not found.analysed or not found.seconds:
+        return ""
+    rate = found.analysed / found.seconds
+    return f" in {found.seconds:.1f} s ({rate:.2f} a second, {plural(found.workers, 'worker')})"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from capture_builder import PAGE, recording_of
 
 from analyzer.diff.compare import compare
+from analyzer.diff.files import sizes_text
 
 WINDOW_0 = 0  # no capture: no readahead is assumed
 
@@ -49,6 +51,18 @@ def test_another_version_of_a_library_is_the_same_file():
     assert (file.path, file.was) == ("/lib/z.so.2", "/lib/z.so.1")
     assert file.reasons == ["grown", "renamed"]
     assert file.why.startswith("grown from 36 to 48 KiB: 6 pages accessed, before 3")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (36864, 49152, "from 36 to 48 KiB"),
+        (134000, 134100, "from 134,000 to 134,100 bytes"),
+        (1024, 1025, "from 1 to 2 KiB"),
+    ],
+)
+def test_sizes_that_look_equal_in_kib_are_bytes(before, after, said):
+    assert sizes_text(before, after) == said
 
 
 def test_a_library_in_another_folder_is_the_same_file():

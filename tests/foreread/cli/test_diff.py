@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 import foreread
-from analyzer.diff.document import DiffDocument, DiffFile
+from analyzer.diff.document import DiffCause, DiffDocument, DiffFile
 from foreread.cli.commands import diff as command
 from foreread.cli.main import main
+from foreread.cli.text.diff import cause_text
 from foreread.cli.text.diff_junit import junit_xml
 from foreread.cli.text.diff_markdown import markdown_text
 
@@ -35,6 +36,11 @@ def test_the_text_has_both_sides_and_the_reasons(capsys):
     assert lines[1].startswith(f"  OLD {OLD}: Linux 5.10")
     assert lines[3] == "because of:"
     assert any("kernel: the readahead of Linux 5.10 to that of Linux 6.12" in x for x in lines)
+
+
+def test_a_difference_that_rounds_to_zero_is_not_negative():
+    cause = DiffCause(kind="files", what="x", seconds=-0.0001, requests=0, pages=0)
+    assert cause_text(cause) == "+0.000 s, requests +0, pages +0: x"
 
 
 def test_json_is_the_library_s_result(capsys):

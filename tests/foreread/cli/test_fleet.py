@@ -37,8 +37,17 @@ def test_the_text_says_what_was_added_and_what_to_type_next(captures, tmp_path, 
         "1 other file left out",
         f"the report: foreread fleet report {tmp_path}/store -o DIR",
     ]
+    text = run(capsys, "analyse", captures, "-o", tmp_path / "store").out
+    assert text.startswith("3 captures listed, 3 in the store before, 0 added\n")
     again = json.loads(run(capsys, "analyse", captures, "-o", tmp_path / "store", "--json").out)
     assert (again["stored_before"], again["analysed"], again["left"]) == (3, 0, 0)
+
+
+def test_a_folder_without_captures_names_no_report(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    said = run(capsys, "analyse", tmp_path / "empty", "-o", tmp_path / "store").out.splitlines()
+    assert said[0] == "0 captures listed, 0 in the store before, 0 added"
+    assert said[1].startswith("nothing to report: ")
 
 
 def test_a_report_has_what_was_analysed(captures, tmp_path, capsys):
