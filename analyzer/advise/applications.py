@@ -83,8 +83,8 @@ def _pieces(ranges: Sequence[tuple[str, int, int]], call: Call, most: int) -> It
     """
     if call == "WILLNEED" and any(length > most for _, _, length in ranges):
         yield (
-            f"/* repeat the call for every {most:,} bytes: the kernel reads no more of one call "
-            "than the disk's largest request, or the window */"
+            f"/* repeat the call for every {most:,} bytes, the disk's largest request: the kernel "
+            "cuts a longer one, and reads the rest by a request of its own or not at all */"
         )
 
 

@@ -22,6 +22,8 @@ LINKS = 8  # random links, whose mean is the cost of code that is linked anew
 # What the draws do not explain of the seconds with a list: a relative standard deviation, learnt
 # from the rows with lists of the measured starts (studies/advice/bands.py).
 LISTED = 0.035
+# The same of early reads, from the seven rows measured (studies/advice/results.md).
+EARLY = 0.0045
 
 
 class Bench:
@@ -69,10 +71,10 @@ class Bench:
         """Return the band of that difference, either way; never 0.
 
         Both are replayed on the same random draws of device and processor. It contains what the
-        draws of starts with lists do not explain, and is no smaller than the spread of identical
-        runs.
+        draws do not explain of starts with lists or early reads, and is no smaller than the spread
+        of identical runs.
         """
-        beside = LISTED * np.hypot(self._listed_seconds(chosen), self._listed_seconds(than))
+        beside = np.hypot(self._unexplained(chosen), self._unexplained(than))
         least = TOLD_APART * self.cost(than).seconds
         return max(float(DEVIATIONS * np.hypot(self.drawn(chosen, than).std(), beside)), least)
 
@@ -80,10 +82,12 @@ class Bench:
         """Return that difference in each random draw, in s."""
         return self._draws(than) - self._draws(chosen)
 
-    def _listed_seconds(self, chosen: Chosen) -> float:
-        """Return the seconds with the chosen changes if a list is among them, else 0."""
-        listed = any(one.ranges for one in self.variants(chosen))
-        return self.cost(chosen).seconds if listed else 0.0
+    def _unexplained(self, chosen: Chosen) -> float:
+        """Return the standard deviation of the seconds that the draws do not explain."""
+        if any(one.ranges for one in self.variants(chosen)):
+            return LISTED * self.cost(chosen).seconds
+        early = any(one.kind == "early" for one in chosen)
+        return EARLY * self.cost(chosen).seconds if early else 0.0
 
     def worth(self, chosen: Chosen, than: Chosen = NOTHING, share: float = TOLD_APART) -> bool:
         """Return whether the chosen changes save more than the band, and than a share of all.

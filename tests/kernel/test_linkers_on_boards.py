@@ -54,9 +54,9 @@ class Measured:
 def objects(tmp_path_factory):
     """The program's objects, a section for each function."""
     if not SOURCES.is_dir():
-        pytest.skip("this machine has no sources of GoogleTest: no list for linkers was tried")
+        pytest.skip("no sources of GoogleTest: no list for linkers was tried")
     if not shutil.which(COMPILER):
-        pytest.skip(f"this machine has no {COMPILER}: no list for linkers was tried")
+        pytest.skip(f"no {COMPILER}: no list for linkers was tried")
     folder = tmp_path_factory.mktemp("objects")
     found = []
     for source in ("src/gtest-all.cc", "src/gtest_main.cc", "test/gtest_unittest.cc"):
@@ -135,7 +135,7 @@ def test_a_list_of_a_capture_saves_what_was_predicted(
     linker, libraries, objects, board, tmp_path, capsys
 ):
     if not shutil.which(f"ld.{linker}"):
-        pytest.skip(f"this machine has no ld.{linker}: its list was not tried")
+        pytest.skip(f"no ld.{linker}: its list was not tried")
     before, after = tmp_path / f"root{PLACE}", tmp_path / "after"
     assert linked(objects, before, linker, *libraries) == []
     capture, old = measured(before, tmp_path / "old", capsys)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from analyzer.advise.bench import LISTED, Bench
+from analyzer.advise.bench import EARLY, LISTED, Bench
 from analyzer.advise.variant import Cost
 from analyzer.predict.bands import DEVIATIONS
 
@@ -35,9 +35,9 @@ class OfAList:
         return Fixed(1.0, self.ranges)
 
 
-def bench_with(ranges):
+def bench_with(ranges, kind="list"):
     """A bench at present 2 s, and an offer after which a start takes 1 s and has ``ranges``."""
-    offer = OfAList(ranges)
+    offer = OfAList(ranges, kind)
     return Bench(SimpleNamespace(present=[Fixed(2.0)])), frozenset([offer])
 
 
@@ -45,6 +45,11 @@ def test_the_band_of_a_list_contains_what_the_draws_do_not_explain():
     bench, chosen = bench_with([(0, 0, 1)])
     assert bench.saved(chosen) == 1.0
     assert bench.band(chosen) == pytest.approx(DEVIATIONS * LISTED * 1.0)
+
+
+def test_the_band_of_early_reads_contains_what_the_draws_do_not_explain():
+    bench, chosen = bench_with([], "early")
+    assert bench.band(chosen) == pytest.approx(DEVIATIONS * EARLY * 1.0)
 
 
 def test_the_band_of_other_changes_is_that_of_the_draws_alone():
