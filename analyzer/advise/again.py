@@ -12,9 +12,16 @@ import numpy as np
 
 from analyzer.advise.variant import Variant, new_steps, with_steps
 from analyzer.ingest.accesses import rows_of
+from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from boards.counted import plural
 from emulator.linux.requests import SECTOR
 
+_SHOWN = 3  # files by name
+DROPPED = (
+    "find what drops them: POSIX_FADV_DONTNEED, drop_caches, or too little memory "
+    "(foreread show; grep workingset_refault_file /proc/vmstat)"
+)
 _TOUCH = np.dtype([("time_ns", "u8"), ("pid", "i4"), ("file", "i8"), ("page", "i8")])
 
 
@@ -31,10 +38,19 @@ class Again:
         found = dict(zip(file.tolist(), number.tolist(), strict=True))
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
+    def named(self, recording: Recording) -> str:
+        """Return how many pages of which files were read again."""
+        names = [
+            f"{recording.paths[row] or 'a file without a known path'} ({plural(number, 'page')})"
+            for row, number in [*self.files.items()][:_SHOWN]
+        ]
+        more = len(self.files) - len(names)
+        rest = f" and {plural(more, 'other file')}" if more > 0 else ""
+        return f"{plural(len(self.reads), 'page')} of {', '.join(names)}{rest}"
 
-def read_again(variant: Variant) -> Again:
+
+def read_again(recording: Recording) -> Again:
     """Return the reads of pages that the start had read before."""
-    recording = variant.start.recording
     inserts = recording.inserts
     if inserts is None or not inserts.reads_recorded:
         return Again(np.zeros(0, _TOUCH))

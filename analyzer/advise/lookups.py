@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from analyzer.advise.again import DROPPED
 from analyzer.advise.bench import Bench
 from analyzer.advise.metadata import (
     OPENS,
@@ -18,8 +19,6 @@ from analyzer.advise.offer import Offer
 from analyzer.advise.situation import Situation
 from analyzer.advise.variant import Variant
 from boards.counted import plural
-
-_SHOWN = 3
 
 
 def lookups(situation: Situation) -> Iterator[Offer]:
@@ -52,23 +51,13 @@ def second_reads(situation: Situation) -> Iterator[Offer]:
     again = situation.again
     if not len(again.reads):
         return
-    recording = situation.recording
-    names = [
-        f"{recording.paths[row] or 'a file without a known path'} ({plural(number, 'page')})"
-        for row, number in [*again.files.items()][:_SHOWN]
-    ]
-    more = len(again.files) - len(names)
-    rest = f" and {plural(more, 'other file')}" if more > 0 else ""
     by_pid = {one.start.recording.path: one for one in situation.first}
     yield Offer(
         "again",
         "again",
-        f"read nothing twice: {plural(len(again.reads), 'page')} of {', '.join(names)}{rest}",
+        f"read nothing twice: {again.named(situation.recording)}",
         partial(_first_only, first=by_pid),
-        (
-            "find what drops them: POSIX_FADV_DONTNEED, drop_caches, or too little memory "
-            "(foreread show; grep workingset_refault_file /proc/vmstat)",
-        ),
+        (DROPPED,),
         "a change in the application",
         "pages that stay in the cache need memory",
     )

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.advise.again import Again, read_again, with_second_reads
+from analyzer.advise.again import DROPPED, Again, read_again, with_second_reads
 from analyzer.advise.variant import Variant, variant_of
 from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict.inputs import inputs
 from analyzer.predict.linux import PREFIX, predict_linux
-from analyzer.predict.prediction import Prediction
+from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.start import prepare
 from analyzer.prefetch.ranges import cheapest_gap
 from emulator.devices.device import DeviceModel
@@ -73,8 +73,7 @@ def situation_of(
     first, *more = recordings
     prediction = prediction or predict_linux(first, model, device=device, more=more)
     if prediction.total.seconds is None:
-        verdict = prediction.verdict
-        raise AdviceError(f"no advice without seconds: {verdict.why}", verdict.remedy or "")
+        raise _refusal(first, prediction.verdict)
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     now = min(prediction.reference.kb * 1024 // prediction.page_size, MAX_WINDOW)
     untouched, present = [], []
@@ -85,10 +84,19 @@ def situation_of(
         times = taken.times[here == taken.disks.index(start.disk)]
         one = variant_of(start, now)
         untouched.append(one)
-        present.append(with_second_reads(one, times, read_again(one)))
+        present.append(with_second_reads(one, times, read_again(recording)))
     gap = cheapest_gap(present[0].start.device, prediction.page_size) // prediction.page_size
-    again = read_again(untouched[0])
+    again = read_again(first)
     return Situation(prediction, tuple(present), tuple(untouched), again, now, gap, root)
+
+
+def _refusal(recording: Recording, verdict: Verdict) -> AdviceError:
+    """Return why there is no advice; second reads, which the replay lacks, may be the cause."""
+    again = read_again(recording)
+    why = f"no advice without seconds: {verdict.why}"
+    if len(again.reads):
+        why += f"; the start reads {again.named(recording)} a second time: {DROPPED}"
+    return AdviceError(why, verdict.remedy or "")
 
 
 def files_of(recording: Recording, paths: Iterable[str]) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of
@@ -10,6 +12,7 @@ from recorded_threads import DEVICE, ENTRY, IDLE, LINUX, ended, missed
 
 from analyzer.advise.again import read_again, with_second_reads
 from analyzer.advise.metadata import metadata_steps, missing_paths, steps_within, without_reads
+from analyzer.advise.situation import AdviceError, situation_of
 from analyzer.advise.variant import variant_of
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
@@ -130,10 +133,21 @@ def test_pages_that_are_read_twice_cost_the_second_read():
         *ended(13000, A),
     ]
     variant, times = started(*events)
-    again = read_again(variant)
+    recording = variant.start.recording
+    again = read_again(recording)
     assert again.files == {0: 1}
     assert again.reads[["pid", "page"]].tolist() == [(A, 0)]
     twice = with_second_reads(variant, times, again)
     assert twice.cost().seconds - variant.cost().seconds == pytest.approx(1000e-9)
     assert len(metadata_steps(twice)) == len(metadata_steps(variant)) == 0
-    assert not len(read_again(started(*events[:17], *ended(13000, A))[0]).reads)
+    assert not len(read_again(started(*events[:17], *ended(13000, A))[0].start.recording).reads)
+
+
+def test_a_start_without_seconds_that_reads_pages_twice_is_refused_with_these_pages():
+    events = [switch(1000, IDLE, A), *missed(2000, 0), *missed(5000, 0), *ended(9000, A)]
+    recording = started(*events)[0].start.recording
+    verdict = SimpleNamespace(why="6 % of the time is unexplained", remedy="record again")
+    without = SimpleNamespace(total=SimpleNamespace(seconds=None), verdict=verdict)
+    with pytest.raises(AdviceError, match=r"1 page of .* a second time: find what drops") as error:
+        situation_of([recording], prediction=without)
+    assert error.value.remedy == "record again"
