@@ -19,11 +19,18 @@ Document = dict[str, Any]
 # By the names of files: the default image first, to which savings are relative.
 CASES = {
     "default": "default image, 128 KiB",
-    "window": "window: 0 KiB",
-    "list": "prefetch list, 128 KiB",
+    "script": "boot script that sets 128 KiB",
+    "window": "window: 0 KiB, by boot script",
+    "list": "prefetch list, 128 KiB, by boot script",
     "order": "order",
     "lz4-order": "order, lz4",
     "everything": "order, lz4, window and list",
+}
+# By the first word of the files of measured runs.
+TABLES = {
+    "boots": "Boots of a new board",
+    "second": "Boots of the board that was recorded, not its first",
+    "starts": "Starts",
 }
 HEAD = ("case", "predicted s", "measured s", "lowest to highest", "runs", "error")
 MORE = ("predicted saving", "measured saving", "requests", "MiB")
@@ -59,19 +66,23 @@ def _median(runs: Sequence[Document], name: str) -> float:
 
 
 def measured(folder: Path, what: str) -> dict[str, list[Document]]:
-    """Return the runs of the cases in a folder; ``what`` is one of STARTS."""
+    """Return the runs of the cases in a folder; ``what`` is one of TABLES."""
     files = {name: folder / f"{what}-{name}.json" for name in CASES}
     return {
         name: json.loads(file.read_text())["runs"] for name, file in files.items() if file.exists()
     }
 
 
+def _predicted_as(what: str) -> str:
+    return STARTS[1] if what == STARTS[1] else STARTS[0]
+
+
 def main(folders: Sequence[str]) -> int:
     """Print the tables of a folder."""
     folder = Path(folders[0])
-    for what in STARTS:
-        print(f"\n## {what.capitalize()}\n")
-        found = rows(measured(folder, what), predicted(folder, what))
+    for what, title in TABLES.items():
+        print(f"\n## {title}\n")
+        found = rows(measured(folder, what), predicted(folder, _predicted_as(what)))
         print("\n".join(markdown((*HEAD, *MORE), found)))
     return 0
 
