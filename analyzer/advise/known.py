@@ -1,4 +1,8 @@
-"""Files of known kinds, whose content a build can choose: locales, fonts, caches, tables."""
+"""Files of known kinds, whose content a build can choose: fonts, caches, tables.
+
+Not locale archives: with one locale alone, what a start uses of it lies no closer together
+(studies/advice/results.md).
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,6 @@ class KnownFile:
 
 
 _KINDS: tuple[tuple[str, KnownFile], ...] = (
-    (
-        r"/locale-archive$",
-        KnownFile(
-            "locale archive",
-            "generate the locales in use alone: localedef --delete-from-archive LOCALE…, or "
-            "IMAGE_LINGUAS (Yocto), BR2_ENABLE_LOCALE_WHITELIST (Buildroot)",
-        ),
-    ),
     (
         r"\.(ttf|otf|ttc|pcf|pcf\.gz|pfb)$",
         KnownFile(
