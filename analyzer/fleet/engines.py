@@ -48,12 +48,18 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """Threads of this process, each with a child process."""
+    """Threads of this process, each with a child process.
+
+    With as many workers as processors each is held to one, with its children. A worker's processes
+    take turns, and the kernel puts those of two workers on one processor while another is idle.
+    """
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or len(os.sched_getaffinity(0))
+        processors = sorted(os.sched_getaffinity(0))
+        self.workers = workers or len(processors)
         self._children = Children()
-        self._pool = ThreadPoolExecutor(self.workers)
+        held = iter(processors if len(processors) == self.workers else ())
+        self._pool = ThreadPoolExecutor(self.workers, initializer=_hold_to_next, initargs=(held,))
 
     def outcomes(self, batches: Iterator[Batch]) -> Iterator[Outcome]:
         """Yield the outcome of each batch."""
@@ -71,6 +77,12 @@ class LocalEngine:
         """End the child processes; batches that wait are not begun."""
         self._children.end()
         self._pool.shutdown(cancel_futures=True)
+
+
+def _hold_to_next(processors: Iterator[int]) -> None:
+    """Hold this thread, and the processes that it starts, to the next of the processors."""
+    with suppress(StopIteration, OSError):  # none is left, or it has gone: the kernel chooses
+        os.sched_setaffinity(0, {next(processors)})
 
 
 class DaskEngine:
