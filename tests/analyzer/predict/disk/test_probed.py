@@ -36,6 +36,7 @@ def test_a_fixed_cost_is_recovered(latency, per_kib, seed):
 @settings(max_examples=20, deadline=None)
 @example(requests=200, mb_s=2.125, seed=0)  # 3.2 requests of 64 KiB in a slice
 @example(requests=200, mb_s=2.25, seed=0)
+@example(requests=200, mb_s=11.25, seed=0)  # 4.3 requests of 256 KiB in a slice
 def test_a_token_bucket_is_recovered(requests, mb_s, seed):
     device = device_of_probe(probe_on(Paced(requests, mb_s * 1e6, FAST), seed)).device
     assert isinstance(device, Paced)
