@@ -10,6 +10,7 @@ _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 K
 
 
 _MOST_BIOS = 1 << 12  # in a request; a trace with more is damaged
+_MOST_SPLITS = 1 << 10  # requests of a bio: 64 MiB in 64 KiB
 
 
 def find_requests(events: Table) -> Table:
@@ -45,16 +46,64 @@ def _askers(issued: Table, queued: Table) -> Array:
     for dev in np.unique(issued["dev"]).tolist():
         rows = np.flatnonzero(issued["dev"] == dev)
         bios = queued.take(np.flatnonzero(partitions | (queued["dev"] == dev)))
-        sector = np.concatenate((bios["index"], issued["index"][rows]))
-        time = np.concatenate((bios["time_ns"], issued["time_ns"][rows]))
-        asks = np.arange(len(sector)) < bios.rows
-        behind = sector + np.concatenate((bios["value"], np.zeros(len(rows), np.uint64)))
-        order = np.lexsort((~asks, time, sector))
-        latest = np.maximum.accumulate(np.where(asks[order], np.arange(len(order)), -1))
-        asker = order[latest]
-        within = (sector[asker] == sector[order]) | (behind[asker] > sector[order])
-        known = ~asks[order] & (latest >= 0) & within & (time[asker] <= time[order])
-        found[rows[order[known] - bios.rows]] = bios["pid"][asker[known]]
+        asker = _bio_of(issued.take(rows), bios)
+        known = asker >= 0
+        found[rows[known]] = bios["pid"][asker[known]]
+    return found
+
+
+def _bio_of(requests: Table, bios: Table) -> Array:
+    """Return the row of the latest bio that has the begin of each request; -1 without one.
+
+    Requests that continue a bio have none of their own. If the same sectors were read before, the
+    bio of that time may begin there: the later of both is the request's.
+    """
+    found = _nearest_bio(requests, bios)
+    if not bios.rows:
+        return found
+    before = _continued(requests)
+    end, time = bios["index"] + bios["value"], bios["time_ns"]
+    for _ in range(_MOST_SPLITS):
+        other = np.where(before >= 0, found[before], -1)
+        later = (other >= 0) & (end[other] > requests["index"])
+        later &= (found < 0) | (time[other] > time[found])
+        if not later.any():
+            break
+        found = np.where(later, other, found)
+    return found
+
+
+def _nearest_bio(requests: Table, bios: Table) -> Array:
+    """Return the row of the bio that begins nearest below the begin of each request, or there.
+
+    Of several that begin there it is the latest before the request; -1 if it ends before.
+    """
+    sector = np.concatenate((bios["index"], requests["index"]))
+    time = np.concatenate((bios["time_ns"], requests["time_ns"]))
+    asks = np.arange(len(sector)) < bios.rows
+    behind = sector + np.concatenate((bios["value"], np.zeros(requests.rows, np.uint64)))
+    order = np.lexsort((~asks, time, sector))
+    latest = np.maximum.accumulate(np.where(asks[order], np.arange(len(order)), -1))
+    asker = order[latest]
+    within = (sector[asker] == sector[order]) | (behind[asker] > sector[order])
+    known = ~asks[order] & (latest >= 0) & within & (time[asker] <= time[order])
+    found = np.full(requests.rows, -1)
+    found[order[known] - bios.rows] = asker[known]
+    return found
+
+
+def _continued(requests: Table) -> Array:
+    """Return the row of the latest request before each that ends where it begins; -1 if none."""
+    number = requests.rows
+    sector = np.concatenate((requests["index"] + requests["value"], requests["index"]))
+    time = np.tile(requests["time_ns"], 2)
+    ends = np.arange(2 * number) < number
+    order = np.lexsort((~ends, time, sector))
+    latest = np.maximum.accumulate(np.where(ends[order], np.arange(2 * number), -1))
+    known = ~ends[order] & (latest >= 0)
+    known &= sector[order[latest]] == sector[order]
+    found = np.full(number, -1)
+    found[order[known] - number] = order[latest[known]]
     return found
 
 

@@ -1,6 +1,8 @@
 """Requests: each issue finds its own completion."""
 
 from event_table import DISK, R, event, table
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Kind, Rwbs
@@ -101,3 +103,37 @@ def test_a_bio_may_name_the_partition_that_it_is_for():
     bio = event(Kind.BIO_QUEUE, pid=7, dev=DISK + 1, index=8, value=8)
     found = find_requests(table(bio, event(Kind.RQ_ISSUE, pid=39, index=8, value=8)))
     assert found["pid"].tolist() == [7]
+
+
+def test_a_part_of_a_bio_belongs_to_it_though_an_older_bio_began_there():
+    """Two runs read the same sectors: the first in bios of 8, the second in one, sent in parts."""
+    first = [
+        event(kind, pid=7, index=sector, value=8)
+        for sector in (0, 8, 16)
+        for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
+    ]
+    second = [
+        event(Kind.BIO_QUEUE, pid=9, index=0, value=24),
+        *(event(Kind.RQ_ISSUE, pid=39, index=sector, value=8) for sector in (0, 8, 16)),
+    ]
+    assert find_requests(table(*first, *second))["pid"].tolist() == [7, 7, 7, 9, 9, 9]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.integers(1, 12), st.integers(1, 4), st.booleans()),
+        max_size=12,
+    )
+)
+def test_each_request_belongs_to_the_latest_bio_with_its_begin(bios):
+    """Bios one after the other, each sent in parts of some size before the next is queued."""
+    events, expected = [], []
+    for pid, (begin, length, part, lost) in enumerate(bios, start=100):
+        if not lost:
+            events.append(event(Kind.BIO_QUEUE, pid=pid, index=8 * begin, value=8 * length))
+        for at in range(begin, begin + length, part):
+            size = min(part, begin + length - at)
+            events.append(event(Kind.RQ_ISSUE, pid=39, index=8 * at, value=8 * size))
+            expected.append(None if lost else pid)
+    found = find_requests(table(*events))["pid"].tolist() if events else []
+    assert [None if e is None else f for e, f in zip(expected, found, strict=True)] == expected
