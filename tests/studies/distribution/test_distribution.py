@@ -139,7 +139,7 @@ def test_the_raw_figures_make_the_journal_s_tables(capsys):
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     journal = (folder / "results.md").read_text().splitlines()
     assert [line for line in printed if line not in journal] == []
-    for what, runs in zip(STARTS, (1, 3), strict=True):  # boots differ by 0.3 to 1.2 %
+    for what in STARTS:
         found = tables.measured(folder / "raw", what)
         assert {"default", "everything"} <= {*found}
-        assert min(map(len, found.values())) >= runs
+        assert min(map(len, found.values())) >= 3
