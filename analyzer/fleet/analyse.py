@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import islice
 
 from analyzer.error import ArgumentError
 from analyzer.fleet.batch import Batch, key_of
@@ -67,7 +67,7 @@ def analyse(
     listing = Listing(tally.leave)
     found = (one for source in sources for one in listing.captures(source))
     missing = _missing(found, known, question, tally)
-    for outcome in engine.outcomes(_batches(missing, _sizes(engine, batch), question)):
+    for outcome in engine.outcomes(_batches(missing, engine, batch, question)):
         _store(outcome, store, known, tally)
         progress(tally.analysed, listing.listed)
     return FleetAnalysed(
@@ -87,17 +87,17 @@ def analyse(
 
 
 def _batches(
-    found: Iterator[Found], sizes: Iterator[int], question: FleetQuestion
+    found: Iterator[Found], engine: Engine, most: int, question: FleetQuestion
 ) -> Iterator[Batch]:
-    while some := tuple(islice(found, next(sizes))):
-        yield Batch(some, question)
+    """Yield batches in rounds, one for each worker: they grow, and the last are as long as another.
 
-
-def _sizes(engine: Engine, most: int) -> Iterator[int]:
-    """Yield sizes of batches that grow: of a few captures, each worker gets some."""
+    So each worker gets some of a few captures, and at the end none waits for the others.
+    """
     size = min(_FIRST, most)
-    while True:
-        yield from repeat(size, max(engine.workers, 1))
+    while some := tuple(islice(found, size * (workers := max(engine.workers, 1)))):
+        each = -(-len(some) // workers)
+        for at in range(0, len(some), each):
+            yield Batch(some[at : at + each], question)
         size = min(2 * size, most)
 
 
