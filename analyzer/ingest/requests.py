@@ -58,13 +58,17 @@ def _bio_of(requests: Table, bios: Table) -> Array:
     Requests that continue a bio have none of their own. If the same sectors were read before, the
     bio of that time may begin there: the later of both is the request's.
     """
-    found = _nearest_bio(requests, bios)
     if not bios.rows:
-        return found
-    before = _continued(requests)
-    end, time = bios["index"] + bios["value"], bios["time_ns"]
+        return np.full(requests.rows, -1)
+    begin, end, time = bios["index"], bios["index"] + bios["value"], bios["time_ns"]
+    found = _nearest(begin, time, requests)
+    within = (begin[found] == requests["index"]) | (end[found] > requests["index"])
+    found = np.where(within & (time[found] <= requests["time_ns"]), found, -1)
+    ends = requests["index"] + requests["value"]
+    before = _nearest(ends, requests["time_ns"], requests)
+    continues = (before >= 0) & (ends[before] == requests["index"])
     for _ in range(_MOST_SPLITS):
-        other = np.where(before >= 0, found[before], -1)
+        other = np.where(continues, found[before], -1)
         later = (other >= 0) & (end[other] > requests["index"])
         later &= (found < 0) | (time[other] > time[found])
         if not later.any():
@@ -73,37 +77,20 @@ def _bio_of(requests: Table, bios: Table) -> Array:
     return found
 
 
-def _nearest_bio(requests: Table, bios: Table) -> Array:
-    """Return the row of the bio that begins nearest below the begin of each request, or there.
+def _nearest(sector: Array, time_ns: Array, requests: Table) -> Array:
+    """Return the row that is the last one up to each request by sector, then time; -1 if none is.
 
-    Of several that begin there it is the latest before the request; -1 if it ends before.
+    ``sector`` and ``time_ns`` are those of the rows, bios or ends of requests.
     """
-    sector = np.concatenate((bios["index"], requests["index"]))
-    time = np.concatenate((bios["time_ns"], requests["time_ns"]))
-    asks = np.arange(len(sector)) < bios.rows
-    behind = sector + np.concatenate((bios["value"], np.zeros(requests.rows, np.uint64)))
-    order = np.lexsort((~asks, time, sector))
-    latest = np.maximum.accumulate(np.where(asks[order], np.arange(len(order)), -1))
-    asker = order[latest]
-    within = (sector[asker] == sector[order]) | (behind[asker] > sector[order])
-    known = ~asks[order] & (latest >= 0) & within & (time[asker] <= time[order])
+    rows = len(sector)
+    sectors = np.concatenate((sector, requests["index"]))
+    times = np.concatenate((time_ns, requests["time_ns"]))
+    is_request = np.arange(len(sectors)) >= rows
+    order = np.lexsort((is_request, times, sectors))
+    latest = np.maximum.accumulate(np.where(is_request[order], -1, np.arange(len(order))))
+    known = is_request[order] & (latest >= 0)
     found = np.full(requests.rows, -1)
-    found[order[known] - bios.rows] = asker[known]
-    return found
-
-
-def _continued(requests: Table) -> Array:
-    """Return the row of the latest request before each that ends where it begins; -1 if none."""
-    number = requests.rows
-    sector = np.concatenate((requests["index"] + requests["value"], requests["index"]))
-    time = np.tile(requests["time_ns"], 2)
-    ends = np.arange(2 * number) < number
-    order = np.lexsort((~ends, time, sector))
-    latest = np.maximum.accumulate(np.where(ends[order], np.arange(2 * number), -1))
-    known = ~ends[order] & (latest >= 0)
-    known &= sector[order[latest]] == sector[order]
-    found = np.full(number, -1)
-    found[order[known] - number] = order[latest[known]]
+    found[order[known] - rows] = order[latest[known]]
     return found
 
 
