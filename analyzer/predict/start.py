@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -73,7 +74,11 @@ class Start:
     recorded_on: DeviceModel | None = None
     strangers: int = -1
     threads: tuple[int, ...] = ()
-    opening: Opening = field(default_factory=Opening)
+
+    @cached_property
+    def opening(self) -> Opening:
+        """What opening files takes; only a replayer beside the start needs it."""
+        return opening_of(self.recording, self.requests)
 
     def without_strangers(self) -> Start | None:
         """Return the start without the reads of other processes; None if there are none."""
@@ -173,7 +178,6 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         recorded_on=None if device is None else _own_disk(recording, taken.disks[row], requests),
         strangers=steps.strangers,
         threads=steps.threads,
-        opening=opening_of(recording, requests),
     )
 
 
