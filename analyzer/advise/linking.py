@@ -39,14 +39,13 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.$]+")  # a name without wildcards in a linker 
 def orders(situation: Situation) -> Iterator[Offer]:
     """Yield an offer for each library, program and known file among those with most requests."""
     variant = situation.present[0]
-    for row, path, entry in _candidates(situation):
-        known = kind_of(path)
-        if entry is not None and not known:
-            yield from _relinked(situation, row, path, entry)
-        elif known:
-            parts = free_parts(None, _size(situation, row), situation.recording.page_size)
-            if page_order(variant, row, parts):
-                yield _smaller(path, known, partial(_ordered, path=path, parts=parts))
+    for row, path, one in _candidates(situation):
+        if isinstance(one, FileEntry):
+            yield from _relinked(situation, row, path, one)
+            continue
+        parts = free_parts(None, _size(situation, row), situation.recording.page_size)
+        if page_order(variant, row, parts):
+            yield _smaller(path, one, partial(_ordered, path=path, parts=parts))
 
 
 def unplaced(situation: Situation) -> Iterator[str]:
@@ -54,10 +53,9 @@ def unplaced(situation: Situation) -> Iterator[str]:
     page_size = situation.recording.page_size
     names = [
         path
-        for row, path, entry in _candidates(situation)
-        if entry is not None
-        and not kind_of(path)
-        and not free_parts(entry, _size(situation, row), page_size)
+        for row, path, one in _candidates(situation)
+        if isinstance(one, FileEntry)
+        and not free_parts(one, _size(situation, row), page_size)
         and not code_of(_content(situation.root, path)).sections
     ]
     if names:
@@ -67,16 +65,19 @@ def unplaced(situation: Situation) -> Iterator[str]:
         )
 
 
-def _candidates(situation: Situation) -> Iterator[tuple[int, str, FileEntry | None]]:
-    """Yield row, path and, of programs and libraries, entry of the files with most requests."""
+def _candidates(situation: Situation) -> Iterator[tuple[int, str, FileEntry | KnownFile]]:
+    """Yield row, path, and kind or entry of the known files and ELF files with most requests."""
     recording = situation.recording
     made = requests_by_file(situation.present[0])
     for row in np.argsort(-made, kind="stable")[:MOST_FILES].tolist():
         path = recording.paths[row]
+        if path is None or not can_be_listed(path):
+            continue
         entry = recording.entries[row] if row < len(recording.entries) else None
-        is_elf = entry is not None and bool(entry.segments)
-        if path is not None and can_be_listed(path) and (is_elf or kind_of(path)):
-            yield row, path, entry if is_elf else None
+        if known := kind_of(path):
+            yield row, path, known
+        elif entry is not None and entry.segments:
+            yield row, path, entry
 
 
 def _size(situation: Situation, row: int) -> int:

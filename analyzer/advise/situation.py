@@ -77,17 +77,17 @@ def situation_of(
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     now = min(prediction.reference.kb * 1024 // prediction.page_size, MAX_WINDOW)
     untouched, present = [], []
-    for recording in recordings:
+    again = [read_again(recording) for recording in recordings]
+    for recording, own in zip(recordings, again, strict=True):
         taken = inputs(recording, version)
         start = prepare(taken, version, device)
         here = taken.disk_of_file[taken.program.file_of_operations()]
         times = taken.times[here == taken.disks.index(start.disk)]
         one = variant_of(start, now)
         untouched.append(one)
-        present.append(with_second_reads(one, times, read_again(recording)))
+        present.append(with_second_reads(one, times, own))
     gap = cheapest_gap(present[0].start.device, prediction.page_size) // prediction.page_size
-    again = read_again(first)
-    return Situation(prediction, tuple(present), tuple(untouched), again, now, gap, root)
+    return Situation(prediction, tuple(present), tuple(untouched), again[0], now, gap, root)
 
 
 def _refusal(recording: Recording, verdict: Verdict) -> AdviceError:
