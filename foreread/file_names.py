@@ -63,6 +63,10 @@ class FileNames:
     def _nameless(self, inodes: Collection[Inode]) -> list[Inode]:
         return [one for one in inodes if one not in self.paths and one not in self._deleted]
 
+    def _waiting(self, inodes: Collection[Inode]) -> list[Inode]:
+        """Return the nameless inodes that no search has looked for."""
+        return [one for one in self._nameless(inodes) if one not in self._searched]
+
     def _by_handle(self, inodes: Sequence[Inode]) -> None:
         """Name files of this machine whose directory entries the kernel still holds."""
         mounts = self._top.machine.mounts
@@ -79,11 +83,10 @@ class FileNames:
 
     def _step(self, inodes: Collection[Inode]) -> None:
         """Take what the search has found, and begin the next one after its end."""
-        waiting = [one for one in self._nameless(inodes) if one not in self._searched]
-        if self._dev and not self._ends(len(waiting)):
+        if self._dev and not self._ends(len(self._waiting(inodes))):
             return
         self._dev = ""
-        self._begin([one for one in self._nameless(inodes) if one not in self._searched])
+        self._begin(self._waiting(inodes))
 
     def _ends(self, waiting: int) -> bool:
         """Take what the search has found; return whether it is over, or is ended here.
