@@ -18,7 +18,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-nightly test-fresh test-boards torture paper accuracy layout-study tune-study test-package wheel deb release docs man lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-thorough test-fresh test-boards torture paper accuracy layout-study tune-study test-package wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -48,16 +48,16 @@ demo: $(READY) ## the main job on a real application; ends by saying where the r
 
 test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and not nightly'
+	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and not thorough'
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
-	$(BIN)/python -m pytest $(TEST_FLAGS) --session-timeout 3000 -m 'kernel and not nightly'
+	$(BIN)/python -m pytest $(TEST_FLAGS) --session-timeout 3000 -m 'kernel and not thorough'
 
-test-nightly: $(READY) ## the cases that make test leaves out: other shells, servers, file systems (root)
-	@.ci/packages $(PYTHON) nightly
-	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and nightly'
-	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and nightly'
+test-thorough: $(READY) ## the cases that make test leaves out: other shells, servers, file systems (root)
+	@.ci/packages $(PYTHON) thorough
+	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and thorough'
+	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and thorough'
 
 test-fresh: ## the README's commands in bare roots of Debian (root; network); RELEASE=bookworm for one
 	@.ci/fresh $(RELEASE)

@@ -126,7 +126,7 @@ def test_a_user_without_a_key_gets_a_remedy(server, tmp_path):
     assert "public key" in refused.value.remedy
 
 
-@pytest.fixture(params=["openssh", pytest.param("dropbear", marks=pytest.mark.nightly)])
+@pytest.fixture(params=["openssh", pytest.param("dropbear", marks=pytest.mark.thorough)])
 def own_server(request, tmp_path_factory):
     """A server that the test may stop."""
     reason = missing(request.param)

@@ -14,7 +14,7 @@ from boards.emulated.state import default_states
 from boards.open import open_target
 from foreread.cli.main import main
 
-pytestmark = [pytest.mark.boards, pytest.mark.nightly]
+pytestmark = [pytest.mark.boards, pytest.mark.thorough]
 
 BOARD = "advised"
 PLAY = ("madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}")

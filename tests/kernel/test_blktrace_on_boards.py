@@ -48,7 +48,7 @@ while [ -e "/proc/$tracer" ]; do sleep 1; done
 blkparse -q -i start -d start.bin >/dev/null
 """
 
-pytestmark = [pytest.mark.boards, pytest.mark.nightly]
+pytestmark = [pytest.mark.boards, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ CALLS = "openat,write,clone,clone3,vfork,wait4"
 FIRST = {"start": (), "boot-done": ("start",), "stop": ("start",), "restart": ("start",)}
 WINDOWS = (("read_ahead_kb", "2048"), ("read_ahead_kb", "512", "after"))
 ALL = (("scheduler", "mq-deadline"), ("nr_requests", "32"), *WINDOWS)
-STEPS = [11, pytest.param(1, marks=pytest.mark.nightly)]
+STEPS = [11, pytest.param(1, marks=pytest.mark.thorough)]
 
 
 @pytest.fixture(params=each_shell(DASH, of=(BUSYBOX, DASH)))

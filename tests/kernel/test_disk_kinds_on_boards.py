@@ -49,7 +49,7 @@ cat /sys/kernel/tracing/trace
 BOARDS = [
     ("x86_64", "6.12"),
     *(
-        pytest.param(board, marks=pytest.mark.nightly)
+        pytest.param(board, marks=pytest.mark.thorough)
         for board in (
             *(("x86_64", kernel) for kernel in ("5.10", "6.1", "7.2")),
             *((machine, "6.1") for machine in ("armhf", "s390x")),

@@ -16,7 +16,7 @@ from analyzer.advise.situation import situation_of
 from boards.open import open_target
 from foreread.cli.main import main
 
-pytestmark = [pytest.mark.boards, pytest.mark.nightly, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.boards, pytest.mark.thorough, pytest.mark.timeout(1800)]
 
 BOARD = "early"
 SOURCE = Path(__file__).parent.parent / "support/touch_pages.c"

@@ -73,8 +73,8 @@ ONE_BACKEND = pytest.mark.parametrize(
     "capture",
     [
         "tracefs",
-        pytest.param("trace-cmd", marks=pytest.mark.nightly),
-        pytest.param("perf", marks=pytest.mark.nightly),
+        pytest.param("trace-cmd", marks=pytest.mark.thorough),
+        pytest.param("perf", marks=pytest.mark.thorough),
     ],
     indirect=True,
 )

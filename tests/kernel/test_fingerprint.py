@@ -40,7 +40,7 @@ def shell():
 @pytest.mark.parametrize(
     "expected",
     [
-        name if name in EACH_CHANGE else pytest.param(name, marks=pytest.mark.nightly)
+        name if name in EACH_CHANGE else pytest.param(name, marks=pytest.mark.thorough)
         for name in LOADS
     ],
 )

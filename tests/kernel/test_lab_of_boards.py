@@ -25,7 +25,7 @@ from tracer.machines import recorder_for
 
 pytestmark = [
     pytest.mark.boards,
-    pytest.mark.nightly,
+    pytest.mark.thorough,
     pytest.mark.skipif(MISSING, reason="no labgrid: no place of a lab is acquired"),
 ]
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]

@@ -23,7 +23,7 @@ from boards.open import open_target
 from foreread.cli.main import main
 
 # Two recordings and two sweeps each: 60 s on an idle machine.
-pytestmark = [pytest.mark.boards, pytest.mark.nightly, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.boards, pytest.mark.thorough, pytest.mark.timeout(1800)]
 
 BOARD = "linked"
 SOURCES = Path("/usr/src/googletest/googletest")

@@ -103,7 +103,7 @@ def test_board_that_goes_down_while_it_is_recorded_boots_as_usual_next(tmp_path)
         assert not (tmp_path / "capture").exists()
 
 
-@pytest.mark.nightly
+@pytest.mark.thorough
 def test_boot_of_an_overlay_that_keeps_what_is_written_is_recorded(tmp_path):
     options = LiveOptions("arm64", fs="overlay-squashfs", swap_mib=0, data_mib=16)
     with EmulatedTarget(options) as target:
@@ -115,7 +115,7 @@ def test_boot_of_an_overlay_that_keeps_what_is_written_is_recorded(tmp_path):
         assert any(path.startswith("/rom/") for path in on_rom)
 
 
-@pytest.mark.nightly
+@pytest.mark.thorough
 def test_boot_of_an_overlay_in_memory_is_refused(tmp_path):
     with EmulatedTarget(LiveOptions("arm64", fs="overlay-squashfs", swap_mib=0)) as target:
         board = BootedBoard(target)
@@ -145,7 +145,7 @@ def is_as_before(board):
         return False
 
 
-@pytest.mark.nightly
+@pytest.mark.thorough
 def test_board_that_never_answers_again_is_reported_and_removes_the_hook_itself(tmp_path):
     """The board's console ends the leases and brings the network back; the power is not cut."""
     with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:

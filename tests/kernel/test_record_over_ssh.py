@@ -36,7 +36,7 @@ def loop(tmp_path):
         yield image
 
 
-@pytest.fixture(params=["openssh", pytest.param("dropbear", marks=pytest.mark.nightly)])
+@pytest.fixture(params=["openssh", pytest.param("dropbear", marks=pytest.mark.thorough)])
 def server(request, loop, tmp_path):
     reason = missing(request.param)
     if reason:

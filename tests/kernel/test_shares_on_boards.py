@@ -38,7 +38,7 @@ INSERTED = "/sys/kernel/tracing/events/filemap/mm_filemap_add_to_page_cache"
 
 pytestmark = [
     pytest.mark.boards,
-    pytest.mark.nightly,
+    pytest.mark.thorough,
     pytest.mark.skipif(
         not any(Path(one).exists() for one in VIRTIOFSD)
         or any(shutil.which(one, path="/usr/sbin:/usr/bin") is None for one in BROUGHT),

@@ -37,7 +37,7 @@ HERE = ("ext2", "ext3", "ext4", "xfs", "btrfs")  # what this kernel may have
 FORCE = {"ext": ("-q", "-F"), "xfs": ("-q", "-f"), "btr": ("-q", "-f")}
 EACH_FILE_SYSTEM = pytest.mark.parametrize(
     "file_system",
-    [name if name == "ext4" else pytest.param(name, marks=pytest.mark.nightly) for name in HERE],
+    [name if name == "ext4" else pytest.param(name, marks=pytest.mark.thorough) for name in HERE],
 )
 # One operation of each kind is enough.
 JOB = """
@@ -290,8 +290,8 @@ def campaign(image, folder):
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(signal.SIGINT, marks=pytest.mark.nightly),
-        pytest.param(signal.SIGTERM, marks=pytest.mark.nightly),
+        pytest.param(signal.SIGINT, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.thorough),
         signal.SIGKILL,
     ],
 )

@@ -18,7 +18,7 @@ from boards.emulated.live import EmulatedTarget, LiveOptions, running, start
 from foreread.reading_now import reading_now
 from tracer.remote.top import top_of
 
-pytestmark = [pytest.mark.boards, pytest.mark.nightly]
+pytestmark = [pytest.mark.boards, pytest.mark.thorough]
 
 # Prints the guest microseconds of a fixed number of instructions.
 LOOP = """

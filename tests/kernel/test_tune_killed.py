@@ -64,7 +64,7 @@ def attempts(path):
         return store.evaluations(withdrawn=True)
 
 
-@pytest.mark.nightly
+@pytest.mark.thorough
 def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_back(loop, tmp_path):
     """Whether a run counts depends on what else the machine does, and is not asserted."""
     path, before, rng = tmp_path / "app.tuning", [], random.Random(5)

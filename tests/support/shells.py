@@ -1,7 +1,7 @@
 """The shells that a board may have.
 
 Each change is tested on dash, and the essentials on busybox ash, which most boards have; the
-nightly run (make test-nightly) covers the others.
+thorough run (make test-thorough) covers the others.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ BASH = ("bash", "--posix")
 def each_shell(
     *per_change: tuple[str, ...], of: Iterable[tuple[str, ...]] = (BUSYBOX, DASH)
 ) -> list[ParameterSet]:
-    """Return a parameter for each shell; those that are not ``per_change`` (dash) run nightly."""
+    """Return a parameter for each shell; those that are not ``per_change`` (dash) run thorough."""
     now = per_change or (DASH,)
     return [
-        pytest.param(words, id=words[0], marks=() if words in now else pytest.mark.nightly)
+        pytest.param(words, id=words[0], marks=() if words in now else pytest.mark.thorough)
         for words in of
     ]

@@ -96,7 +96,7 @@ class ScratchBoard:
 
 @pytest.fixture(params=each_shell(of=(BUSYBOX, DASH, BASH)))
 def board(request, tmp_path):
-    """A scratch board with the usual script installed, under dash; nightly under each shell."""
+    """A scratch board with the usual script installed, under dash; thorough under each shell."""
     shell = request.param
     if shutil.which(shell[0]) is None:
         pytest.skip(f"{shell[0]} is not installed: the boot script was not run under it")

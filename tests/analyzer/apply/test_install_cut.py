@@ -83,16 +83,16 @@ def trees(folder, *plans):
     return found
 
 
-NIGHTLY = pytest.mark.nightly
+THOROUGH = pytest.mark.thorough
 
 
 @pytest.mark.parametrize(
     ("upgrade", "then"),
     [
         (True, "install"),
-        pytest.param(False, "install", marks=NIGHTLY),
-        pytest.param(True, "uninstall", marks=NIGHTLY),
-        pytest.param(False, "uninstall", marks=NIGHTLY),
+        pytest.param(False, "install", marks=THOROUGH),
+        pytest.param(True, "uninstall", marks=THOROUGH),
+        pytest.param(False, "uninstall", marks=THOROUGH),
     ],
 )
 def test_wherever_the_power_is_cut_the_board_boots_and_is_repaired(upgrade, then, tmp_path):

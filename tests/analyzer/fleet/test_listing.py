@@ -125,6 +125,6 @@ def test_a_folder_of_many_files_is_listed_in_little_memory(tmp_path):
     assert peak_of(filled(tmp_path, 10_000), 10_000) < 300_000
 
 
-@pytest.mark.nightly
+@pytest.mark.thorough
 def test_a_folder_of_a_million_files_is_listed_in_little_memory(tmp_path):
     assert peak_of(filled(tmp_path, 1_000_000), 1_000_000) < 300_000

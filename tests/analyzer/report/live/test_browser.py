@@ -13,7 +13,7 @@ from waiting import wait_until
 from analyzer.report.live.inputs import live_inputs
 from analyzer.report.write import write_report
 
-pytestmark = pytest.mark.nightly
+pytestmark = pytest.mark.thorough
 if shutil.which("chromedriver") is None:
     pytest.skip(
         "this machine has no chromedriver: the report's page is not opened", allow_module_level=True

@@ -51,7 +51,7 @@ def whole(tmp_path):
     return tuning_process.held(tmp_path / "whole.tuning")
 
 
-@pytest.mark.parametrize("number", [10, pytest.param(100, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("number", [10, pytest.param(100, marks=pytest.mark.thorough)])
 def test_killed_a_hundred_times_nothing_is_lost_and_the_result_is_the_same(tmp_path, number):
     """The program asserts it after every kill, and compares each campaign with an unkilled one."""
     program = start("kills", tmp_path, number, 2015)
