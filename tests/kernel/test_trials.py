@@ -475,14 +475,15 @@ def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere)
     with Job(LocalTarget(), PARTS) as job:
         memory = Path(job.folder).parent
-    places = [memory / f"foreread-{secrets.token_hex(8)}" for _ in range(2)]
+    places = [memory / f"foreread-{secrets.token_hex(8)}" for _ in range(3)]
+    begins = ""  # its lease is not written yet
     try:
-        for place, lease in zip(places, ("1", "99999999999"), strict=True):
+        for place, lease in zip(places, ("1\n", "99999999999\n", begins), strict=True):
             place.mkdir()
-            (place / "lease").write_text(f"{lease}\n")
+            (place / "lease").write_text(lease)
         with trials_on(LocalTarget(), TrialOptions(run, wait_s=WAIT_S)) as bench:
             bench.probe([queue(loop, "read_ahead_kb")])
-        assert [place.exists() for place in places] == [False, True]
+        assert [place.exists() for place in places] == [False, True, True]
     finally:
         for place in places:
             shutil.rmtree(place, ignore_errors=True)

@@ -38,7 +38,8 @@ def _is_left(folder: Path) -> bool:
     with suppress(OSError):
         about = folder.lstat()
         if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid():
-            return not is_alive((folder / _HOST).read_text(errors="replace").strip())
+            host = (folder / _HOST).read_text(errors="replace").strip()
+            return bool(host) and not is_alive(host)  # the note of a job that begins is empty
     return False
 
 

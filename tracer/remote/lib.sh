@@ -137,13 +137,14 @@ undo_leftovers() {
         if [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/owner" ]; then
             read -r owner <"$other/owner"
             alive "$owner" || undo "$other" leftover
-        elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/lease" ]; then
+        elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/lease" ] &&
+            [ -s "$other/lease" ]; then
             read -r lease <"$other/lease" # it has changed nothing; its host is gone
             uptime
             [ "$now" -lt "$lease" ] || rm -rf "$other"
         elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -d "$other" ] && [ -O "$other" ] &&
             is_job "${other##*-}"; then
-            uptime # it was cut off before its first lease: it gets one
+            uptime # it begins, or was cut off before its first lease: it gets one
             echo $((now + 25000)) >"$other/lease"
         fi
     done

@@ -46,11 +46,12 @@ def test_a_job_that_has_no_settings_yet_is_removed(folder):
 
 def test_jobs_of_the_living_and_of_other_machines_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(jobs, "PLACES", (tmp_path,))
-    names = {"0": owner_tag(), "1": DEAD, "2": None}
+    begins = ""  # its host is not written yet
+    names = {"0": f"{owner_tag()}\n", "1": f"{DEAD}\n", "2": None, "4": begins}
     for name, host in names.items():
         (tmp_path / f"foreread-{name * 16}").mkdir()
-        if host:
-            (tmp_path / f"foreread-{name * 16}/host").write_text(f"{host}\n")
+        if host is not None:
+            (tmp_path / f"foreread-{name * 16}/host").write_text(host)
     (tmp_path / f"foreread-{'3' * 16}").symlink_to(f"foreread-{'1' * 16}")
     (tmp_path / "foreread-1-2").mkdir()
     (tmp_path / "foreread-1-2/host").write_text(f"{DEAD}\n")
