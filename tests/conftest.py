@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from inherited import shed
 from requirements import fail_for_missing_package
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
@@ -17,11 +18,7 @@ os.environ.setdefault("FOREREAD_READER", "fork")
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# CI, nohup or a background job had Ctrl-C or the end of the terminal ignored; that is inherited.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+shed()
 
 
 def end(_number: int, _frame: object) -> None:

@@ -12,7 +12,6 @@ import subprocess
 import time
 from pathlib import Path
 
-PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 APPLETS = ("cat", "wc", "mv", "rm", "chmod")
 _START_S = 60.0
 USER = pwd.getpwuid(os.getuid()).pw_name
@@ -22,7 +21,7 @@ def missing(kind: str) -> str:
     """Return why the server cannot be run here, or an empty string."""
     binary = {"openssh": "sshd", "dropbear": "dropbear"}[kind]
     unchecked = f"ssh targets are not checked against {kind}"
-    if not shutil.which(binary, path=PATH) or not shutil.which("ssh"):
+    if not shutil.which(binary) or not shutil.which("ssh"):
         return f"no {binary}, or no ssh client: {unchecked}"
     if kind == "openssh" and os.getuid() == 0 and not (can_mount() or Path("/run/sshd").exists()):
         return f"needs root to mount, or root's sshd lacks /run/sshd: {unchecked}"
@@ -99,7 +98,7 @@ class SshServer:
             f"AuthorizedKeysFile {self.identity}.pub\nStrictModes no\nUsePAM {pam}\n"
             "PermitRootLogin yes\nMaxSessions 100\nMaxStartups 100\n"
         )
-        sshd = [shutil.which("sshd", path=PATH), "-D", "-e", "-f", self.folder / "sshd_config"]
+        sshd = [shutil.which("sshd"), "-D", "-e", "-f", self.folder / "sshd_config"]
         self.command = self._in_namespace(sshd, "/bin/sh", "")
 
     def _prepare_dropbear(self) -> None:
@@ -110,7 +109,7 @@ class SshServer:
         key = self.folder / "host_key"
         made = _output("dropbearkey", "-t", "ed25519", "-f", key)
         self._trust(next(line for line in made.splitlines() if line.startswith("ssh-ed25519")))
-        dropbear = [shutil.which("dropbear", path=PATH), "-F", "-E", "-r", key]
+        dropbear = [shutil.which("dropbear"), "-F", "-E", "-r", key]
         dropbear += ["-p", f"127.0.0.1:{self.port}", "-P", self.folder / "pid"]
         busybox = shutil.which("busybox")
         binaries = [os.path.realpath(shutil.which(name)) for name in ("sh", *APPLETS)]

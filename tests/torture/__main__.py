@@ -18,6 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parents[1])]
 
 from board import BOARD, Board  # noqa: E402
 from further import Further  # noqa: E402
+from inherited import shed  # noqa: E402
 from killing import MEMORY, REMOTE, Case, Killer, end_all  # noqa: E402
 
 from bench import Bench, bench, prepare  # noqa: E402
@@ -37,11 +38,10 @@ def main() -> int:
     if os.geteuid() != 0:
         print("run as root: sudo make torture", file=sys.stderr)
         return 2
+    shed()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     cases: list[Case] = []
     began = time.monotonic()
-    # A background job has Ctrl-C ignored, and so would all that is started here.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     whole = False
     with bench() as made:
         try:
@@ -68,7 +68,7 @@ def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
     for number, name in enumerate(further.cases if FURTHER in args.parts else ()):
         yield further.case(number, name)
     rng = random.Random(args.seed)
-    killer = Killer(made, rng.randrange(1 << 32))
+    killer = Killer(made, args.seed)
     parts = [part for part in args.parts if part in LOCAL]
     if parts:
         killer.measure(parts)
