@@ -27,10 +27,11 @@ pytestmark = [
 
 
 def test_kills_leave_nothing_changed(tmp_path):
+    """Under nohup, whose ignored SIGHUP must not reach the watch that one case ends by SIGHUP."""
     output = tmp_path / "torture.json"
-    words = ["--kills", str(KILLS), "--seed", "7", "--parts", "record,sweep", "-o", str(output)]
+    words = ["--kills", str(KILLS), "--seed", "14", "--parts", "record,sweep,fingerprint"]
     done = subprocess.run(
-        [sys.executable, "tests/torture", *words],
+        ["nohup", sys.executable, "tests/torture", *words, "-o", str(output)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -40,3 +41,5 @@ def test_kills_leave_nothing_changed(tmp_path):
     record = json.loads(output.read_text())
     assert (record["kills"], record["changes_left"]) == (KILLS, 0)
     assert record["alive"] > 0
+    kills = [(case["command"], case["signal"]) for case in record["cases"] if case["alive"]]
+    assert ("fingerprint", "HUP") in kills

@@ -18,7 +18,9 @@ from bench import Bench, is_json
 from tracer.formats import capture as capture_files
 
 BACKENDS = ("auto", "tracefs", "trace-cmd", "perf")
-COMMON = ("--allow-warm", "--wait", "60")
+WAIT_S = 60.0  # for another foreread on this machine
+WAIT = ("--wait", f"{WAIT_S:g}")
+COMMON = ("--allow-warm", *WAIT)
 SEARCH = ("--search", "1")  # else most of their time is that of a find through all disks
 PATIENCE_S = 60.0  # for a boot script
 WINDOWS = ":".join(str(4 * pages) for pages in range(1, 33))
@@ -96,7 +98,7 @@ class Commands:
 
         return Begun(
             "confirm",
-            self.bench.start([*words, "--wait", "60"]),
+            self.bench.start([*words, *WAIT]),
             lambda: capture_problems(capture, whole=True),
         )
 
@@ -133,7 +135,7 @@ class Commands:
     def fingerprint(self) -> Begun:
         """The watch of a workload with its settings in force."""
         words = ["fingerprint", "--watch", "--apply", self.bench.plans, "--interval", "1"]
-        words += ["--patience", "1", "--device", self.bench.disk, "--wait", "60"]
+        words += ["--patience", "1", "--device", self.bench.disk, *WAIT]
         around = ExitStack()
         around.enter_context(self.bench.workload())
         return Begun("fingerprint", self.bench.start(words), list, around, ends=False)

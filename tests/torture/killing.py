@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 
 import clock
 import state
-from commands import Begun, Commands
+from commands import WAIT_S, Begun, Commands
 from memory import memory_group
 
 from bench import Bench
@@ -22,7 +22,7 @@ from boards.guard import is_guard
 
 SIGNALS = ("KILL", "KILL", "KILL", "TERM", "HUP", "PIPE")
 VICTIMS = ("parent", "parent", "group", "group", "everything", "guard first")
-PATIENCE_S = 60.0  # for a command that was asked to end
+PATIENCE_S = 2 * WAIT_S  # for a command that was asked to end
 GUARDS_S = 60.0  # for the guard to restore; nothing else does until then
 # Commands that do not end by themselves: within what time they have done all that they do.
 ENDLESS_S = {"tune": 3.0, "fingerprint": 4.5}
@@ -30,6 +30,7 @@ RECORD_S = 2.0  # a recording, on the machine on which these are so
 MEASURED = ("record", "sweep", "confirm", "boot-script")
 MEMORY, REMOTE = "memory", "remote"
 LIMITED = ("record", "sweep", "confirm", "tune")  # what is put into a group of little memory
+OTHERS = ("--wait", "600")  # for other forereads on the machine
 CLOCK_SHARE = 0.1  # of the cases that run under a clock that jumps
 
 
@@ -71,10 +72,11 @@ class Case:
 
 
 class Killer:
-    """Makes cases on a bench; the same seed makes the same ones."""
+    """Makes cases on a bench; seed and number of a case make the same one."""
 
     def __init__(self, bench: Bench, seed: int, tell: Callable[[str], None] = print) -> None:
         self.bench = bench
+        self._seed = seed
         self.rng = random.Random(seed)
         self.commands = Commands(bench, self.rng)
         self.lasts_s = dict(ENDLESS_S)
@@ -110,6 +112,7 @@ class Killer:
 
     def case(self, number: int, part: str) -> Case:
         """Kill a command once."""
+        self.rng.seed(f"{self._seed} {number}")
         if part == MEMORY:
             return self._short_of_memory(number)
         return self._killed(number, part)
@@ -147,7 +150,7 @@ class Killer:
         began = time.monotonic()
         made.alive = self._sleep(begun, fraction)
         made.moment_s = round(time.monotonic() - began, 3)
-        made.in_force = made.alive and state.in_force()
+        made.in_force = made.alive and state.in_force(self.bench.token)
         hit()
         if not begun.ends and made.signal in ("PIPE", "OOM"):
             self._later(begun.process)
@@ -222,7 +225,7 @@ class Killer:
         words: list[object] = ["doctor", "--restore"]
         if recovery == "next":
             output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"
-            words = ["record", "--allow-warm", "--no-probe", "-o", output, "--", "true"]
+            words = ["record", *OTHERS, "--allow-warm", "--no-probe", "-o", output, "--", "true"]
         if recovery == "next there":
             self.bench.remote.end_leases()
             output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"

@@ -1,11 +1,14 @@
 """A full dump of all that a foreread may leave changed on a machine, and its comparison.
 
-Keys are words: what it is, and where. What others change is left out: loop devices that are not the
-torture's, processes without its mark, and whatever differed between dumps while nothing ran.
+Keys are words: what it is, and where. The changes of other programs are left out: loop devices and
+mounts that are neither the torture's nor a foreread's, processes without the torture's mark, all
+that a living foreread has made or noted in its journal, and whatever differed between dumps while
+nothing ran.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,7 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from boards.mounts import read_mounts
-from boards.owner import is_alive, is_left
+from boards.owner import MARK, is_alive, is_left
+from tracer.local.jobs import PLACES
 
 TOKEN = "FOREREAD_TORTURE"  # in the environment of all that a case starts
 KNOBS = (
@@ -52,27 +56,32 @@ for name; do sed "s|^|$name |" "$name" 2>/dev/null; done
 """
 FOLDERS = ("/run/foreread-*", "/dev/shm/foreread-*", "/tmp/foreread-*", "/var/tmp/foreread-*")
 NOTES = Path("/run/foreread")
-_JOB = re.compile(r"foreread-[0-9a-f]{16}")  # of a target's
+ANOTHERS = "another's mount"
+LEFTOVERS = ("cgroup ", "file ", "process ", "trace instance ")
+_JOB = re.compile(r"foreread-([0-9a-f]{16})\b")  # on a target
 _TAG = re.compile(r"foreread[-_](?:[a-z]+-)*(\d+)[-_](\d+)")
-_LOOP = re.compile(r"/loop\d+/|/bdi/7:\d+/")
+_LOOP = re.compile(r"/(loop\d+|bdi/7:\d+)/")
 State = dict[str, str]
 
 
 def dump(own_loops: tuple[str, ...], scratch: Path, token: str) -> State:
     """Return everything; ``own_loops`` are the names of the torture's loop devices."""
-    found: State = {}
-    found |= dict(_knobs())
-    found |= dict(_mounts())
-    found |= dict(_tracing())
-    found |= dict(_groups())
-    found |= dict(_loops(str(scratch)))
-    found |= dict(_files(scratch))
-    found |= {f"process {pid}": name for pid, name in processes(token)}
-    return {key: value for key, value in found.items() if _is_ours(key, own_loops)}
+    return {
+        **dict(_knobs(own_loops, token)),
+        **dict(_mounts(str(scratch))),
+        **dict(_tracing()),
+        **dict(_groups()),
+        **dict(_loops(str(scratch))),
+        **dict(_files(scratch, token)),
+        **{f"process {pid}": name for pid, name in processes(token)},
+    }
 
 
 def differences(before: State, after: State, unsteady: set[str]) -> list[str]:
-    """Return a line for each thing that is new, gone or different."""
+    """Return a line for each thing that is new, gone or different.
+
+    What dead forereads left may go: any foreread removes it.
+    """
     return [
         f"{key}: {before.get(key, 'not there')!r} -> {after.get(key, 'not there')!r}"
         for key in sorted(before.keys() | after.keys())
@@ -89,50 +98,108 @@ def unsteady(dumps: list[State]) -> set[str]:
 
 def processes(token: str) -> Iterator[tuple[int, str]]:
     """Yield the living processes that a case has started, by the mark in their environment."""
-    mark = f"{TOKEN}={token}".encode()
     for directory in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if mark in (directory / "environ").read_bytes().split(b"\0"):
+            if _is_marked(directory, token):
                 words = (directory / "cmdline").read_bytes().replace(b"\0", b" ")
                 name = (directory / "comm").read_text().strip()
                 yield int(directory.name), f"{name}: {words.decode(errors='replace')[:150]}"
 
 
-def in_force() -> bool:
+def in_force(token: str) -> bool:
     """Return whether a journal or a boot script has written down that something is changed."""
-    notes = [path for path in NOTES.glob("*") if path.name not in ("lock", "tracefs")]
-    return bool(notes) or any(Path("/run").glob("foreread-apply*"))
+    return bool(_notes(token)) or any(Path("/run").glob("foreread-apply*"))
 
 
-def _is_ours(key: str, own_loops: tuple[str, ...]) -> bool:
-    """Leave out the knobs of loop devices of others while they come and go."""
-    match = _LOOP.search(key)
-    return match is None or any(f"/{name}/" in key for name in own_loops) or "/bdi/" in key
+def _notes(token: str) -> list[Path]:
+    """Return the journals and notes but those of living forereads of others."""
+    notes = [path for path in NOTES.glob("*") if path.name != "lock"]
+    return [path for path in notes if not _is_others(path, token)]
+
+
+def _is_marked(process: Path, token: str) -> bool:
+    return f"{TOKEN}={token}".encode() in (process / "environ").read_bytes().split(b"\0")
+
+
+def _is_others(note: Path, token: str) -> bool:
+    """Return whether a living process that no case has started keeps this note."""
+    pid = note.stem.removeprefix("foreread-").partition("-")[0]  # PID.journal, foreread-TAG.mount
+    with suppress(OSError):
+        return not _is_marked(Path(f"/proc/{pid}"), token)
+    return False
 
 
 def _counts(key: str, before: State, after: State) -> bool:
-    """Whether a difference counts: not if another program's loop device came or went."""
-    return not _LOOP.search(key) or (key in before and key in after)
+    """Whether a difference counts: not if a leftover goes, or another's mount comes or goes."""
+    goes, comes = key not in after, key not in before
+    if key.startswith(LEFTOVERS):
+        return not goes
+    return not (key.startswith(ANOTHERS) and (goes or comes))
 
 
-def _knobs() -> Iterator[tuple[str, str]]:
+def _knobs(own_loops: tuple[str, ...], token: str) -> Iterator[tuple[str, str]]:
+    """Yield all but those of others' loop devices, which come, go, and are set by their owners."""
+    own = {*own_loops, *(f"bdi/{_text(Path(f'/sys/block/{name}/dev'))}" for name in own_loops)}
+    noted = _noted_by_others(token)
     for pattern in KNOBS:
         for path in Path("/").glob(pattern):
-            if path.name not in NO_KNOBS and path.is_file() and os.access(path, os.R_OK):
+            loop = _LOOP.search(str(path))
+            if path.name in NO_KNOBS or (loop and loop[1] not in own):
+                continue
+            if path.is_file() and os.access(path, os.R_OK):
                 with suppress(OSError):
-                    yield f"knob {path}", path.read_text(errors="replace").strip()
+                    old = noted.get(path.resolve()) if noted else None
+                    yield f"knob {path}", old or _text(path)
 
 
-def _mounts() -> Iterator[tuple[str, str]]:
-    """Yield the mounts of a place in their order, since one may hide another."""
+def _noted_by_others(token: str) -> dict[Path, str]:
+    """Return the old value of each knob that living forereads of others have changed."""
+    found: dict[Path, str] = {}
+    for knob, old in (*_journals(token), *_journals_of_jobs(token)):
+        found.setdefault(knob.resolve(), old)
+        if knob.name == "read_ahead_kb":  # of a disk, it has a second name
+            found.setdefault((knob.parents[1] / "bdi" / knob.name).resolve(), old)
+    return found
+
+
+def _journals(token: str) -> Iterator[tuple[Path, str]]:
+    """Yield knobs and old values of forereads on this machine (tracer/local/journal.py)."""
+    for journal in NOTES.glob("*.journal"):
+        with suppress(OSError):
+            lines = journal.read_bytes().split(b"\n") if _is_others(journal, token) else []
+            for change in map(json.loads, lines[1:-1]):  # after the header, before a torn line
+                yield Path(change["knob"]), change["old"]
+
+
+def _journals_of_jobs(token: str) -> Iterator[tuple[Path, str]]:
+    """Yield those of jobs on this machine as a target (tracer/remote/knobs.sh)."""
+    for place in PLACES:
+        for journal in place.glob("foreread-*/journal"):
+            with suppress(OSError):
+                host = journal.with_name("host")
+                if not host.exists() or _is_others(Path(_text(host)), token):
+                    for line in journal.read_text().splitlines():
+                        knob, old, *_ = line.split("\t")
+                        yield Path(knob), old
+
+
+def _text(file: Path) -> str:
+    return file.read_text(errors="replace").strip()
+
+
+def _mounts(scratch: str) -> Iterator[tuple[str, str]]:
+    """Yield the mounts, with those of one place and source in their order."""
     found: dict[str, list[str]] = {}
     for mount in read_mounts():
-        how = f"{mount.fstype} {mount.source} {mount.root} {mount.options} {mount.super_options}"
-        found.setdefault(mount.mountpoint, []).append(how)
-    for place, stacked in found.items():
-        dead = [how for how in stacked if not _lives(how)]
-        if dead and not (dead[-1].startswith("tracefs ") and _others_trace()):
-            yield f"mount {place}", " | ".join(dead)
+        what = f"{mount.mountpoint} {mount.fstype} {mount.source} {mount.root}"
+        if _lives(what) or (_TAG.match(mount.source) and _others_trace()):
+            continue
+        ours = mount.fstype in ("tracefs", "debugfs") or scratch in what
+        ours = ours or bool(_TAG.search(what) or _JOB.search(what))
+        key = f"mount {what}" if ours else f"{ANOTHERS} {what}"
+        found.setdefault(key, []).append(f"{mount.options} {mount.super_options}")
+    for key, options in found.items():
+        yield key, " | ".join(options)
 
 
 def _tracing() -> Iterator[tuple[str, str]]:
@@ -152,27 +219,28 @@ def _tracing() -> Iterator[tuple[str, str]]:
 
 
 def _groups() -> Iterator[tuple[str, str]]:
-    """Yield the groups by foreread's name; others, such as those of log-ins, come and go."""
-    for folder in Path("/sys/fs/cgroup").rglob("*foreread*/"):
-        yield f"cgroup {folder}", ""
+    """Yield those of dead forereads; others, such as those of log-ins, come and go."""
+    for folder in Path("/sys/fs/cgroup").rglob("foreread-*/"):
+        if is_left(folder.name):
+            yield f"cgroup {folder}", ""
 
 
 def _loops(scratch: str) -> Iterator[tuple[str, str]]:
     for file in Path("/sys/block").glob("loop*/loop/backing_file"):
         with suppress(OSError):
             image = file.read_text().strip()
-            if image.startswith(scratch) or "foreread" in image:
+            if image.startswith(scratch) or (_TAG.search(image) and not _lives(image)):
                 yield f"loop device /dev/{file.parts[3]}", image
 
 
-def _files(scratch: Path) -> Iterator[tuple[str, str]]:
+def _files(scratch: Path, token: str) -> Iterator[tuple[str, str]]:
     """Yield the files that dead forereads have in memory, and all in the cases' own folder."""
     tops = [path for pattern in FOLDERS for path in Path("/").glob(pattern.lstrip("/"))]
     tops = [path for path in tops if is_left(path.name) or _JOB.fullmatch(path.name)]
     tops += list((scratch / "tmp").iterdir()) if scratch.exists() else []
-    tops += list(NOTES.iterdir()) if NOTES.is_dir() else []
+    tops += _notes(token)
     for top in tops:
-        if not _lives(top.name) and top.name != "lock":
+        if not _lives(top.name):
             yield f"file {top}", "folder" if top.is_dir() else "file"
             for path in _below(top):
                 yield f"file {path}", ""
@@ -190,5 +258,17 @@ def _others_trace() -> bool:
 
 
 def _lives(text: str) -> bool:
-    """Whether the text names an owner that lives: another foreread on this machine."""
-    return any(is_alive("-".join(match)) for match in _TAG.findall(text))
+    """Whether the text names an owner that lives: another foreread on this machine, or its job."""
+    tags = ("-".join(match) for match in _TAG.findall(text))
+    return any(map(is_alive, tags)) or any(map(_job_lives, _JOB.findall(text)))
+
+
+def _job_lives(number: str) -> bool:
+    """Whether a process belongs to this job: its script's name or its mark in the environment."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if number.encode() in (process / "cmdline").read_bytes():
+                return True
+            if f"{MARK}={number}".encode() in (process / "environ").read_bytes():
+                return True
+    return False
