@@ -6,17 +6,13 @@ import signal
 import subprocess
 from pathlib import Path
 
+import property_tests  # noqa: F401  (chooses the profile of Hypothesis)
 import pytest
-from hypothesis import settings
 from inherited import shed
 from requirements import fail_for_missing_package
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
 os.environ.setdefault("FOREREAD_READER", "fork")
-
-# On a loaded machine a process that an example starts takes any time.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 shed()
 

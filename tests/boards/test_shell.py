@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from adbd import Adbd, client_of
 from console_board import ConsoleBoard
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 from ssh_servers import SshServer, can_mount, missing
 from waiting import wait_until
 
@@ -91,7 +92,7 @@ def target(kind, tmp_path_factory):
         yield opened
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(word=anything)
 @example(word="-n")
 @example(word=" leading and trailing ")

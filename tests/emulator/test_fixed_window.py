@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 
 from emulator import EmulationError, FixedWindow, _fixed, fixed_window, reference
 from emulator.fixed import MAX_WINDOW, Isa
@@ -47,7 +48,7 @@ def recordings(draw: st.DrawFn) -> tuple[list[tuple[int, int]], list[int]]:
 
 
 @pytest.mark.parametrize("isa", ISAS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(recording=recordings(), max_window=st.sampled_from([0, 1, 2, 31, 32, 63, 64, 100]))
 def test_core_agrees_with_the_reference(
     isa: Isa, recording: tuple[list[tuple[int, int]], list[int]], max_window: int

@@ -13,6 +13,7 @@ from layout_strategy import block_layouts, layouts
 from logged_inserts import expected_log, logged
 from program_strategy import programs
 from programs import PAGE, MapFlag, Op, Script
+from property_tests import examples
 
 from emulator import _linux
 from emulator.fixed import EmulationError
@@ -28,7 +29,7 @@ NO_EXTENTS = np.zeros(0, EXTENT)
 
 
 @given(data=st.data(), version=st.sampled_from(VERSIONS), large=st.booleans())
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_core_agrees_with_the_plain_python(data, version, large):
     block = 0 if large else data.draw(st.sampled_from([0, 0, 32]))
     drawn = data.draw(programs(large=large, block=block))
@@ -49,7 +50,7 @@ def test_the_core_agrees_with_the_plain_python(data, version, large):
 
 
 @given(data=st.data(), version=st.sampled_from([(5, 18), (6, 19), (7, 2)]), large=st.booleans())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_core_agrees_about_huge_pages_and_many_misses(data, version, large):
     drawn = data.draw(programs(large=large, block=0))
     size = data.draw(st.sampled_from([4096, 16384, 65536]))
@@ -177,7 +178,7 @@ def test_advice_on_a_file_of_unknown_size_ends():
 
 
 @given(data=st.data(), version=st.sampled_from([(2, 6, 18), (5, 10), (7, 2)]))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_each_insert_names_the_operation_that_read_it(data, version):
     drawn = data.draw(programs(large=True, block=0))
     program = drawn.script.program()

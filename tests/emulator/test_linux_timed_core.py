@@ -118,7 +118,7 @@ def assert_agrees(run, window, device):
 
 
 @given(run=runs(), window=st.sampled_from(WINDOWS), device=st.sampled_from(DEVICES))
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_core_agrees_with_the_plain_python(run, window, device):
     assert_agrees(run, window, device)
 

@@ -9,12 +9,16 @@ import pytest
 from children import keep, outcome_in_child
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 
 from analyzer.ingest import perfdata
 
 NAMES = ["file", "pipe", "zstd", "mixed"]
 FINE = {"ok", "TraceError"}
-examples = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+damaged = settings(
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 def read_everything(path: Path) -> None:
@@ -27,7 +31,7 @@ def read_everything(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@examples
+@damaged
 @given(part=st.floats(0, 1))
 def test_cut_anywhere(name: str, part: float, tmp_path: Path) -> None:
     data = perf_samples.golden(name)
@@ -36,7 +40,7 @@ def test_cut_anywhere(name: str, part: float, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@examples
+@damaged
 @given(flips=st.lists(st.tuples(st.floats(0, 0.9999), st.integers(0, 255)), min_size=1, max_size=8))
 def test_bytes_changed_anywhere(name: str, flips: list[tuple[float, int]], tmp_path: Path) -> None:
     data = bytearray(perf_samples.golden(name))
@@ -46,7 +50,7 @@ def test_bytes_changed_anywhere(name: str, flips: list[tuple[float, int]], tmp_p
     assert outcome_in_child(lambda: read_everything(path)) in FINE
 
 
-@examples
+@damaged
 @given(at=st.integers(0, 3000), value=st.sampled_from([0, 1, 0x7F, 0xFF]), width=st.integers(1, 8))
 def test_header_and_attributes_changed(at: int, value: int, width: int, tmp_path: Path) -> None:
     data = bytearray(perf_samples.golden("file"))
@@ -55,7 +59,7 @@ def test_header_and_attributes_changed(at: int, value: int, width: int, tmp_path
     assert outcome_in_child(lambda: read_everything(path)) in FINE
 
 
-@examples
+@damaged
 @given(data=st.binary(max_size=400), magic=st.sampled_from([b"PERFILE2", b"2ELIFREP", b""]))
 def test_any_bytes_after_the_magic(data: bytes, magic: bytes, tmp_path: Path) -> None:
     path = keep(tmp_path, magic + data)

@@ -6,6 +6,7 @@ import pytest
 from capture_builder import recording_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 
 from analyzer.predict.waste import waste
 from emulator.reference import fixed_window_at
@@ -23,7 +24,7 @@ touches = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(touches, st.lists(st.integers(-1, 50), min_size=3, max_size=3), st.integers(0, 12))
 def test_agrees_with_the_plain_model_file_by_file(accesses, file_pages, window):
     found = waste(recording(accesses, file_pages), window)
@@ -34,7 +35,7 @@ def test_agrees_with_the_plain_model_file_by_file(accesses, file_pages, window):
         assert found.wasted[row] == loaded - len(own)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(touches, st.integers(0, 12))
 def test_runs_are_disjoint_from_accesses_and_add_up(accesses, window):
     found = waste(recording(accesses, [-1] * 3), window)

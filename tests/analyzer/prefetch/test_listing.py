@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prefetch_replayers import SHELLS, compiled, scripted
+from property_tests import examples
 from shells import DASH, each_shell
 
 from analyzer.prefetch.listing import (
@@ -171,7 +172,7 @@ lines = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(lines, max_size=4).map(lambda some: b"0 1 /none\n" + b"".join(x + b"\n" for x in some))
 )

@@ -10,6 +10,7 @@ from event_table import event
 from evidence_strategy import BASE, PAGE, evidences
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 from replayed import brought, entry, fault, pages
 
 from analyzer.ingest.tables import Kind
@@ -34,19 +35,18 @@ def agree(evidence):
     return fast
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(evidences())
 def test_c_and_python_agree(evidence):
     agree(evidence)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(evidences(most=400))
 def test_they_agree_on_long_runs(evidence):
     agree(evidence)
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_they_agree_on_many_mappings_of_few_files(data):
     """Random mappings over and beside each other, faults between them, and advice over many."""

@@ -11,6 +11,7 @@ import pytest
 from disk_kinds import model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 
 from analyzer.predict.disk.device_model import device_of
 from boards.emulated import disks
@@ -77,7 +78,7 @@ def served(driver, disk, rows):
 
 
 @given(disk=costs, rows=requests)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_the_module_and_the_model_serve_requests_at_the_same_times(driver, disk, rows):
     rows = sorted(rows, key=lambda row: row[0])
     queue = model_of(disk).queue()

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_trees import make_tree, squashfs
+from property_tests import examples
 
 from emulator.images.reads import READ, TOUCH, ReadOf, Touched, metadata_rows, request_count
 from emulator.images.source import ImageError
@@ -89,7 +90,7 @@ def cases(draw):
 
 
 @given(case=cases(), rules=st.sampled_from(sorted(RULES)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_fast_and_plain_reading_agree(case, rules):
     image, touches = case
     fast = squashfs_reads(image, touches, RULES[rules])
@@ -98,7 +99,7 @@ def test_fast_and_plain_reading_agree(case, rules):
 
 
 @given(case=cases(), rules=st.sampled_from(sorted(RULES)), data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_fast_and_plain_reading_agree_with_names_and_metadata_in_memory(case, rules, data):
     image, touches = case
     known = data.draw(st.sets(st.integers(0, len(image.names) - 1)))

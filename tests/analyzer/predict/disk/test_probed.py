@@ -10,6 +10,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from probed_disks import probe_on, trial_on
+from property_tests import examples
 
 from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.disk.probed import device_of_probe, page_cost, probe_of
@@ -201,7 +202,9 @@ def test_a_probe_that_shows_nothing_is_refused(trials):
         max_size=6,
     )
 )
-@settings(max_examples=60, phases=(Phase.explicit, Phase.reuse, Phase.generate), deadline=None)
+@settings(
+    max_examples=examples(60), phases=(Phase.explicit, Phase.reuse, Phase.generate), deadline=None
+)
 def test_any_probe_gives_a_usable_device_or_is_refused(trials):
     try:
         device = device_of_probe(DiskProbe(dev="7:0", name="x", trials=trials)).device

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from analyzer.predict.disk.device_model import DeviceModelError
@@ -125,7 +126,7 @@ def probe_while_busy(device, share, seed):
 )
 # The slices of 256 KiB disagreed; smaller requests were held by the limit of requests alone.
 @example(requests=510, mb_s=70, share=0.40625, seed=514)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_limiter_on_a_busy_machine_is_found_or_refused(requests, mb_s, share, seed):
     limited = Paced(requests, mb_s * 1e6, FixedCost(12e3, 200))
     try:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 from tuner_spaces import BOARD, spaces
 
 from analyzer.tuner.engines.operators import spread
@@ -109,7 +110,7 @@ def test_measured_settings_are_known_and_distant_ones_are_not(rng):
 
 
 @given(spaces(), st.randoms(use_true_random=False), st.sampled_from([0.0, 1e-9, 3.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_it_can_be_taught_anything(space, random, size):
     measured = [*spread(space, 6, random), space.default()]
     worth = [size * random.random() for _ in measured]
@@ -118,7 +119,7 @@ def test_it_can_be_taught_anything(space, random, size):
 
 
 @given(spaces())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_correlations_make_covariances(space):
     for gene in space.genes:
         alike = correlation(gene)
