@@ -1,6 +1,7 @@
-"""Keeps the caller's environment from affecting the tests and their child processes."""
+"""Keeps the caller's environment from affecting the tests; results that tests share."""
 
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import property_tests  # noqa: F401  (chooses the profile of Hypothesis)
 import pytest
 from inherited import shed
+from made_once import made_once, make_advice, make_report
 from requirements import fail_for_missing_package
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
@@ -47,6 +49,31 @@ def pytest_runtest_logreport(report):
 def own_state(tmp_path_factory):
     """Keep the developer's list of judged kernels out of predictions."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """The folder that all workers of this run of tests have."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def advice_folder(shared_folder, own_state):
+    """The advice about the shipped example as a folder: advice.json, and the lists."""
+    return made_once(shared_folder / "advice", make_advice)
+
+
+@pytest.fixture(scope="session")
+def example_advice(advice_folder):
+    """The advice about the shipped example, as ``foreread.advise`` returns it."""
+    return pickle.loads(advice_folder.with_suffix(".pickle").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def example_report(shared_folder, own_state):
+    """The folder of the report of the shipped example with its sweep."""
+    return made_once(shared_folder / "report", make_report)
 
 
 def perf_of_another_kernel() -> str:

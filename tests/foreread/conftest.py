@@ -1,3 +1,23 @@
-"""What every test of the command line has."""
+"""What every test of the library and of the command line has."""
 
+from collections import defaultdict
+
+import pytest
 from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
+
+import analyzer.report.make
+import analyzer.report.page
+import analyzer.report.write
+
+
+@pytest.fixture
+def text_only(monkeypatch, example_advice):
+    """Reports without figures, for tests that read the page's text.
+
+    A report of the shipped example has the advice that all tests share. Its figures, pictures and
+    PDF are drawn in test_example.py, those of a tuning in test_tune.py.
+    """
+    monkeypatch.setattr(analyzer.report.make, "advise", lambda *_, **__: example_advice)
+    monkeypatch.setattr(analyzer.report.page, "_drawings", lambda _: defaultdict(str))
+    monkeypatch.setattr(analyzer.report.write, "write_pdf", lambda *_: None)
+    monkeypatch.setattr(analyzer.report.write, "_write_figures", lambda *_: ())

@@ -15,6 +15,7 @@ from msgspec import structs
 
 import foreread
 from analyzer.predict.choice import ChoiceError
+from analyzer.report.write import ReportFiles
 from foreread.error import ERRORS, ArgumentError
 
 ROOT = Path(__file__).parents[2]
@@ -86,10 +87,13 @@ def test_an_unknown_name_is_an_attribute_error():
 @pytest.mark.parametrize(
     "page", ["foreread/__init__.py", "foreread/README.md", "docs/reference/python.md"]
 )
-def test_examples_give_what_they_show(page, monkeypatch, tmp_path):
+def test_examples_give_what_they_show(page, monkeypatch, tmp_path, example_advice, example_report):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
+    report = ReportFiles(example_report / "index.html", example_report / "report.pdf", None, ())
+    monkeypatch.setattr(foreread, "advise", lambda _start: example_advice)
+    monkeypatch.setattr(foreread, "report", lambda *_, **__: report)
     if page.endswith(".py"):
         done = doctest.testmod(foreread)
     else:
@@ -156,7 +160,7 @@ def test_the_criterion_decides_the_verdict(start, prediction):
     assert published.verdict == prediction.published != prediction.verdict
 
 
-def test_a_prediction_is_validated_reported_and_scripted(start, prediction, tmp_path):
+def test_a_prediction_is_validated_reported_and_scripted(start, prediction, tmp_path, text_only):
     measured = foreread.read_sweep(str(SWEEP))
     validation = foreread.validate(prediction, measured, start.capture)
     assert not any("command of the sweep differs" in note for note in validation.notes)
@@ -164,7 +168,7 @@ def test_a_prediction_is_validated_reported_and_scripted(start, prediction, tmp_
     files = foreread.report(
         start, str(tmp_path / "report"), prediction=prediction, sweep=measured, step=steps.append
     )
-    assert files.html.exists() and files.pdf.exists() and steps
+    assert files.html.exists() and files.json.exists() and steps
     written = foreread.script(prediction, tmp_path / "boot", capture=start.capture)
     assert written.plan.settings[0].value == "32"
     assert written.files[0].read_text().startswith("#!/bin/sh")

@@ -16,10 +16,16 @@ CAPTURE = str(ROOT / "examples/python-start/python-start.capture.tar.xz")
 BLIND = str(ROOT / "tests/foreread/data/no-scheduler/no-scheduler.capture.tar.xz")
 
 
-@pytest.fixture(scope="module")
-def found():
-    """The advice about the shipped example, made once."""
-    return foreread.advise(foreread.load(CAPTURE))
+@pytest.fixture
+def found(example_advice):
+    """The advice about the shipped example."""
+    return example_advice
+
+
+@pytest.fixture
+def made(found, monkeypatch):
+    """The command has that advice, which it does not compute again."""
+    monkeypatch.setattr("foreread.cli.commands.advise.advise", lambda *_, **__: found)
 
 
 def rows(found, *kinds):
@@ -87,8 +93,7 @@ def test_the_command_prints_the_document_of_the_library(found, capsys, tmp_path)
     assert {path.name for path in (tmp_path / "advice").iterdir()} == {"advice.json", *found.lists}
 
 
-def test_the_text_has_a_line_for_each_row_and_commands_that_exist(found, capsys, monkeypatch):
-    monkeypatch.setattr("foreread.cli.commands.advise.advise", lambda *_, **__: found)
+def test_the_text_has_a_line_for_each_row_and_commands_that_exist(found, made, capsys):
     assert main(["advise", CAPTURE]) == 0
     said = capsys.readouterr().out
     assert said.startswith("now: 1.301 s predicted at 2,560 KiB, ")
@@ -102,9 +107,8 @@ def test_the_text_has_a_line_for_each_row_and_commands_that_exist(found, capsys,
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_table_and_prose_fit_the_terminal_and_commands_are_whole(
-    columns, found, capsys, monkeypatch
+    columns, found, made, capsys, monkeypatch
 ):
-    monkeypatch.setattr("foreread.cli.commands.advise.advise", lambda *_, **__: found)
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["advise", CAPTURE]) == 0
     said = capsys.readouterr().out
@@ -143,6 +147,6 @@ def test_the_fixed_model_has_no_seconds(capsys):
     assert "predicts no seconds" in capsys.readouterr().err
 
 
-def test_the_table_that_measuring_reads_has_to_be_written_first(capsys):
+def test_the_table_that_measuring_reads_has_to_be_written_first(made, capsys):
     assert main(["advise", CAPTURE]) == 0
     assert "note: to measure a row, write the table first: add -o advice" in capsys.readouterr().out

@@ -191,7 +191,7 @@ def test_script_refuses_what_runs_contradict(folder, confirming, tmp_path, capsy
     assert main([*words[:3], "16", *words[4:5], str(tmp_path / "other")]) == 0
 
 
-def test_the_report_cites_it(folder, confirming, tmp_path, page_only):
+def test_the_report_cites_it(folder, confirming, tmp_path, text_only):
     confirming(bench_of(folder, 0.9))
     assert main(["report", str(folder), "--model", "fixed", "-o", str(tmp_path / "out")]) == 0
     assert "Confirmed on this machine" in (tmp_path / "out/index.html").read_text()

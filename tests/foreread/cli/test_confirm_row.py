@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import foreread
 from analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
 from analyzer.advise.offer import Offer, trial_of
 from analyzer.confirm.text import stored, stored_changes, windows_text
@@ -59,15 +58,10 @@ class Bench:
         return Outcome("ok", seconds, dict(trial.settings), cold=True)
 
 
-@pytest.fixture(scope="module")
-def advice(tmp_path_factory):
-    """The shipped example with its advice: a folder of both."""
-    folder = tmp_path_factory.mktemp("advice")
-    found = foreread.advise(foreread.load(EXAMPLE))
-    for name, content in found.lists.items():
-        (folder / name).write_bytes(content)
-    (folder / "advice.json").write_text(found.document.to_json())
-    return folder
+@pytest.fixture
+def advice(advice_folder):
+    """The advice about the shipped example: a folder of its table and its lists."""
+    return advice_folder
 
 
 @pytest.fixture

@@ -63,7 +63,9 @@ def tried(bench, knob):
     return {dict(trial.settings).get(knob) for trial in bench.trials}
 
 
-def test_unasked_no_run_is_less_durable_and_the_result_says_so(bench, usual, tmp_path, capsys):
+def test_unasked_no_run_is_less_durable_and_the_result_says_so(
+    bench, usual, tmp_path, capsys, text_only
+):
     output = tmp_path / "app.tuning"
     assert main(words(output)) == 0
     assert tried(bench, COMMIT) == {"1", "5"} and tried(bench, LAZYTIME) == {None}
@@ -77,7 +79,9 @@ def test_unasked_no_run_is_less_durable_and_the_result_says_so(bench, usual, tmp
     assert "commit was tuned only up to 5" in page and "lazytime was not tuned" in page
 
 
-def test_with_allow_durability_every_output_says_what_is_lost(bench, usual, tmp_path, capsys):
+def test_with_allow_durability_every_output_says_what_is_lost(
+    bench, usual, tmp_path, capsys, text_only
+):
     output, boot = tmp_path / "app.tuning", tmp_path / "boot"
     assert main(words(output, "--allow", "durability")) == 0
     said = capsys.readouterr()

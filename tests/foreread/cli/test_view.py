@@ -10,7 +10,7 @@ from foreread.cli.main import main
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
 
 
-def test_over_ssh_it_says_how_to_reach_the_report(capsys, monkeypatch, tmp_path):
+def test_over_ssh_it_says_how_to_reach_the_report(capsys, monkeypatch, tmp_path, text_only):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")
     assert main(["view", CAPTURE, "--json"]) == 0

@@ -1,0 +1,45 @@
+"""Results about the shipped example that take seconds to compute: made once in a run of tests.
+
+The workers of pytest-xdist have temporary folders below one folder. The first worker that needs a
+result makes it there, and the others wait for it. Tests only look at the results.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import foreread
+from foreread.cli.main import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples/python-start"
+CAPTURE = EXAMPLES / "python-start.capture.tar.xz"
+SWEEP = EXAMPLES / "python-start.sweep.json"
+
+
+def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return ``folder``, which ``make`` fills if no other worker has."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder.with_suffix(".done")
+        if not done.exists():
+            folder.mkdir()  # after a make that failed this fails, too
+            make(folder)
+            done.touch()
+    return folder
+
+
+def make_advice(folder: Path) -> None:
+    """Write the advice as the command does, and as an object of Python."""
+    found = foreread.advise(foreread.load(CAPTURE))
+    for name, content in found.lists.items():
+        (folder / name).write_bytes(content)
+    (folder / "advice.json").write_text(found.document.to_json())
+    folder.with_suffix(".pickle").write_bytes(pickle.dumps(found))
+
+
+def make_report(folder: Path) -> None:
+    """Write the report of the capture and its sweep by the command, with all figures."""
+    assert main(["report", str(CAPTURE), str(SWEEP), "-o", str(folder)]) == 0
