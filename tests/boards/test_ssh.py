@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
+from rings import further
 from ssh_servers import SshServer, missing
 from waiting import PATIENCE_S, wait_until
 
@@ -196,7 +197,7 @@ def test_a_file_cut_off_on_its_way_never_gets_its_name(own_server, tmp_path):
     assert not there.exists()
 
 
-@pytest.mark.parametrize("fault", ["cut", "freeze"])
+@pytest.mark.parametrize("fault", further(["cut", "freeze"]))
 @pytest.mark.parametrize("step", ["running sh -c", "pushing", "pulling"])
 def test_a_server_lost_in_the_middle_is_said_with_the_step(
     own_server, tmp_path, monkeypatch, fault, step

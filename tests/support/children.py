@@ -11,6 +11,11 @@ from pathlib import Path
 
 def outcome_in_child(action: Callable[[], object], seconds: int = 20) -> str:
     """Return "ok", "TraceError", or how it failed: the traceback, or the signal it died of."""
+    return text_from_child(lambda: _outcome(action), seconds)
+
+
+def text_from_child(action: Callable[[], str], seconds: int = 20) -> str:
+    """Return what the action returns in a child process, or how the child failed."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -23,13 +28,22 @@ def outcome_in_child(action: Callable[[], object], seconds: int = 20) -> str:
     return text if text else f"died: status {os.waitstatus_to_exitcode(status)}"
 
 
-def _report(action: Callable[[], object], fd: int) -> None:
+def _outcome(action: Callable[[], object]) -> str:
     try:
         action()
-        text = "ok"
     except Exception as error:
-        known = type(error).__name__ == "TraceError" and bool(getattr(error, "remedy", ""))
-        text = "TraceError" if known else traceback.format_exc()
+        if type(error).__name__ == "TraceError" and getattr(error, "remedy", ""):
+            return "TraceError"
+        raise
+    return "ok"
+
+
+def _report(action: Callable[[], str], fd: int) -> None:
+    text = ""
+    try:
+        text = action()
+    except Exception:
+        text = traceback.format_exc()
     finally:
         os.write(fd, text.encode())
         os._exit(0)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from chroot_board import INITS, ROOT_MOUNT, ChrootBoard, board_with_init, plan
 from requirements import busybox_chroot_missing
+from rings import further
 from waiting import wait_until
 
 from analyzer.apply import ApplyError, InstallError, install
@@ -131,7 +132,7 @@ def test_removing_leaves_the_board_as_it_was(kind, done, tmp_path):
     assert hook.remove() is False
 
 
-@pytest.mark.parametrize("kind", ["busybox", "inittab", "systemd"])
+@pytest.mark.parametrize("kind", further(["busybox", "inittab", "systemd"]))
 def test_power_cut_at_any_step_leaves_an_unarmed_hook_that_is_removed(kind, tmp_path):
     cuts = 0
     for at in range(1, 100):
@@ -158,7 +159,7 @@ def test_power_cut_at_any_step_leaves_an_unarmed_hook_that_is_removed(kind, tmp_
     assert cuts > 8
 
 
-@pytest.mark.parametrize("kind", ["inittab", "systemd"])
+@pytest.mark.parametrize("kind", further(["inittab", "systemd"]))
 def test_full_disk_at_any_step_is_reported_and_leaves_the_board_as_it_was(kind, tmp_path):
     refused = 0
     for at in range(1, 100):

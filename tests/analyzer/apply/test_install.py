@@ -12,6 +12,7 @@ import pytest
 from chroot_board import BUILDROOT_RCS, INITS, ROOT_MOUNT, ChrootBoard, board_with_init, plan
 from console_board import ConsoleBoard
 from requirements import busybox_chroot_missing
+from rings import further
 
 from analyzer.apply import ApplyError, Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
@@ -45,7 +46,7 @@ def started(board):
     return board.get("sys/block/slow0/queue/read_ahead_kb").strip()
 
 
-@pytest.mark.parametrize("made", PLANS)
+@pytest.mark.parametrize("made", further(PLANS, ("window", "prefetch")))
 @pytest.mark.parametrize("kind", INITS)
 def test_uninstalling_leaves_the_board_as_it_was(kind, made, tmp_path):
     board = board_with_init(kind, tmp_path)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from rings import further
 
 from analyzer.confirm.boards import board_gains, differing
 from analyzer.confirm.sequential import CONFIDENCE, FEWEST, PRESENT, assess, balanced, orders
@@ -101,13 +102,13 @@ def looks(made_on):
     return [n for n in range(FEWEST, len(made_on) + 1) if balanced(n, made_on[:n])]
 
 
-@pytest.mark.parametrize("fleet", FLEETS)
+@pytest.mark.parametrize("fleet", further(FLEETS, ("one twice as slow", "four of all kinds")))
 def test_unequal_boards_make_no_more_false_confirmations(fleet):
     rng = np.random.default_rng(7)
     assert sum(misses(rng, FLEETS[fleet]) for _ in range(STARTS)) <= WRONG * STARTS
 
 
-@pytest.mark.parametrize("fleet", DRIFTING)
+@pytest.mark.parametrize("fleet", further(DRIFTING))
 def test_boards_that_become_slower_make_no_more_false_confirmations(fleet):
     rng = np.random.default_rng(11)
     assert sum(misses(rng, DRIFTING[fleet]) for _ in range(STARTS)) <= WRONG * STARTS

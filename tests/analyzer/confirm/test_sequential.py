@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rings import further
 
 from analyzer.confirm.sequential import CONFIDENCE, FEWEST, PRIOR, assess, half_width, orders
 
@@ -66,7 +67,7 @@ def differences_of(noise, seed):
     return made
 
 
-@pytest.mark.parametrize("noise", NULLS)
+@pytest.mark.parametrize("noise", further(NULLS, ("normal, 2 %", "Cauchy", "random walk")))
 def test_false_confirmations_stay_below_five_per_cent_whatever_the_noise(noise):
     rng = np.random.default_rng(11)
     answers = Counter(
@@ -76,7 +77,7 @@ def test_false_confirmations_stay_below_five_per_cent_whatever_the_noise(noise):
     assert answers["confirmed"] + answers["contradicted"] <= WRONG * STARTS, answers
 
 
-@pytest.mark.parametrize("gain", [-0.1, 0.0, 0.02, 0.08])
+@pytest.mark.parametrize("gain", further([0.02, -0.1, 0.0, 0.08]))
 def test_the_interval_covers_the_gain_at_every_look(gain):
     rng = np.random.default_rng(5)
     missed = 0

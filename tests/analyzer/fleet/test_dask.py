@@ -51,6 +51,7 @@ def gate(tmp_path, monkeypatch):
     return tmp_path / "go"
 
 
+@pytest.mark.thorough
 def test_killed_workers_and_schedulers_lose_nothing_and_repeat_nothing(tmp_path, gate):
     captures, store = tmp_path / "captures", tmp_path / "store"
     first = copies(captures, 1)[0].parent

@@ -93,14 +93,14 @@ def test_lists_beyond_the_replayers_limits_are_not_written(bad):
         encode(Listing((bad,)))
 
 
-def test_a_list_too_large_for_the_replayers():
+def test_a_list_too_large_for_the_replayers(monkeypatch):
     many = tuple(Range("/" + 4000 * "\n", at, 1) for at in range(2))
-    large = tuple(Range(f"/{i}{4000 * 'a'}", 0, 1) for i in range(4200))
     assert len(encode(Listing(many))) > 20000
-    with pytest.raises(PrefetchError, match="more than"):
-        encode(Listing(large))
-    with pytest.raises(PrefetchError, match="larger than"):
+    with pytest.raises(PrefetchError, match="larger than 16,777,216 bytes"):
         decode(bytes((16 << 20) + 1))
+    monkeypatch.setattr("analyzer.prefetch.listing.LARGEST_LIST", 20000)
+    with pytest.raises(PrefetchError, match="more than 20,000"):
+        encode(Listing(many))
 
 
 REFUSED = [

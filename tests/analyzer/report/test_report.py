@@ -431,6 +431,7 @@ def test_a_clean_recording_has_no_such_caveat(small, make):
     assert not re.search("contaminated|lost|not proven|failed|foreign", shown)
 
 
+@pytest.mark.thorough
 def test_two_hundred_thousand_accesses_stay_below_a_megabyte(make):
     accesses = [(row % 500, row // 500) for row in range(200_000)]
     subject = subject_of(make, make.recording(accesses, step_ns=50_000))

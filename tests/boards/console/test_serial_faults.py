@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from console_board import ConsoleBoard, session_of
+from rings import further
 from waiting import PATIENCE_S, wait_until
 
 import boards.console.agent
@@ -77,7 +78,7 @@ def restart(board):
     board.power_on()
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", further(STEPS))
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

@@ -104,6 +104,7 @@ def test_a_place_without_an_address_is_used_by_its_console(lab):
         assert lab.holder("by-console") is not None
 
 
+@pytest.mark.thorough
 def test_a_place_is_released_after_an_error(lab, server):
     with pytest.raises(ZeroDivisionError), opened(server):
         raise ZeroDivisionError
@@ -121,6 +122,7 @@ def test_a_place_that_somebody_holds_is_refused_with_its_holder(lab, server):
         lab.client("by-ssh", "release", by=OTHERS)
 
 
+@pytest.mark.thorough
 def test_a_place_that_somebody_holds_is_waited_for(lab, server, monkeypatch):
     lab.client("by-ssh", "acquire", by=OTHERS)
     waits, asked = threading.Event(), []
@@ -145,6 +147,7 @@ def test_a_place_that_somebody_holds_is_waited_for(lab, server, monkeypatch):
     assert asked == ["waiting up to 100 s for labgrid://by-ssh"]
 
 
+@pytest.mark.thorough
 def test_a_place_that_its_user_acquired_by_hand_stays_acquired(lab, server):
     lab.client("by-ssh", "acquire")
     try:
@@ -155,6 +158,7 @@ def test_a_place_that_its_user_acquired_by_hand_stays_acquired(lab, server):
         lab.client("by-ssh", "release")
 
 
+@pytest.mark.thorough
 def test_two_forereads_of_one_user_do_not_share_a_place(lab, server):
     with opened(server):
         with pytest.raises(TargetError, match="already acquired"):
@@ -189,6 +193,7 @@ def test_the_guard_of_a_killed_foreread_releases_its_place(lab, server):
     wait_until(lambda: not list(held.folder().iterdir()))
 
 
+@pytest.mark.thorough
 def test_a_living_foreread_keeps_its_place_when_another_one_looks_for_leftovers(lab, server):
     process = other_foreread(server)
     try:
@@ -213,6 +218,7 @@ def test_the_next_foreread_releases_what_a_dead_one_held(lab, server):
         assert lab.holder("by-ssh") is None
 
 
+@pytest.mark.thorough
 def test_a_note_of_a_place_that_somebody_else_has_now_is_dropped(lab, monkeypatch):
     monkeypatch.setattr(held, "_SETTLE_S", 0.0)
     lab.client("by-ssh", "acquire", by=OTHERS)
@@ -276,6 +282,7 @@ def test_what_cannot_be_acquired_is_said(lab, name, coordinator, reason, remedy)
     assert remedy in refused.value.remedy
 
 
+@pytest.mark.thorough
 def test_a_coordinator_that_ended_leaves_the_place_to_the_next_foreread(
     tmp_path, server, monkeypatch
 ):

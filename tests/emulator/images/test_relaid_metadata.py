@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from image_trees import make_tree, squashfs
+from rings import further
 
 from analyzer.layout.order import Ordered
 from analyzer.layout.predicted import reader_of, rows_in_order, rows_in_tree_order
@@ -60,7 +61,7 @@ def metadata_read(image, paths):
     ].tolist()
 
 
-@pytest.mark.parametrize("kib", [16, 128, 1024])
+@pytest.mark.parametrize("kib", further([128, 16, 1024]))
 @pytest.mark.parametrize("sorted_", [False, True])
 def test_the_same_metadata_are_read_as_from_the_builder_s_image(
     root, present, tmp_path, kib, sorted_

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+from rings import further
 
 from analyzer.ingest.archive import unpack
 from boards.device import Disk
@@ -95,7 +96,7 @@ def bench_of(folder, *args, **kwargs):
 
 @pytest.mark.parametrize(
     ("factor", "outcome"),
-    [(0.9, "confirmed"), (1.1, "contradicted"), (1.0, "too small")],
+    further([(0.9, "confirmed"), (1.1, "contradicted"), (1.0, "too small")], 2),
 )
 def test_the_difference_is_measured_stored_and_cited(folder, confirming, capsys, factor, outcome):
     bench = bench_of(folder, factor)

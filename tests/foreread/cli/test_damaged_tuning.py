@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from forged_tunings import VALUES, change_json, forge, json_columns, set_value
+from rings import further
 from trial_benches import KnownBench
 from tuned_stores import tuned
 
@@ -101,7 +102,7 @@ def test_a_forged_column_ends_in_a_result_or_one_line(table, column, sound, tmp_
     assert refused or column in ("foreread", "created")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", further(range(12), 3))
 def test_forged_json_ends_in_a_result_or_one_line(seed, sound, tmp_path, capsys):
     chance = random.Random(seed)
     places = json_columns(sound)
@@ -204,7 +205,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("bomb", further(BOMBS, ("rows", "figures", "pages")))
 def test_a_bomb_is_refused_within_memory(bomb, forged):
     forge(forged, BOMBS[bomb])
     code = (

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import foreread
-from analyzer.diff.document import DiffCause, DiffDocument, DiffFile
+from analyzer.diff.document import DiffCause, DiffFile
 from foreread.cli.commands import diff as command
 from foreread.cli.main import main
 from foreread.cli.text.diff import cause_text
@@ -43,9 +43,15 @@ def test_a_difference_that_rounds_to_zero_is_not_negative():
     assert cause_text(cause) == "+0.000 s, requests +0, pages +0: x"
 
 
-def test_json_is_the_library_s_result(capsys):
+@pytest.fixture(scope="module")
+def compared():
+    """The difference of the two captures, as the library returns it."""
+    return foreread.diff(OLD, NEW)
+
+
+def test_json_is_the_library_s_result(compared, capsys):
     document = json.loads(run(capsys, OLD, NEW, "--json").out)
-    assert document == json.loads(foreread.diff(OLD, NEW).to_json())
+    assert document == json.loads(compared.to_json())
     assert document["regressed"] is None
 
 
@@ -69,8 +75,11 @@ def test_a_regression_beyond_the_limit_exits_with_1_and_fails_its_test_case(tmp_
     assert set(cases) == {"python on arm64", "perl on arm64", "madplay on arm64", "all starts"}
     assert all(case.find("failure") is not None for case in cases.values())
     assert markdown.read_text().startswith("## foreread: regressed&#58;")
-    run(capsys, *words[:2], "--max-regression", "100")
-    run(capsys, str(suites["old"]), str(suites["old"]), "--max-regression", "0")
+
+
+def test_no_regression_beyond_the_limit_exits_with_0(capsys):
+    run(capsys, OLD, NEW, "--max-regression", "100")
+    run(capsys, NEW, NEW, "--max-regression", "0")
 
 
 def test_starts_that_one_suite_lacks_are_named(tmp_path, capsys):
@@ -82,10 +91,10 @@ def test_starts_that_one_suite_lacks_are_named(tmp_path, capsys):
     assert "only in NEW: perl on arm64" in said
 
 
-def hostile():
+@pytest.fixture
+def hostile(compared):
     """A difference whose names try to be terminal codes, Markdown and XML."""
-    found = foreread.diff(OLD, NEW, max_regression=0.0)
-    (start,) = found.starts
+    (start,) = compared.starts
     replace = msgspec.structs.replace
     file = {
         "path": HOSTILE,
@@ -98,11 +107,11 @@ def hostile():
     }
     files = [msgspec.convert(file, DiffFile)]
     changed = replace(start, name=HOSTILE, files=files, doubts=[HOSTILE], regressed=True)
-    return replace(found, starts=[changed], only_old=[HOSTILE], notes=[HOSTILE], regressed=True)
+    return replace(compared, starts=[changed], only_old=[HOSTILE], notes=[HOSTILE], regressed=True)
 
 
-def test_hostile_names_stay_text_in_xml():
-    text = junit_xml(hostile())
+def test_hostile_names_stay_text_in_xml(hostile):
+    text = junit_xml(hostile)
     assert b"\x1b" not in text
     assert b"<script>" not in text
     root = ElementTree.fromstring(text)
@@ -112,8 +121,8 @@ def test_hostile_names_stay_text_in_xml():
     assert len(list(root.iter("system-out"))) == 1
 
 
-def test_hostile_names_stay_text_in_markdown():
-    text = markdown_text(hostile())
+def test_hostile_names_stay_text_in_markdown(hostile):
+    text = markdown_text(hostile)
     assert not any(code in text for code in ("\x1b", "<script>", "](http", "\u202e", "@me"))
     rows = [line for line in text.splitlines() if line.startswith("| +1.000")]
     assert len(rows) == 1
@@ -121,8 +130,8 @@ def test_hostile_names_stay_text_in_markdown():
     assert sum(line.startswith("#") for line in text.splitlines()) == 2
 
 
-def test_hostile_names_stay_text_on_the_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(command, "diff", lambda *args, **more: hostile())
+def test_hostile_names_stay_text_on_the_terminal(hostile, capsys, monkeypatch):
+    monkeypatch.setattr(command, "diff", lambda *args, **more: hostile)
     said = run(capsys, OLD, NEW, code=1).out
     assert "\x1b" not in said
     assert not any(line.startswith("# [x]") for line in said.splitlines())
@@ -156,7 +165,7 @@ def test_a_limit_that_is_no_percentage_is_wrong_usage(limit, capsys):
     assert ended.value.code == 2
 
 
-def test_two_reports_are_compared_by_their_totals(tmp_path, capsys):
+def test_two_reports_are_compared_by_their_totals(compared, tmp_path, capsys):
     for name, capture in (("old", OLD), ("new", NEW)):
         (tmp_path / name).mkdir()
         prediction = json.loads(foreread.predict(foreread.load(capture)).to_json())
@@ -164,14 +173,10 @@ def test_two_reports_are_compared_by_their_totals(tmp_path, capsys):
         (tmp_path / name / "report.json").write_text(json.dumps(figures))
     document = json.loads(run(capsys, str(tmp_path / "old"), str(tmp_path / "new"), "--json").out)
     (start,) = document["starts"]
-    captures = foreread.diff(OLD, NEW).starts[0]
+    captures = compared.starts[0]
     assert start["files"] == []
     assert start["new"]["requests"] == captures.new.requests
     assert start["share"] == pytest.approx(captures.share, abs=1e-6)
     (tmp_path / "new/report.json").write_text('{"schema": 1, "tuning": null}')
     said = run(capsys, str(tmp_path / "old"), str(tmp_path / "new"), code=1).err
     assert "report of a tuning alone" in said
-
-
-def test_the_document_is_one_struct():
-    assert isinstance(foreread.diff(NEW, NEW), DiffDocument)

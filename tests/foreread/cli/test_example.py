@@ -62,12 +62,8 @@ def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last(capsys):
     said = run(capsys, "predict", "--windows", "0,1,2,8,32,640", CAPTURE)
     notes = [line for line in said.splitlines() if line.startswith("note: ")]
     assert notes[0].startswith("note: seconds: limited to 1,000 requests/s")
-    minima = [n for n, note in enumerate(json_notes(capsys)) if "local minima" in note]
-    assert minima == [len(json_notes(capsys)) - 1]
-
-
-def json_notes(capsys):
-    return json.loads(run(capsys, "predict", "--json", CAPTURE))["notes"]
+    notes = json.loads(run(capsys, "predict", "--json", CAPTURE))["notes"]
+    assert [n for n, note in enumerate(notes) if "local minima" in note] == [len(notes) - 1]
 
 
 def test_total_is_the_sum_of_the_devices(capsys):

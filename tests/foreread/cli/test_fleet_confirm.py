@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from paired_benches import PairedBench, open_paired_bench
+from rings import further
 from waiting import wait_until
 
 from analyzer.confirm.boards import board_gains
@@ -87,6 +88,7 @@ def test_two_boards_say_what_one_says(folder, confirmed, monkeypatch, capsys):
     assert found["boards_differ"] is False
 
 
+@pytest.mark.thorough
 def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed, capsys):
     found = confirmed("a", "b")
     (kept,) = read(folder)[0].confirmations
@@ -97,7 +99,7 @@ def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed
     assert "confirmed on a, b (Some Board, Linux 6.1.0)" in capsys.readouterr().out
 
 
-def test_pairs_are_counted_in_the_order_of_handing_out(confirmed):
+def test_pairs_are_counted_in_the_order_of_handing_out_and_alternate(confirmed, tmp_path):
     found = confirmed(
         f"a:{UNKNOWN}", f"b:{UNKNOWN}:sleeps=0.15", more=("--force", "--budget", "40")
     )
@@ -105,10 +107,6 @@ def test_pairs_are_counted_in_the_order_of_handing_out(confirmed):
     assert made_on[:3] == [0, 1, 0]  # b ends its pair later than a its second one
     assert len(found["pairs"]) == 20
     assert {*made_on} == {0, 1}
-
-
-def test_each_board_alternates_the_order_of_its_pairs(confirmed, tmp_path):
-    confirmed(f"a:{UNKNOWN}", f"b:{UNKNOWN}", more=("--force", "--budget", "40"))
     pairs = 0
     for name in ("a", "b"):
         kib = log(tmp_path, f"{name}.windows")[1:]  # the first run is discarded
@@ -124,6 +122,7 @@ def by_two(values):
     return list(zip(values[::2], values[1::2], strict=False))
 
 
+@pytest.mark.thorough
 def test_boards_that_gain_differently_are_named(folder, capsys):
     targets = ("a:noise=0.3:saves=-8", "b:noise=0.3:saves=8")
     more = ("--force", "--budget", "64", "--read-ahead-kb", "64")  # of 16 blocks, both make some
@@ -136,7 +135,9 @@ def test_boards_that_gain_differently_are_named(folder, capsys):
 
 
 # A board makes its first run for nothing, then two for each pair.
-@pytest.mark.parametrize(("word", "pairs"), [("dies=3", 0), ("dies=5", 1), ("broken=4", 1)])
+@pytest.mark.parametrize(
+    ("word", "pairs"), further([("dies=5", 1), ("dies=3", 0), ("broken=4", 1)])
+)
 def test_a_lost_board_is_set_aside_and_its_pair_is_made_on_another(word, pairs, folder, capsys):
     assert main(words(folder, "a", f"b:{word}")) == 0
     said = capsys.readouterr()
@@ -203,7 +204,7 @@ def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, 
     assert read(folder)[0].confirmations == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", further([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_path):
     start = (
         "import sys; from paired_benches import open_paired_bench;"

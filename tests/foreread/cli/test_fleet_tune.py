@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fleet_benches import open_fleet_bench
+from rings import further
 from waiting import wait_until
 
 from analyzer.tuner.findings.results import read_results
@@ -64,7 +65,7 @@ def test_the_document_has_the_boards(tmp_path, capsys):
     assert boards[0]["lost"] == 0 and boards[0]["runs"] > 5
 
 
-@pytest.mark.parametrize("word", ["dies=6", "broken=9"])
+@pytest.mark.parametrize("word", further(["dies=6", "broken=9"]))
 def test_a_board_that_dies_is_set_aside_and_its_runs_go_to_the_other(word, tmp_path, capsys):
     assert main(words(tmp_path / "one.tuning", "a", f"b:{word}")) == 0
     said = capsys.readouterr()
@@ -138,7 +139,7 @@ def test_the_store_of_a_fleet_is_not_resumed_by_tune(tmp_path, capsys):
     assert "the target" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", further([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_every_board_is_put_back_when_the_command_is_ended(number, tmp_path):
     output = tmp_path / "one.tuning"
     start = (

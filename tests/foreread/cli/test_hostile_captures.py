@@ -3,11 +3,20 @@
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import hostile_archives as hostile
 import pytest
+from children import text_from_child
+from rings import further
+
+import foreread
+from analyzer.ingest import load
+from foreread.cli.main import main
+from foreread.error import ERRORS
 
 MIB = 1 << 20
 MOST_MIB = 512  # beyond what the same process takes for the shipped example
@@ -24,44 +33,32 @@ COMMANDS = {
     "export": ["--format", "chrome", "-o", "out"],
     "script": ["-o", "out"],
 }
-# The whole job in one process, so that its peak, and that of its reader, can be read afterwards.
-CODE = """
-import re, resource, sys
-import foreread
-from foreread.error import ERRORS
-def peaks():  # of this process, without its parent's that ru_maxrss has after a fork; of the reader
-    with open("/proc/self/status") as file:
-        own = int(re.search(r"VmHWM:\\s+([0-9]+) kB", file.read())[1])
-    return own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-foreread.load(sys.argv[2])
-before = peaks()
-try:
-    foreread.load(sys.argv[1])
-    print("read")
-except ERRORS as error:
-    print(error, "--", error.remedy)
-print(max(one - other for one, other in zip(peaks(), before)) // 1024)
-"""
 
 
-def run(*command, cwd):
-    """Run foreread, or Python, without terminal and with an end."""
-    return subprocess.run(
-        [sys.executable, *command],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=300,
-        check=False,
+def peaks():
+    """Return the most memory in KiB that this process, and that its children had at a time."""
+    own = re.search(r"VmHWM:\s+([0-9]+) kB", Path("/proc/self/status").read_text())
+    return int(own[1]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
+def refusal(path):
+    """Return the error of reading a capture, and by how many MiB memory has grown meanwhile."""
+    foreread.load(hostile.EXAMPLE)
+    before = peaks()
+    try:
+        foreread.load(path)
+        message = "read"
+    except ERRORS as error:
+        message = f"{error} -- {error.remedy}"
+    return (
+        f"{message}\n{max(one - other for one, other in zip(peaks(), before, strict=True)) // 1024}"
     )
 
 
 @pytest.mark.parametrize("make", hostile.CASES, ids=lambda make: make.__name__)
 def test_a_hostile_capture_is_refused_with_little_memory(make, tmp_path):
     path = make(tmp_path)
-    done = run("-c", CODE, str(path), str(hostile.EXAMPLE), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    message, grown = done.stdout.splitlines()
+    message, grown = text_from_child(lambda: refusal(path), seconds=300).splitlines()
     assert re.search(hostile.CASES[make], message), message
     assert str(path) in message
     assert "/foreread-" not in message  # the folder that an archive is unpacked in
@@ -70,31 +67,35 @@ def test_a_hostile_capture_is_refused_with_little_memory(make, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("make", [hostile.huge_json, hostile.pax_chain, hostile.sparse_raw_pages])
-def test_each_command_refuses_a_hostile_capture_in_one_line(make, command, tmp_path):
+@pytest.mark.parametrize(
+    "make", further([hostile.huge_json, hostile.pax_chain, hostile.sparse_raw_pages])
+)
+def test_each_command_refuses_a_hostile_capture_in_one_line(
+    make, command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
     path = make(tmp_path)
-    done = run("-m", "foreread", command, str(path), *COMMANDS[command], cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    lines = done.stderr.strip().splitlines()
+    assert main([command, str(path), *COMMANDS[command]]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    lines = said.err.strip().splitlines()
     assert lines[:-1] in ([], [f"foreread: reading {path}"])  # report says what it does
     assert str(path) in lines[-1]
     assert " -- " in lines[-1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_survives_a_crash_of_the_reader(command, tmp_path):
-    code = (
-        "import os, signal, sys\n"
-        "from analyzer.ingest import load\n"
-        "load.interpret = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)\n"
-        "from foreread.cli.main import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
+def test_each_command_survives_a_crash_of_the_reader(command, tmp_path, monkeypatch, capsys):
+    def crash(*_):
+        assert os.getpid() != own, "the reader has no process of its own"
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    own = os.getpid()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(load, "interpret", crash)
     path = str(hostile.EXAMPLE)
-    done = run("-c", code, command, path, *COMMANDS[command], cwd=tmp_path)
-    assert done.returncode == 1
-    message = done.stderr.strip().splitlines()[-1]
+    assert main([command, path, *COMMANDS[command]]) == 1
+    message = capsys.readouterr().err.strip().splitlines()[-1]
     assert message.startswith(f"foreread: the reader crashed on {path} (SIGSEGV) -- ")
 
 

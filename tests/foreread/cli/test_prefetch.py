@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -181,8 +182,7 @@ def build(tmp_path):
     for at, (path, size) in enumerate(zip(recording.paths, sizes, strict=True)):
         place = root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
-        words = b"".join(b"%8d%8d" % (at, number) for number in range(size // 16 + 1))
-        place.write_bytes(words[:size])
+        place.write_bytes(random.Random(at).randbytes(size))
     return root
 
 

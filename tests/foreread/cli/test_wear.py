@@ -146,7 +146,11 @@ def test_a_kernel_without_pressure_says_so(monkeypatch, tmp_path, capsys):
     assert stalling(found) and not wearing(found)
 
 
-@pytest.mark.parametrize("search", [FIXED, SEARCHES[2], SEARCHES[3]], ids=lambda search: search[1])
+@pytest.mark.parametrize(
+    "search",
+    [FIXED, *(pytest.param(one, marks=pytest.mark.thorough) for one in SEARCHES[2:4])],
+    ids=lambda search: search[1],
+)
 def test_an_interrupted_tuning_refuses_the_same(search, monkeypatch, tmp_path):
     whole, output = tmp_path / "whole.tuning", tmp_path / "app.tuning"
     monkeypatch.setattr(tuning, "open_bench", WearingBench().open)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 import tuning
+from rings import further
 
 from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.engines.make import make_engine
@@ -53,7 +54,13 @@ def held(store):
     return made, store.generations(), store.best, store.ended
 
 
-@pytest.mark.parametrize("recipe", [*RECIPES, *(f"model:{name}" for name in BY_MODEL)])
+@pytest.mark.parametrize(
+    "recipe",
+    further(
+        [*RECIPES, "model:tpe", *(f"model:{name}" for name in BY_MODEL if name != "tpe")],
+        len(RECIPES) + 1,
+    ),
+)
 def test_an_interrupted_engine_goes_on_with_the_same_random_stream(recipe):
     with Store.in_memory(tuning.spec(sampler=recipe)) as whole:
         course(whole, recipe, lasts=1000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rings import further
 
 from analyzer.tuner.engine import Scored, run
 from analyzer.tuner.engines.genetic import GeneticEngine
@@ -31,9 +32,10 @@ def tempting(chromosome):
     return Scored(chromosome, gain, {"seconds": 1 / gain, "io_reads": 50.0})
 
 
-@pytest.mark.parametrize(
-    "recipe", ["start-up", "genetic-library", "fingerprinting", "random", "exhaustive", "tpe"]
-)
+RECIPES = ("genetic-library", "fingerprinting", "random", "exhaustive", "tpe", "start-up")
+
+
+@pytest.mark.parametrize("recipe", further(RECIPES, 5))
 def test_a_durable_space_stays_durable(recipe):
     engine = make_engine(load_recipe(recipe), DURABLE, 3, [LOSING])
     made = run(engine, tempting, 60)

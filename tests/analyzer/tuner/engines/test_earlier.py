@@ -65,12 +65,14 @@ def test_its_expectation_follows_what_was_measured_and_maps_other_genes():
     assert math.isfinite(strange)
 
 
+@pytest.mark.thorough
 def test_a_search_from_a_like_board_has_after_few_runs_what_a_fresh_one_has_after_many():
     ours = [regret(earlier(), 12, seed) for seed in range(3)]
     fresh = [regret(None, 40, seed) for seed in range(3)]
     assert median(ours) <= median(fresh) + 1e-9
 
 
+@pytest.mark.thorough
 def test_a_board_where_the_contrary_is_true_does_no_lasting_harm():
     wrong = [regret(earlier(sign=-1.0), 50, seed) for seed in range(3)]
     assert median(wrong) <= 0.08  # two steps of the number, of a range of 0.88

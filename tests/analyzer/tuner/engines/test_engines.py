@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rings import further
 from tuner_spaces import BOARD, spaces
 
 from analyzer.tuner import Scored, make_engine, recipe_names
@@ -61,7 +62,7 @@ def test_an_engine_fed_the_stored_results_goes_on_as_if_never_stopped(name, spac
     assert generations(resumed, space, 3) == straight[5:]
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", further(SAMPLERS, 3))
 @given(space=spaces(), seed=st.integers(0, 99))
 @FEW
 def test_raced_samplers_ask_for_each_chromosome_once(name, space, seed):

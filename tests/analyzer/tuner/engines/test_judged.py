@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rings import further
 from tuner_spaces import BOARD, spaces
 
 from analyzer.tuner import RecipeError, Scored, Space, load_recipe, make_engine
@@ -172,7 +173,7 @@ def test_a_tuner_that_proposes_known_chromosomes_for_ever_is_at_its_end():
     assert engine.ask() == []
 
 
-@pytest.mark.parametrize("name", TUNERS)
+@pytest.mark.parametrize("name", further(TUNERS, ("random", "one-gene", "genetic-library")))
 @given(space=spaces(), seed=st.integers(0, 99))
 @FEW
 def test_it_is_deterministic_and_stays_valid_in_any_space(name, space, seed):
