@@ -5,6 +5,7 @@ import pickle
 import re
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import property_tests  # noqa: F401  (chooses the profile of Hypothesis)
@@ -71,9 +72,9 @@ def example_advice(advice_folder):
 
 
 @pytest.fixture(scope="session")
-def example_report(shared_folder, own_state):
+def example_report(shared_folder, example_advice):
     """The folder of the report of the shipped example with its sweep."""
-    return made_once(shared_folder / "report", make_report)
+    return made_once(shared_folder / "report", partial(make_report, advice=example_advice))
 
 
 def perf_of_another_kernel() -> str:

@@ -10,7 +10,9 @@ import fcntl
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
+import analyzer.report.make
 import foreread
 from foreread.cli.main import main
 
@@ -40,6 +42,7 @@ def make_advice(folder: Path) -> None:
     folder.with_suffix(".pickle").write_bytes(pickle.dumps(found))
 
 
-def make_report(folder: Path) -> None:
+def make_report(folder: Path, advice: foreread.Advice) -> None:
     """Write the report of the capture and its sweep by the command, with all figures."""
-    assert main(["report", str(CAPTURE), str(SWEEP), "-o", str(folder)]) == 0
+    with patch.object(analyzer.report.make, "advise", lambda *_, **__: advice):
+        assert main(["report", str(CAPTURE), str(SWEEP), "-o", str(folder)]) == 0

@@ -354,7 +354,7 @@ class Faulty(ChrootBoard):
         raise self.error
 
 
-@pytest.mark.parametrize("upgrade", [False, True])
+@pytest.mark.parametrize("upgrade", further([True, False]))
 @pytest.mark.parametrize(
     "error",
     [

@@ -88,6 +88,7 @@ def reads(version):
     return found
 
 
+@pytest.mark.thorough
 def test_every_change_of_the_rules_since_linux_3_7_shows_in_some_program():
     """A kernel judged by these programs cannot have the rules of the version before."""
     versions = sorted({change.since for change in CHANGES if change.since >= (3, 7)})

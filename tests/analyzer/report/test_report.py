@@ -139,9 +139,19 @@ def test_every_figure_of_the_page_is_a_png_too(written):
     assert files.pdf.read_bytes().startswith(b"%PDF-")
 
 
-def test_the_same_input_gives_the_same_bytes(swept, written, tmp_path):
+def test_the_same_input_gives_the_same_bytes_and_each_drawing_is_counted(swept, written, tmp_path):
     first, _ = written
-    second, _ = write(swept, tmp_path)
+    heard = []
+    second = write_report(
+        swept.recording,
+        swept.prediction,
+        swept.sweep,
+        swept.validation,
+        tmp_path,
+        drawn=lambda *parts: heard.append(parts),
+    )
+    total = 3 * len(second.figures)  # HTML, PDF and PNG
+    assert heard == [(done, total) for done in range(1, total + 1)]
     for one, two in zip(
         (first.html, first.pdf, *first.figures),
         (second.html, second.pdf, *second.figures),
@@ -249,15 +259,6 @@ def test_measured_points_stand_beside_the_curve_of_the_disk_that_was_swept(make)
     assert [one.name for one in replace(found, validation=None).compared] == ["total", "total"]
 
 
-def test_each_drawing_of_a_figure_is_counted(make, small, tmp_path):
-    found, heard = subject_of(make, small), []
-    files = write_report(
-        small, found.prediction, None, None, tmp_path, drawn=lambda *parts: heard.append(parts)
-    )
-    total = 3 * len(files.figures)  # HTML, PDF and PNG
-    assert heard == [(done, total) for done in range(1, total + 1)]
-
-
 def test_hostile_names_are_shown_and_harmless(make, tmp_path):
     accesses = [(row, page) for row in range(len(make.hostile)) for page in range(3)]
     command = ["/bin/sh", "-c", "</title><script>x</script>\n\udcff\ud800"]
@@ -276,7 +277,7 @@ def test_hostile_names_are_shown_and_harmless(make, tmp_path):
     assert "\u202e" not in files.html.read_text(encoding="utf-8")
 
 
-def test_hostile_board_is_harmless(make, tmp_path):
+def test_hostile_board_is_harmless(make):
     evil = "</dd></style><script>x</script>\n\u202e$x^{\udcff"
     made, change = make.capture(), msgspec.structs.replace
     made = change(
@@ -295,8 +296,8 @@ def test_hostile_board_is_harmless(make, tmp_path):
     subject = subject_of(make, recording, notes=(evil,))
     curve = msgspec.structs.replace(subject.prediction.total, name=evil)
     named = replace(subject.prediction, devices=[curve, curve])
-    _, page = write(replace(subject, prediction=named), tmp_path)
-    assert "script" not in page.tags
+    page = page_of(replace(subject, prediction=named))
+    assert "script" not in check(page).tags
 
 
 @pytest.mark.parametrize("measured", [False, True])

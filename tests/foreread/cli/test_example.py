@@ -1,6 +1,9 @@
 """The contract of every reading command, on the real capture in examples/."""
 
 import json
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,15 +19,17 @@ SWEEP = ROOT / "examples/python-start/python-start.sweep.json"
 BEFORE = ROOT / "tests/foreread/data/no-scheduler"  # the same start, by an older foreread
 
 
-def run(capsys, *words):
-    code = main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    assert code == 0, err
-    return out
+@cache
+def run(*words):
+    """Return what a command prints; the same command runs once."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = main([str(word) for word in words])
+    assert code == 0, err.getvalue()
+    return out.getvalue()
 
 
-def test_predict_document(capsys):
-    document = json.loads(run(capsys, "predict", "--model", "fixed", "--json", CAPTURE))
+def test_predict_document():
+    document = json.loads(run("predict", "--model", "fixed", "--json", CAPTURE))
     assert document["schema"] == 1
     assert document["kernel"].startswith("6.18")
     assert (document["page_size"], document["model"]) == (4096, "fixed")
@@ -47,27 +52,27 @@ def test_predict_document(capsys):
             assert c == f**2 + g_formula**2
 
 
-def test_the_kernels_own_readahead_answers_unless_another_is_asked_for(capsys):
+def test_the_kernels_own_readahead_answers_unless_another_is_asked_for():
     """The published criterion stays beside it, as published."""
     windows = ("--windows", "0,2,8,32")
-    fixed = json.loads(run(capsys, "predict", "--json", "--model", "fixed", *windows, CAPTURE))
-    document = json.loads(run(capsys, "predict", "--json", *windows, CAPTURE))
+    fixed = json.loads(run("predict", "--json", "--model", "fixed", *windows, CAPTURE))
+    document = json.loads(run("predict", "--json", *windows, CAPTURE))
     assert document["model"].startswith("linux-6.18")
     assert document["total"]["F"] != fixed["total"]["F"]
     for key in ("C_opt", "G_formula", "quasi_optimal", "tap"):
         assert document["total"][key] == fixed["total"][key]
 
 
-def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last(capsys):
-    said = run(capsys, "predict", "--windows", "0,1,2,8,32,640", CAPTURE)
+def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last():
+    said = run("predict", "--windows", "0,1,2,8,32,640", CAPTURE)
     notes = [line for line in said.splitlines() if line.startswith("note: ")]
     assert notes[0].startswith("note: seconds: limited to 1,000 requests/s")
-    notes = json.loads(run(capsys, "predict", "--json", CAPTURE))["notes"]
+    notes = json.loads(run("predict", "--json", CAPTURE))["notes"]
     assert [n for n, note in enumerate(notes) if "local minima" in note] == [len(notes) - 1]
 
 
-def test_total_is_the_sum_of_the_devices(capsys):
-    document = json.loads(run(capsys, "predict", "--json", "--windows", "0,2,8k,32", CAPTURE))
+def test_total_is_the_sum_of_the_devices():
+    document = json.loads(run("predict", "--json", "--windows", "0,2,8k,32", CAPTURE))
     assert document["total"]["windows"] == [0, 2, 32]
     for key in ("F", "G", "pages"):
         columns = zip(*(curve[key] for curve in document["devices"]), strict=True)
@@ -75,7 +80,7 @@ def test_total_is_the_sum_of_the_devices(capsys):
 
 
 @pytest.mark.parametrize("window", [0, 2, 33])
-def test_prediction_equals_the_plain_reference(capsys, window):
+def test_prediction_equals_the_plain_reference(window):
     from analyzer.ingest.load import load
 
     recording = load(CAPTURE)
@@ -83,13 +88,13 @@ def test_prediction_equals_the_plain_reference(capsys, window):
     file_pages = [-1 if s < 0 else -(-int(s) // 4096) for s in size]
     columns = (recording.accesses[name].tolist() for name in ("file", "page"))
     expected = fixed_window_at(list(zip(*columns, strict=True)), file_pages, window)
-    document = json.loads(run(capsys, "predict", "--json", "--model", "fixed", CAPTURE))
+    document = json.loads(run("predict", "--json", "--model", "fixed", CAPTURE))
     at = document["total"]
     assert (at["F"][window], at["pages"][window]) == expected
 
 
-def test_show_document(capsys):
-    document = json.loads(run(capsys, "show", "--json", CAPTURE))
+def test_show_document():
+    document = json.loads(run("show", "--json", CAPTURE))
     assert document["cold"] is True
     assert sum(document["lost"].values()) == 0
     files = document["files"]
@@ -98,8 +103,8 @@ def test_show_document(capsys):
     assert sum(document["requests_by_sectors"].values()) > 0
 
 
-def test_validate_document(capsys):
-    document = json.loads(run(capsys, "validate", "--json", CAPTURE, SWEEP))
+def test_validate_document():
+    document = json.loads(run("validate", "--json", CAPTURE, SWEEP))
     points = json.loads(SWEEP.read_text())["points"]
     assert [p["read_ahead_kb"] for p in document["points"]] == [p["read_ahead_kb"] for p in points]
     seconds = {p["read_ahead_kb"]: sorted(p["seconds"])[1] for p in points}
@@ -115,30 +120,30 @@ def test_validate_document(capsys):
     assert document["seconds_error_median"] < 0.03
 
 
-def test_seconds_that_are_unknown_are_not_compared(capsys):
+def test_seconds_that_are_unknown_are_not_compared():
     words = BEFORE / "no-scheduler.capture.tar.xz", BEFORE / "no-scheduler.sweep.json"
-    document = json.loads(run(capsys, "validate", "--json", *words))
+    document = json.loads(run("validate", "--json", *words))
     assert document["regret_quasi_optimal"] > 0.5
     assert document["chosen_read_ahead_kb"] is document["proposed_read_ahead_kb"] is None
     assert document["regret"] is document["regret_proposed"] is None
     assert document["seconds_error_median"] is None
 
 
-def test_the_first_answer_is_the_window_that_was_measured_to_be_fastest(capsys, tmp_path):
+def test_the_first_answer_is_the_window_that_was_measured_to_be_fastest(tmp_path):
     """F² + G² chooses 8 KiB, which takes 56 % of the default's time longer."""
-    said = json.loads(run(capsys, "predict", "--json", CAPTURE))["verdict"]
+    said = json.loads(run("predict", "--json", CAPTURE))["verdict"]
     points = json.loads(SWEEP.read_text())["points"]
     fastest = min(points, key=lambda point: sorted(point["seconds"])[1])
     assert (said["action"], said["by"]) == ("set", "seconds")
     assert said["read_ahead_kb"] == fastest["read_ahead_kb"]
-    written = json.loads(run(capsys, "script", "--json", CAPTURE, "-o", tmp_path / "boot"))
+    written = json.loads(run("script", "--json", CAPTURE, "-o", tmp_path / "boot"))
     assert [s["value"] for s in written["settings"]] == [str(fastest["read_ahead_kb"])]
 
 
-def test_several_captures_of_one_start(capsys):
+def test_several_captures_of_one_start():
     words = ["--json", "--windows", "0,8,32", "--device-model", "arm64"]
-    one = json.loads(run(capsys, "predict", BOARD, *words))
-    two = json.loads(run(capsys, "predict", BOARD, BOARD, *words))
+    one = json.loads(run("predict", BOARD, *words))
+    two = json.loads(run("predict", BOARD, BOARD, *words))
     assert one["total"]["seconds"] == two["total"]["seconds"]
     assert any("medians over 2 captures" in note for note in two["notes"])
     for low, at, high in zip(
@@ -157,18 +162,18 @@ def test_several_captures_need_seconds(capsys, model):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_script_sets_the_predicted_window(capsys, tmp_path):
+def test_the_script_sets_the_predicted_window(tmp_path):
     for words in (["--criterion", "published"], ["--device-model", "arm64"]):
-        said = json.loads(run(capsys, "predict", "--json", *words, BOARD))["verdict"]
+        said = json.loads(run("predict", "--json", *words, BOARD))["verdict"]
         out = tmp_path / "boot"
-        written = json.loads(run(capsys, "script", "--json", *words, BOARD, "-o", out))
+        written = json.loads(run("script", "--json", *words, BOARD, "-o", out))
         assert [s["value"] for s in written["settings"]] == [str(said["read_ahead_kb"])]
 
 
 def test_no_window_is_recommended_while_the_disk_is_unknown(capsys, tmp_path):
     """F² + G² chooses 8 KiB, which takes 68 % of the default's time longer than the best."""
     capture = BEFORE / "no-scheduler.capture.tar.xz"
-    said = json.loads(run(capsys, "predict", "--json", capture))["verdict"]
+    said = json.loads(run("predict", "--json", capture))["verdict"]
     assert (said["action"], said["read_ahead_kb"], said["by"]) == ("measure", None, None)
     out = tmp_path / "boot"
     assert main(["script", str(capture), "-o", str(out)]) == 1
@@ -178,24 +183,24 @@ def test_no_window_is_recommended_while_the_disk_is_unknown(capsys, tmp_path):
     assert not out.exists()
 
 
-def test_its_limiter_is_not_distinguishable_from_computing(capsys, tmp_path):
+def test_its_limiter_is_not_distinguishable_from_computing(tmp_path):
     """The capture is older than recordings of the scheduler: by its replay 4 KiB looks as good."""
     capture = BEFORE / "no-scheduler.capture.tar.xz"
     limits = tmp_path / "limits.toml"
     limits.write_text('kind = "paced"\nrequests_per_second = 1000\nbytes_per_second = 20000000\n')
     words = ("--windows", "0,2,32", "--device-model", limits)
-    document = json.loads(run(capsys, "predict", "--json", *words, capture))
+    document = json.loads(run("predict", "--json", *words, capture))
     assert document["verdict"]["action"] == "measure"
     assert "scheduler events" in document["verdict"]["why"]
     assert document["verdict"]["remedy"].startswith("foreread record -o again.capture -- ")
     assert document["total"]["seconds"] is None
 
 
-def test_text_is_printed(capsys):
-    assert "quasi-optimal" in run(capsys, "predict", CAPTURE)
-    shown = run(capsys, "show", "--by", "wasted", CAPTURE)
+def test_text_is_printed():
+    assert "quasi-optimal" in run("predict", CAPTURE)
+    shown = run("show", "--by", "wasted", CAPTURE)
     assert "requests at 2560 KiB" in shown  # the window of the board, not the published criterion's
-    assert "regret" in run(capsys, "validate", CAPTURE, SWEEP)
+    assert "regret" in run("validate", CAPTURE, SWEEP)
 
 
 def test_a_report_is_written(example_report):
@@ -204,8 +209,8 @@ def test_a_report_is_written(example_report):
         assert (example_report / name).stat().st_size > 0
 
 
-def test_a_script_is_written(capsys, tmp_path):
+def test_a_script_is_written(tmp_path):
     words = ["--criterion", "published", "-o", tmp_path / "boot"]
-    written = json.loads(run(capsys, "script", "--json", CAPTURE, *words))
+    written = json.loads(run("script", "--json", CAPTURE, *words))
     assert [setting["knob"] for setting in written["settings"]] == ["queue/read_ahead_kb"]
     assert (tmp_path / "boot/foreread-apply").stat().st_mode & 0o111

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from live_pages import CAPTURES, Native, answers, device_of_numbers, live_of, subject_of
+from rings import further
 
 from analyzer.report.live import bundle
 from analyzer.report.live.inputs import live_inputs
@@ -48,7 +49,12 @@ def name_of(path):
     return path.name.removesuffix(".capture.tar.xz")
 
 
-@pytest.fixture(scope="module", params=CAPTURES, ids=name_of)
+# One of each kind that the page tells apart: with seconds, with a limiter, without, compressed.
+NOW = ("arm64-madplay", "python-start", "no-scheduler", "erofs-lz4-madplay")
+READ = further(CAPTURES, [path for path in CAPTURES if name_of(path) in NOW])
+
+
+@pytest.fixture(scope="module", params=READ, ids=name_of)
 def page(request, tmp_path_factory):
     """A capture's subject, what its page embeds, and the page's answers."""
     subject = subject_of(request.param, WINDOWS)
@@ -133,7 +139,7 @@ def test_every_module_is_in_a_script():
 
 
 def test_without_readahead_each_page_is_read_when_it_is_needed(tmp_path):
-    (capture,) = (path for path in CAPTURES if name_of(path) == "python-start")
+    (capture,) = (path for path in CAPTURES if name_of(path) == "arm64-madplay")
     subject = subject_of(capture, [0])
     (answer,) = answers(live_of(subject), [{"window": 0}], tmp_path)
     assert (answer["map"]["ahead"], answer["map"]["unused"]) == (0, [])
