@@ -9,7 +9,10 @@ from __future__ import annotations
 import fcntl
 import pickle
 from collections.abc import Callable
+from contextlib import chdir, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import analyzer.report.make
@@ -34,12 +37,19 @@ def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
 
 
 def make_advice(folder: Path) -> None:
-    """Write the advice as the command does, and as an object of Python."""
-    found = foreread.advise(foreread.load(CAPTURE))
-    for name, content in found.lists.items():
-        (folder / name).write_bytes(content)
-    (folder / "advice.json").write_text(found.document.to_json())
-    folder.with_suffix(".pickle").write_bytes(pickle.dumps(found))
+    """Write the advice by the command; beside it what it prints, and the object of Python."""
+    made = []
+
+    def advised(*args: Any, **more: Any) -> foreread.Advice:
+        made.append(foreread.advise(*args, **more))
+        return made[0]
+
+    words = ["advise", str(CAPTURE), "--json", "-o", folder.name]
+    command = patch("foreread.cli.commands.advise.advise", advised)
+    with chdir(folder.parent), command, redirect_stdout(StringIO()) as printed:
+        assert main(words) == 0
+    folder.with_suffix(".json").write_text(printed.getvalue())
+    folder.with_suffix(".pickle").write_bytes(pickle.dumps(made[0]))
 
 
 def make_report(folder: Path, advice: foreread.Advice) -> None:

@@ -149,6 +149,7 @@ def test_a_lost_board_is_set_aside_and_its_pair_is_made_on_another(word, pairs, 
     assert kept.boards[1].runs >= 2 and kept.boards[1].set_aside
 
 
+@pytest.mark.thorough
 def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, capsys):
     dying = (f"a:{UNKNOWN}:dies=11", f"b:{UNKNOWN}:dies=7")
     assert main(words(folder, *dying)) == 1
@@ -163,6 +164,7 @@ def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, capsys
     assert len(read(folder)[0].confirmations) == 1
 
 
+@pytest.mark.thorough
 def test_boards_that_fail_before_a_pair_leave_nothing(folder, capsys):
     assert main(words(folder, "a:broken=1", "b:broken=1")) == 1
     said = capsys.readouterr().err.splitlines()[-1]
@@ -187,15 +189,23 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
 
 @pytest.mark.parametrize(
     ("targets", "more", "said", "code"),
-    [
-        (["a"], ["--force"], "at least two boards", 2),
-        (["a", "b", "a"], ["--force"], "a is given twice", 2),
-        ([f"b{n}" for n in range(17)], ["--force"], "17 boards are more than a fleet may have", 2),
-        (["a", "b:kernel=5.10"], ["--force"], "b:kernel=5.10 is not like a: its kernel", 2),
-        (["a", "b:absent"], ["--force"], "b:absent: b cannot be reached", 1),
-        (["a", "b"], [], "a: this is not the recorded board", 1),
-        (["a", "b"], ["--force", "--resume"], "no undecided result of these boards", 1),
-    ],
+    further(
+        [
+            (["a"], ["--force"], "at least two boards", 2),
+            (["a", "b", "a"], ["--force"], "a is given twice", 2),
+            (
+                [f"b{n}" for n in range(17)],
+                ["--force"],
+                "17 boards are more than a fleet may have",
+                2,
+            ),
+            (["a", "b:kernel=5.10"], ["--force"], "b:kernel=5.10 is not like a: its kernel", 2),
+            (["a", "b:absent"], ["--force"], "b:absent: b cannot be reached", 1),
+            (["a", "b"], [], "a: this is not the recorded board", 1),
+            (["a", "b"], ["--force", "--resume"], "no undecided result of these boards", 1),
+        ],
+        4,
+    ),
 )
 def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, folder, capsys):
     assert main(words(folder, *targets, more=more)) == code

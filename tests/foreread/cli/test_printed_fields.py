@@ -19,6 +19,7 @@ from rings import further
 from tuned_stores import tuned
 
 import analyzer.report.make
+import foreread.cli.commands.advise
 from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn
 from boards.document import encode
@@ -143,12 +144,13 @@ def test_every_text_of_a_capture_and_a_sweep_is_escaped(documents, tmp_path, mon
     source, values = documents
     kept = []
 
-    def advised(*args, **more):  # for seconds, for view and for report
+    def advised(*args, **more):  # once, for advise, view and report: it replays for seconds
         kept.append(kept[0] if kept else advise(*args, **more))
         return kept[0]
 
     advise = analyzer.report.make.advise
     monkeypatch.setattr(analyzer.report.make, "advise", advised)
+    monkeypatch.setattr(foreread.cli.commands.advise, "advise", advised)
     written(tmp_path / "in", source, forged(values, KEPT))
     codes = run_all(tmp_path / "in", tmp_path)
     assert set(codes.values()) == {0}, codes  # else others were not printed
