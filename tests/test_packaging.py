@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from setuptools import Distribution
 
-from foreread.version import VERSION
-
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
 # What is for building and reading, not for running. Compiled files are added separately.
@@ -39,7 +37,3 @@ def test_every_file_of_the_packages_is_shipped(distribution):
 
 def test_only_the_packages_of_the_house_are_shipped(distribution):
     assert {name.partition(".")[0] for name in distribution.packages} == set(PACKAGES)
-
-
-def test_version_is_that_of_the_module(distribution):
-    assert distribution.metadata.version == VERSION
