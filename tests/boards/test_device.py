@@ -6,6 +6,7 @@ import os
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import nobody_records
 
 from boards.device import DeviceError, Devices
 from boards.mounts import MountPoint, read_mounts
@@ -121,7 +122,7 @@ def test_a_disk_that_is_not_there_is_an_error_that_names_those_that_are(sysfs):
     os.geteuid() != 0, reason="needs root for a loop device: real sysfs was not checked"
 )
 def test_a_real_loop_device(tmp_path):
-    with loop_image(tmp_path) as image:
+    with loop_image(tmp_path) as image, nobody_records():
         devices = Devices()
         assert devices.disks_of_path(image.data) == [image.device]
         assert devices.below(image.device)[:1] == devices.disks_of_path(tmp_path)

@@ -1,21 +1,38 @@
-"""The machine is after the kernel tests as it was before them."""
+"""Kernel tests run one after another; each module leaves nothing of its own on the machine."""
 
+import os
 import time
 
 import pytest
 from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
-from machine_state import differences, state
+from machine_lock import nobody_records
+from machine_state import differences, state, watched
+from waiting import PATIENCE_S
 
-SETTLED_S = 20.0  # guards of jobs that were cut off put things back when they notice it
+
+def pytest_collection_modifyitems(items):
+    """Give all kernel tests to one worker: a trace and the page cache are the whole machine's."""
+    for item in items:
+        if item.get_closest_marker("kernel"):
+            item.add_marker(pytest.mark.xdist_group("kernel"))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def as_before(tmp_path_factory):
     """Fail a module that leaves a mount, a knob, a loop device, a group or a trace instance."""
-    own = tmp_path_factory.getbasetemp()
-    before = state(own)
-    yield
-    end = time.monotonic() + SETTLED_S
-    while (left := differences(before, state(own))) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert not left, "these tests left the machine different:\n" + "\n".join(left)
+    if os.geteuid() != 0:
+        yield  # an ordinary user's tests make nothing of it
+        return
+    with watched(tmp_path_factory.getbasetemp()) as run:
+        with nobody_records():
+            before = state(run)
+        yield
+        end = time.monotonic() + PATIENCE_S  # guards put back what jobs that were killed left
+        while left := not_as(run, before):
+            assert time.monotonic() < end, "these tests left:\n" + "\n".join(left)
+            time.sleep(0.2)
+
+
+def not_as(run, before):
+    with nobody_records():
+        return differences(run, before)

@@ -205,6 +205,7 @@ def test_records_every_page_the_program_read(
     assert traces_of(os.getpid()) == []
 
 
+@pytest.mark.thorough
 def test_back_ends_record_the_same_pages(program: Callable[[], Program], tmp_path: Path) -> None:
     pages = {}
     for backend in BACKENDS:
@@ -217,6 +218,7 @@ def test_back_ends_record_the_same_pages(program: Callable[[], Program], tmp_pat
     assert pages["tracefs"] == pages["trace-cmd"] == pages["perf"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_user_s_own_tracing_is_left_alone(backend: type[Backend], tmp_path: Path) -> None:
     place = tracefs_mount.find()
@@ -231,6 +233,7 @@ def test_the_user_s_own_tracing_is_left_alone(backend: type[Backend], tmp_path: 
     assert during == before == {path: path.read_text() for path in before}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_exception_between_start_and_stop_leaves_nothing(
     backend: type[Backend], tmp_path: Path
@@ -246,6 +249,7 @@ def test_an_exception_between_start_and_stop_leaves_nothing(
     recorder.stop()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_recording_that_cannot_start_leaves_nothing(
     backend: type[Backend], tmp_path: Path
@@ -258,6 +262,7 @@ def test_a_recording_that_cannot_start_leaves_nothing(
     assert traces_of(os.getpid()) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_killed_foreread_leaves_nothing(backend: type[Backend], tmp_path: Path) -> None:
     script = (
@@ -284,6 +289,7 @@ def test_a_killed_foreread_leaves_nothing(backend: type[Backend], tmp_path: Path
     assert eventually_no_traces_of(child.pid) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", [TraceCmdBackend, PerfBackend])
 def test_a_killed_recorder_is_reported_and_leaves_nothing(
     backend: type[TraceCmdBackend] | type[PerfBackend], tmp_path: Path
@@ -310,6 +316,7 @@ def kill_program(program: str, mark: str) -> None:
             os.kill(int(directory.name), signal.SIGKILL)
 
 
+@pytest.mark.thorough
 def test_perf_counts_what_it_loses(tmp_path: Path) -> None:
     backend = PerfBackend()
     backend.start(tmp_path, ["syscalls:sys_enter_read"], 4)
@@ -326,6 +333,7 @@ def test_perf_counts_what_it_loses(tmp_path: Path) -> None:
     assert any(recorded.lost.values()) == ("LOST" in text)
 
 
+@pytest.mark.thorough
 def test_remains_of_a_killed_supervisor_are_removed_by_the_next_recording(tmp_path: Path) -> None:
     dead = Path("/dev/shm") / f"{PREFIX}999999999-1-test"
     dead.mkdir(exist_ok=True)
@@ -336,6 +344,7 @@ def test_remains_of_a_killed_supervisor_are_removed_by_the_next_recording(tmp_pa
     assert not dead.exists()
 
 
+@pytest.mark.thorough
 def test_every_back_end_says_whether_it_works() -> None:
     for backend in candidates():
         probe = backend.probe()
@@ -355,6 +364,7 @@ def little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     subprocess.run(["umount", str(memory)], check=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", [TraceCmdBackend, PerfBackend])
 def test_a_recording_that_outgrows_its_space_is_refused(
     backend: type[Backend],
@@ -377,6 +387,7 @@ def test_a_recording_that_outgrows_its_space_is_refused(
     assert traces_of(os.getpid()) == []
 
 
+@pytest.mark.thorough
 def test_the_drain_stops_at_pages_of_its_own_reads(tmp_path: Path) -> None:
     backend = TracefsBackend()
     if not backend.probe().works:

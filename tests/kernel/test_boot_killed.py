@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from loop_board import LoopBoard, loop_device
+from rings import further
 from shells import BUSYBOX, DASH, each_shell
 
 pytestmark = [
@@ -32,7 +33,11 @@ CALLS = "openat,write,clone,clone3,vfork,wait4"
 FIRST = {"start": (), "boot-done": ("start",), "stop": ("start",), "restart": ("start",)}
 WINDOWS = (("read_ahead_kb", "2048"), ("read_ahead_kb", "512", "after"))
 ALL = (("scheduler", "mq-deadline"), ("nr_requests", "32"), *WINDOWS)
-STEPS = [11, pytest.param(1, marks=pytest.mark.thorough)]
+CASES = [
+    case
+    for step in (11, 1)
+    for case in [*((verb, ALL, step) for verb in FIRST), ("start", WINDOWS, step)]
+]
 
 
 @pytest.fixture(params=each_shell(DASH, of=(BUSYBOX, DASH)))
@@ -60,8 +65,7 @@ def killed_at(board, verb, number):
     return done.returncode != 0
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(("verb", "knobs"), [*((verb, ALL) for verb in FIRST), ("start", WINDOWS)])
+@pytest.mark.parametrize(("verb", "knobs", "step"), further(CASES, [("start", ALL, 11)]))
 def test_whatever_call_it_is_killed_at_stop_restores_the_disk(board, verb, knobs, step, capsys):
     chosen = [board.setting(*knob) for knob in knobs]
     board.install(*chosen, attempts=2, state_dir=str(board.directory))

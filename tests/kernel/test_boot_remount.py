@@ -57,6 +57,7 @@ def test_start_remounts_and_stop_puts_it_back(loop, tmp_path):
     assert "relatime -> noatime" in received and "30 -> 5, as before" in received
 
 
+@pytest.mark.thorough
 def test_status_and_dry_run_show_it(loop, tmp_path):
     said, _ = run(loop, tmp_path / "out", "dry-run", "status", "start", "status", "stop")
     text = "\n".join(said)
@@ -65,6 +66,7 @@ def test_status_and_dry_run_show_it(loop, tmp_path):
     assert "noatime (as wanted, before relatime)" in text
 
 
+@pytest.mark.thorough
 def test_unmounted_or_refused_remounts_are_reported_without_failing_the_boot(loop, tmp_path):
     settings = (("inode_readahead_blks=", "33"), ("commit=", "30", tmp_path))
     said, received = run(loop, tmp_path / "out", "start", settings=settings)
@@ -73,6 +75,7 @@ def test_unmounted_or_refused_remounts_are_reported_without_failing_the_boot(loo
     assert f"mount:commit=:{tmp_path}: absent, skipped" in received
 
 
+@pytest.mark.thorough
 def test_mount_option_that_is_not_listed_is_refused(loop, tmp_path):
     with pytest.raises(ApplyError, match=r"'mount:compress=:.*' is not a knob"):
         run(loop, tmp_path / "out", "start", settings=(("compress=", "1"),))

@@ -55,6 +55,7 @@ def test_the_limits_of_the_running_kernel_are_found(loop):
     assert found.device.bytes_per_second == pytest.approx(4_000_000, rel=0.1)
 
 
+@pytest.mark.thorough
 def test_a_disk_is_only_read(loop, tmp_path):
     written = Path(f"/sys/block/{loop}/stat").read_text().split()[6]
     for place in (f"/dev/{loop}", str(tmp_path / "mnt/large"), str(tmp_path / "mnt"), loop):
@@ -67,6 +68,7 @@ def test_a_disk_is_only_read(loop, tmp_path):
     assert sorted(p.name for p in (tmp_path / "mnt").iterdir()) == ["large", "lost+found"]
 
 
+@pytest.mark.thorough
 def test_a_place_that_is_not_a_disk_is_reported(tmp_path):
     """A pipe is neither disk nor file."""
     os.mkfifo(tmp_path / "pipe")
@@ -74,6 +76,7 @@ def test_a_place_that_is_not_a_disk_is_reported(tmp_path):
         find_place(LocalTarget(), str(tmp_path / "pipe"))
 
 
+@pytest.mark.thorough
 def test_a_limit_that_does_not_hold_here_is_warned_of(loop):
     target = LocalTarget()
     with limiting_group(loop, requests=300, size=4_000_000) as group:

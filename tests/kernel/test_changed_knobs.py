@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 from loop_image import loop_image
+from machine_lock import WAIT_S, nobody_records
+from rings import further
+from series_trials import MEASURED
 
 from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.space.genes import Gene, Space
@@ -27,8 +30,6 @@ from tracer.local.trial import Scenario, Trial, TrialOptions
 from tracer.local.trials import local_trials
 from tracer.remote.trials import trials_on
 
-WAIT_S = 300.0
-MEASURED = ("ok", "contended")
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 pytestmark = [
     pytest.mark.kernel,
@@ -39,10 +40,7 @@ pytestmark = [
 @pytest.fixture
 def loop(tmp_path):
     with loop_image(tmp_path) as image:
-        scheduler = Path(f"/sys/block/{image.device}/queue/scheduler")
-        scheduler.write_text("none")  # the device may be one of an earlier test
         yield image
-        scheduler.write_text("none")
 
 
 @pytest.fixture
@@ -58,7 +56,7 @@ def knobs(loop):
     SWAPPINESS.write_text(swappiness)
 
 
-@pytest.fixture(params=["here", "target"])
+@pytest.fixture(params=further(("here", "target"), ["here"]))
 def trials(request, loop):
     on_target = partial(trials_on, LocalTarget(), shell=(shutil.which("busybox"), "sh"))
     opened = local_trials if request.param == "here" else on_target
@@ -72,10 +70,15 @@ def trials(request, loop):
         yield trials
 
 
-@pytest.mark.parametrize("name", ["window", "scheduler", "sysctl"])
+def value_of(knob):
+    with nobody_records():
+        return selected(knob.read_text().strip())
+
+
+@pytest.mark.parametrize("name", further(("window", "scheduler", "sysctl"), ["window"]))
 def test_a_run_is_repeated_and_the_other_program_s_value_stays(knobs, trials, tmp_path, name):
     knob, needed, other = knobs[name]
-    found = selected(knob.read_text().strip())
+    found = value_of(knob)
     if name == "scheduler" and needed not in knob.read_text():
         pytest.skip(f"this kernel has no {needed}: no scheduler was changed")
     once = tmp_path / "once"
@@ -91,18 +94,19 @@ def test_a_run_is_repeated_and_the_other_program_s_value_stays(knobs, trials, tm
     if other != found:
         left = f"{knob} was not restored: left at {other}, which another program has set"
         assert left in first.repeated
-    assert selected(knob.read_text().strip()) == other
+    assert value_of(knob) == other
 
 
+@pytest.mark.thorough
 def test_other_knobs_of_a_spoiled_run_are_restored(knobs, trials, tmp_path):
     (window, _, other), (sysctl, needed, _) = knobs["window"], knobs["sysctl"]
-    before = sysctl.read_text()
+    before = value_of(sysctl)
     settings = ((str(sysctl), needed), (str(window), "16"))
     with trials(f"[ -e {tmp_path}/x ] || {{ : >{tmp_path}/x; echo {other} >{window}; }}") as bench:
         outcome = bench.run(Trial(settings))
     assert outcome.in_force == dict(settings)
-    assert sysctl.read_text() == before
-    assert window.read_text().strip() == other
+    assert value_of(sysctl) == before
+    assert value_of(window) == other
 
 
 @contextmanager
@@ -116,6 +120,7 @@ def writing(knob, value, pause):
             os.killpg(writer.pid, signal.SIGKILL)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "pause"),
     [("window", ":"), ("window", "sleep 0.3"), ("sysctl", "sleep 0.02")],
@@ -127,9 +132,10 @@ def test_a_program_that_always_sets_a_knob_ends_the_runs(knobs, trials, name, pa
         bench.run(Trial(((str(knob), needed),)))
     assert f"another program set {knob} to {other}" in str(error.value)
     assert f"grep -rs {knob.name} " in error.value.remedy
-    assert knob.read_text().strip() == other
+    assert value_of(knob) == other
 
 
+@pytest.mark.thorough
 def test_a_sweep_names_the_program_s_knob(loop, tmp_path, capsys):
     words = ["sweep", "--device", loop.device, "--windows", "16k", "--repeat", "1"]
     words += ["--allow-warm", "--wait", str(int(WAIT_S)), "-o", str(tmp_path / "sweep.json")]
@@ -138,9 +144,10 @@ def test_a_sweep_names_the_program_s_knob(loop, tmp_path, capsys):
     said = capsys.readouterr().err
     assert f"another program set {loop.knob} to 48 during a run that needs" in said
     assert "systemctl stop tuned" in said
-    assert loop.window_kb() == 48
+    assert loop.restored_kb() == 48
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ends", [True, False])
 def test_a_tuning_says_what_a_program_does_and_ends_if_it_goes_on(loop, tmp_path, ends):
     scheduler = Path(f"/sys/block/{loop.device}/queue/scheduler")

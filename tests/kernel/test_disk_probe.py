@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from limited_disks import limiting_group
 from loop_image import read_only_disk
+from machine_lock import WAIT_S
+from rings import further
+from scheduled import before_others
 
 from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.disk.device_model import DeviceModelError
@@ -27,6 +30,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no disk was probed"),
 ]
 ENOUGH = "count=16000"  # 8 MB: more than the cold programs themselves are read from their disk
+LIMITS = ((300, 4_000_000), (1000, 40_000_000), (2000, 10_000_000))
 ATTEMPTS = 3  # a busy machine does not reach the limits each time
 
 
@@ -41,11 +45,12 @@ def recorded(tmp_path, script, name):
     seen = SeenTrace()
     run = RunOptions(["sh", "-c", script], allow_warm=True)
     output = tmp_path / name
-    record(RecordOptions(run, wait_s=300.0), TracefsBackend(), output, seen.inodes, seen.reads)
+    with before_others():
+        record(RecordOptions(run, wait_s=WAIT_S), TracefsBackend(), output, seen.inodes, seen.reads)
     return capture_files.read(output)[0]
 
 
-@pytest.mark.parametrize(("requests", "size"), [(1000, 40_000_000), (2000, 10_000_000)])
+@pytest.mark.parametrize(("requests", "size"), further(LIMITS, [LIMITS[0]]))
 def test_the_probe_finds_the_limits_of_the_group_that_the_command_joined(
     loop, tmp_path, requests, size
 ):
@@ -68,12 +73,14 @@ def test_the_probe_finds_the_limits_of_the_group_that_the_command_joined(
     assert device.bytes_per_second == pytest.approx(size, rel=0.05)
 
 
+@pytest.mark.thorough
 def test_a_group_that_is_gone_gives_an_error_that_says_so(loop):
     devices = Devices()
     with pytest.raises(ProbeFailed, match="is gone"):
         probe_disk(devices, loop, [(0, 8)], [], "/foreread-test-no-such-group")
 
 
+@pytest.mark.thorough
 def test_the_disk_is_only_read(loop, tmp_path):
     written = Path(f"/sys/block/{loop}/stat").read_text().split()[6]
     disk = recorded(tmp_path, f"dd if={tmp_path}/mnt/large of=/dev/null {ENOUGH}", "capture").disk

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.owner import PREFIX
+from boards.owner import PREFIX, owner_tag
 from tracer.backends import tracefs_mount
 from tracer.local.doctor import examine
 
@@ -19,11 +19,13 @@ pytestmark = [
 
 def test_the_machine_is_as_before_and_as_diagnosed() -> None:
     with tracefs_mount.mounted() as place:
-        before = [(place / name).read_text() for name in ("dynamic_events", "trace_clock")]
+        before = (place / "trace_clock").read_text()
         diagnosis = examine()
-        after = [(place / name).read_text() for name in ("dynamic_events", "trace_clock")]
-        mine = list((place / "instances").glob(f"{PREFIX}{os.getpid()}-*"))
-    assert (after, mine) == (before, [])
+        after = (place / "trace_clock").read_text()
+        group = tracefs_mount.probe_group(owner_tag())
+        probes = group in (place / "dynamic_events").read_text()
+        mine = list((place / "instances").glob(f"{PREFIX}{owner_tag()}*"))
+    assert (after, probes, mine) == (before, False, [])
     assert diagnosis.kernel == os.uname().release
     assert diagnosis.backend
     windows = [one for one in diagnosis.findings if one.name.startswith("read_ahead_kb ")]

@@ -14,6 +14,7 @@ from waiting import wait_until
 ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no recorder was tried"),
 ]
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT
+from rings import further
 
 from analyzer.ingest.load import load
 from analyzer.predict import predict
@@ -68,22 +70,10 @@ def hostile_files(loop):
     return files
 
 
-# What follows the reading of a trace is the same whichever recorder wrote it.
-ONE_BACKEND = pytest.mark.parametrize(
-    "capture",
-    [
-        "tracefs",
-        pytest.param("trace-cmd", marks=pytest.mark.thorough),
-        pytest.param("perf", marks=pytest.mark.thorough),
-    ],
-    indirect=True,
-)
-
-
-@pytest.fixture(scope="module", params=["tracefs", "trace-cmd", "perf"])
+@pytest.fixture(scope="module", params=further(("tracefs", "trace-cmd", "perf"), ["tracefs"]))
 def capture(request, loop, tmp_path_factory):
     output = tmp_path_factory.mktemp("capture") / request.param
-    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", "300",
+    foreread("record", "--backend", request.param, "-o", output, "--json", *WAIT,
              "--allow-warm", "--", loop.busybox, "sh", "-c", pattern(loop))  # fmt: skip
     return output
 
@@ -101,6 +91,7 @@ def test_pages_read_come_out_in_order_and_once(capture, loop):
     assert recording.recorded_read_ahead_kb == 0
 
 
+@pytest.mark.thorough
 def test_written_pages_and_holes_are_not_accesses(capture, loop):
     recording = load(capture)
     for name in ("written", "hole"):
@@ -116,7 +107,7 @@ def test_without_readahead_every_access_is_a_request(capture, loop):
     assert curve.current_read_ahead_kb == WINDOW_KB
 
 
-@ONE_BACKEND
+@pytest.mark.thorough
 def test_every_command_takes_the_capture(capture, loop, tmp_path):
     assert sum(json.loads(foreread("show", capture, "--json"))["lost"].values()) == 0
     assert "quasi-optimal" in foreread("predict", capture)
@@ -126,7 +117,7 @@ def test_every_command_takes_the_capture(capture, loop, tmp_path):
     assert "16" in foreread("script", capture, "-o", tmp_path / "b2", "--read-ahead-kb", "16")
 
 
-@ONE_BACKEND
+@pytest.mark.thorough
 def test_hostile_names_are_found_and_shown_harmless(capture, loop, tmp_path):
     paths = load(capture).paths
     assert all(str(file) in paths for file in hostile_files(loop))
@@ -155,11 +146,12 @@ def still(loop):
     subprocess.run(["mount", "-o", "remount,rw", loop.mountpoint], check=True)
 
 
+@pytest.mark.thorough
 def test_sweep_and_validate(still, tmp_path):
     loop = still
     capture, sweep = tmp_path / "capture", tmp_path / "sweep.json"
     command = ["--", loop.busybox, "cat", loop.data]
-    here = ["--json", "--wait", "300", "--allow-warm"]  # others may read files meanwhile
+    here = ["--json", *WAIT, "--allow-warm"]  # others may read files meanwhile
     foreread("record", *here, "-o", capture, *command)
     foreread("sweep", *here, "--windows", "0,4,32", "--repeat", "1", "-o", sweep, *command)
     result = json.loads(foreread("validate", "--json", capture, sweep))

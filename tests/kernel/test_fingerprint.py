@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from rings import further
 from shells import BUSYBOX, DASH
 from watched_disks import FEW_S, LOADS, a_disk, load, until, whole_period
 
@@ -23,8 +24,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no workload was watched"),
 ]
 
-EACH_CHANGE = ("read-random-small", "write-sequential-large")  # each word differs
-
 
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory):
@@ -37,13 +36,7 @@ def shell():
     return BUSYBOX
 
 
-@pytest.mark.parametrize(
-    "expected",
-    [
-        name if name in EACH_CHANGE else pytest.param(name, marks=pytest.mark.thorough)
-        for name in LOADS
-    ],
-)
+@pytest.mark.parametrize("expected", further(LOADS, ["read-random-small"]))
 def test_a_load_has_its_fingerprint(loop, shell, expected):
     options = WatchOptions(period_s=1, disks=[loop.name], least_ios=5)
     with watching(LocalTarget(), options, shell) as watch, load(loop, *LOADS[expected]):
@@ -52,10 +45,12 @@ def test_a_load_has_its_fingerprint(loop, shell, expected):
     assert str(Snapshot(**period.sums).fingerprint()) == expected
 
 
+@pytest.mark.thorough
 def test_a_posix_shell_sees_the_same(loop):
     test_a_load_has_its_fingerprint(loop, DASH, "write-random-large")
 
 
+@pytest.mark.thorough
 def test_a_disk_that_is_not_there(shell):
     options = WatchOptions(period_s=1, disks=["none0"])
     with (
@@ -65,6 +60,7 @@ def test_a_disk_that_is_not_there(shell):
         until(watch, "period")
 
 
+@pytest.mark.thorough
 def test_other_disks_do_not_count(loop, shell, tmp_path):
     options = WatchOptions(period_s=1, disks=[loop.name])
     with (
@@ -76,6 +72,7 @@ def test_other_disks_do_not_count(loop, shell, tmp_path):
     assert {parse_period(fact).fingerprint for fact in said if fact.key == "period"} == {""}
 
 
+@pytest.mark.thorough
 def test_the_command_prints_one_period(loop, capsys):
     with load(loop, "read", "128k"):
         words = ["fingerprint", "--interval", "3", "--device", f"/dev/{loop.name}"]
@@ -89,6 +86,7 @@ def test_the_command_prints_one_period(loop, capsys):
     assert "read-sequential-large" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_the_watch(loop):
     words = [sys.executable, "-m", "foreread", "fingerprint", "--watch", "--interval", "1"]
     watch = subprocess.Popen([*words, "--device", loop.name], stdout=subprocess.PIPE, text=True)

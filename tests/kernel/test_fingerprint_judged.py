@@ -13,6 +13,7 @@ from tracer.remote.watch import parse_verdict, watching
 
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no workload was watched"),
 ]
 

@@ -54,6 +54,7 @@ def any_shell(request):
     return request.param
 
 
+@pytest.mark.thorough
 def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
     # Of the other workload, too: what is less than nothing never undoes a plan.
     options = applying(loop, plans(loop, read_random_small=16, write_random_large=32), patience=2)
@@ -100,6 +101,7 @@ def test_a_scheduler_comes_back(loop, shell):
 NEVER_ENOUGH = -(10**8)
 
 
+@pytest.mark.thorough
 def test_a_plan_that_lowers_throughput_is_undone_for_good(loop, shell):
     options = applying(loop, plans(loop, read_random_small=16), 2, NEVER_ENOUGH)
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
@@ -145,6 +147,7 @@ def unwaited():
         process.stdin.close()
 
 
+@pytest.mark.thorough
 def test_a_plan_is_judged_though_a_process_took_its_bytes_with_it(loop, shell):
     options = applying(loop, plans(loop, read_random_small=16), 3, NEVER_ENOUGH)
     with (
@@ -159,6 +162,7 @@ def test_a_plan_is_judged_though_a_process_took_its_bytes_with_it(loop, shell):
         assert eventually(loop.window_kb, WINDOW_KB)
 
 
+@pytest.mark.thorough
 def test_a_process_that_takes_its_bytes_with_it_undoes_no_plan(loop, shell):
     # What is less than nothing never does.
     options = applying(loop, plans(loop, read_random_small=16), patience=2)
@@ -174,6 +178,7 @@ def test_a_process_that_takes_its_bytes_with_it_undoes_no_plan(loop, shell):
     assert not [fact for fact in said if fact.key == "undone"]
 
 
+@pytest.mark.thorough
 def test_a_lost_host_leaves_nothing(loop, shell, monkeypatch):
     monkeypatch.setattr("tracer.remote.job.SILENT_S", 1)
     monkeypatch.setattr("tracer.remote.job.Job.finish", lambda _: None)
@@ -214,6 +219,7 @@ def test_a_resident_watcher_needs_no_host(loop, resident):
     assert "no watcher is running" in resident("status", check=False)
 
 
+@pytest.mark.thorough
 def test_changes_of_a_killed_resident_are_restored_by_the_next_one(loop, resident):
     with load(loop, "randread", "4k"):
         resident("start")
@@ -250,6 +256,7 @@ def started(command):
         process.communicate(timeout=FEW_S)
 
 
+@pytest.mark.thorough
 def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
     command = [sys.executable, "-m", "foreread", "fingerprint", "--interval", "2"]
     command += ["--device", loop.name]

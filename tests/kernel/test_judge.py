@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, LoopImage, mounted
+from machine_lock import WAIT_S, nobody_records
 from waiting import wait_until
 
 import foreread
@@ -25,7 +26,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no kernel was judged"),
 ]
 SIZES = {"ext4": "48M", "xfs": "320M"}
-WAIT_S = 300.0  # for other tests' forereads
 
 
 @contextmanager
@@ -36,7 +36,8 @@ def disk(folder, fstype):
     subprocess.run([f"mkfs.{fstype}", "-q", image], check=True)
     with mounted(image, folder / "mounted") as device:
         loop = LoopImage(folder / "mounted", device)
-        loop.knob.write_text(str(WINDOW_KB))
+        with nobody_records():
+            loop.knob.write_text(str(WINDOW_KB))
         yield loop
 
 
@@ -50,6 +51,7 @@ def left(loop):
     return list(loop.mountpoint.glob("foreread-judge-*"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fstype", SIZES)
 def test_this_kernel_is_confirmed_and_all_is_put_back(tmp_path, fstype):
     if shutil.which(f"mkfs.{fstype}") is None:
@@ -62,13 +64,14 @@ def test_this_kernel_is_confirmed_and_all_is_put_back(tmp_path, fstype):
         assert found.kernel.windows_kb == [0, 4, 16, 32, 128, 512]
         assert found.folios > 10_000
         assert found.requests > 4_000
-        assert loop.window_kb() == WINDOW_KB
+        assert loop.restored_kb() == WINDOW_KB
         assert not left(loop)
     (stored,) = [one for one in judged_kernels() if one.file_system == fstype]
     assert stored == found.kernel
     assert stored.release == os.uname().release
 
 
+@pytest.mark.thorough
 def test_an_emulation_with_other_rules_is_found_out(ext4, monkeypatch, capsys):
     monkeypatch.setattr(judging, "rules_for", lambda version: rules_for((5, 10)))
     words = ["doctor", "--judge", "--folder", str(ext4.mountpoint), "--wait", str(WAIT_S)]
@@ -79,6 +82,7 @@ def test_an_emulation_with_other_rules_is_found_out(ext4, monkeypatch, capsys):
     assert not left(ext4)
 
 
+@pytest.mark.thorough
 def test_a_killed_judgement_leaves_neither_files_nor_settings(ext4):
     words = [sys.executable, "-m", "foreread", "doctor", "--judge", "--folder", ext4.mountpoint]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
@@ -96,10 +100,14 @@ def test_files_of_a_dead_judgement_are_removed_by_the_next_one(ext4, monkeypatch
     (dead / "0").write_bytes(bytes(5 << 20))
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     (dead / "owner").write_text(f"{boot} 1 1\n")  # a process with another start time
-    assert foreread.judge(folder=ext4.mountpoint, wait_s=WAIT_S).confirmed
+    found = foreread.judge(folder=ext4.mountpoint, wait_s=WAIT_S)
+    assert found.confirmed, found.kernel.difference
+    assert (found.disk, found.kernel.file_system) == (ext4.device, "ext4")
+    assert ext4.restored_kb() == WINDOW_KB
     assert not left(ext4)
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_an_error_and_leaves_nothing(ext4):
     (ext4.mountpoint / "large").write_bytes(bytes(30 << 20))
     with pytest.raises(foreread.ERRORS, match="cannot be written") as caught:
@@ -108,6 +116,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(ext4):
     assert not left(ext4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("folder", "said"),
     [("/nonexistent", "has no folder"), ("/proc", "in memory"), ("/dev/shm", "in memory")],

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loop_image import loop_image
+from machine_lock import WAIT_S
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.tables import Kind, Rwbs
@@ -99,7 +100,7 @@ with open(path + "-c", "rb") as file:
 
 def recorded(loop, kb, output, command=None):
     options = RunOptions(command or application(loop), allow_warm=True)
-    wanted = RecordOptions(options, wait_s=300.0, read_ahead_kb=kb)
+    wanted = RecordOptions(options, wait_s=WAIT_S, read_ahead_kb=kb)
     record(wanted, TracefsBackend(), output, inodes_of)
     return load(output)
 
@@ -138,6 +139,7 @@ def test_folios_and_requests_at_other_windows_are_those_predicted(loop, tmp_path
     compare(loop, tmp_path, application(loop))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is missing")
 def test_struct_files_are_followed_through_processes_and_duplicates(loop, tmp_path):
     compare(loop, tmp_path, [sys.executable, "-S", "-c", GUEST, str(loop.mountpoint / "big")])

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from loop_image import mounted
 from program_strategy import SIZES, programs
 from readahead_judge import PAGE, Judge, judge
+from rings import further
 
 from emulator.linux.operations import Machine
 from emulator.linux.reference import emulate
@@ -86,7 +87,7 @@ def fill(directory):
         (directory / str(number)).write_bytes(os.urandom(size))
 
 
-@pytest.fixture(scope="module", params=MAKERS)
+@pytest.fixture(scope="module", params=further(MAKERS, ["ext4"]))
 def place(request, tmp_path_factory):
     kind = request.param
     maker, *options = MAKERS[kind].split()

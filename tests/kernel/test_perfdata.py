@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from rings import further
 
 from analyzer.ingest import perfdata
 from analyzer.ingest.spec import EVENT_SPECS
@@ -65,10 +66,12 @@ def by_perf_script(path: Path) -> Counter[tuple[int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize("options", [(), ("-z",), ("-g",)], ids=["plain", "zstd", "callchains"])
-def test_same_events_as_perf_script(options: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", further(("", "-z", "-g"), [""]), ids=["plain", "zstd", "callchains"]
+)
+def test_same_events_as_perf_script(options: str, tmp_path: Path) -> None:
     path = tmp_path / "perf.data"
-    record(path, "-o", str(path), *options)
+    record(path, "-o", str(path), *options.split())
     trace = perfdata.read(path)
     columns = [trace.events[name].tolist() for name in ("time_ns", "cpu", "kind")]
     assert Counter(zip(*columns, strict=True)) == by_perf_script(path)
@@ -76,6 +79,7 @@ def test_same_events_as_perf_script(options: tuple[str, ...], tmp_path: Path) ->
     assert trace.page_size == os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.thorough
 def test_pages_of_the_file_read_are_inserted(tmp_path: Path) -> None:
     path = tmp_path / "perf.data"
     record(path, "-o", str(path))

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from cold_runs import until_cold
+from cold_runs import is_cold_but_for_others
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT_S
 from raw_pages import read_events
 from target_recordings import is_running
 
@@ -31,7 +32,6 @@ from tracer.local.journal_folder import DIRECTORY
 from tracer.local.record import RecordOptions, record
 from tracer.local.run import RunOptions
 
-WAIT_S = 300.0  # for another foreread on this machine
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 DRIVER = """
@@ -60,10 +60,10 @@ def loop(tmp_path):
     assert own_instances(os.getpid()) == []
 
 
-def record_here(output, command, inodes_of=None, allow_warm=True, **run):
-    # Warm is fine where a test looks at something else: other tests read files meanwhile.
+def record_here(output, command, inodes_of=None, **run):
     command = [str(word) for word in command]
-    options = RecordOptions(RunOptions(command, allow_warm=allow_warm, **run), wait_s=WAIT_S)
+    run = RunOptions(command, allow_warm=True, **run)  # other programs read files meanwhile
+    options = RecordOptions(run, wait_s=WAIT_S)
     return record(options, TracefsBackend(), output, inodes_of)
 
 
@@ -82,13 +82,13 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     device = device_number(loop.data)
     output = tmp_path / "capture"
     command = [loop.busybox, "cat", loop.data]
-    inodes_of = partial(inodes, device=device)
-    capture = until_cold(lambda: record_here(output, command, inodes_of, allow_warm=False))
+    assert loop.data.read_bytes()  # cached before
+    capture = record_here(output, command, partial(inodes, device=device))
     inserts = read_events(output / "trace", INSERT)
     of_data = [e["index"] for e in inserts if (e["s_dev"], e["i_ino"]) == (device, inode)]
     # Sorted: the events of one CPU come after those of another, and a process may change it.
     assert sorted(of_data) == list(range(64))
-    assert capture.cold.proven
+    assert is_cold_but_for_others(capture.cold), capture.cold.how
     assert sum(capture.lost.values()) == 0
     assert (capture.ended_by, capture.exit_status) == ("exit", 0)
     assert loop.restored_kb() == WINDOW_KB
@@ -105,6 +105,7 @@ def inodes(trace, device):
     return {(e["s_dev"], e["i_ino"]) for e in events if e["s_dev"] == device}
 
 
+@pytest.mark.thorough
 def test_the_recorder_itself_is_not_in_the_trace(loop, tmp_path):
     output = tmp_path / "capture"
     capture = record_here(output, [loop.busybox, "cat", loop.data])
@@ -117,6 +118,7 @@ def test_the_recorder_itself_is_not_in_the_trace(loop, tmp_path):
     assert capture.pid in {e["common_pid"] for e in read_events(output / "trace", INSERT)}
 
 
+@pytest.mark.thorough
 def test_python_with_imports_loses_no_event(tmp_path):
     code = "import json, email.message, unittest, asyncio, xml.dom.minidom"
     capture = record_here(tmp_path / "capture", [sys.executable, "-c", code])
@@ -125,6 +127,7 @@ def test_python_with_imports_loses_no_event(tmp_path):
     assert len(read_events(tmp_path / "capture/trace", INSERT)) > 100
 
 
+@pytest.mark.thorough
 def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
     script = r"printf 'start\377ed'; printf ' up'; exec sleep 600"
     output = tmp_path / "capture"
@@ -135,6 +138,7 @@ def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_until_idle_ends_after_the_last_read(loop, tmp_path):
     # A gap that is much shorter than the idleness, on a busy machine too.
     command = ["sh", "-c", f"sleep 0.1; {loop.busybox} cat {loop.data}; exec sleep 600"]
@@ -151,6 +155,7 @@ def test_until_idle_ends_after_the_last_read(loop, tmp_path):
     assert not is_running(capture.pid)
 
 
+@pytest.mark.thorough
 def test_a_duration_leaves_the_command_running_when_asked(loop, tmp_path):
     capture = record_here(
         tmp_path / "capture", ["sleep", "600"], ending=Ending(duration_s=0.2), keep_running=True
@@ -161,6 +166,7 @@ def test_a_duration_leaves_the_command_running_when_asked(loop, tmp_path):
     os.waitpid(capture.pid, 0)
 
 
+@pytest.mark.thorough
 def test_a_daemon_is_found_reported_and_ended(loop, tmp_path):
     # A second session, as daemons make it: only the adoption of orphans finds it.
     pid_file = tmp_path / "pid"
@@ -172,6 +178,7 @@ def test_a_daemon_is_found_reported_and_ended(loop, tmp_path):
     assert not is_running(int(pid_file.read_text()))
 
 
+@pytest.mark.thorough
 def test_no_zombie_of_the_command_is_left(loop, tmp_path):
     # The inner shell exits at once; its child is adopted and ends before the command does.
     before = children()
@@ -184,6 +191,7 @@ def children():
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
+@pytest.mark.thorough
 def test_a_failing_command_still_makes_a_capture(loop, tmp_path):
     capture = record_here(tmp_path / "capture", ["sh", "-c", "exit 7"])
     assert capture.exit_status == 7
@@ -192,17 +200,20 @@ def test_a_failing_command_still_makes_a_capture(loop, tmp_path):
     assert (killed.exit_status, killed.signal) == (None, 9)
 
 
+@pytest.mark.thorough
 def test_the_command_runs_as_another_user(loop, tmp_path, capfd):
     record_here(tmp_path / "capture", ["id", "-un"], user="nobody", cwd=Path("/"))
     assert capfd.readouterr().out == "nobody\n"
 
 
+@pytest.mark.thorough
 def test_a_command_that_does_not_exist_touches_nothing(loop, tmp_path):
     with pytest.raises(RecordError, match="does not exist"):
         record_here(tmp_path / "capture", ["/nonexistent/command"])
     assert not (tmp_path / "capture").exists()
 
 
+@pytest.mark.thorough
 def test_a_file_that_cannot_be_executed_is_an_error_and_restores(loop, tmp_path):
     broken = tmp_path / "broken"
     broken.write_bytes(b"\x7fELF and nothing more")
@@ -213,6 +224,7 @@ def test_a_file_that_cannot_be_executed_is_an_error_and_restores(loop, tmp_path)
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
@@ -255,6 +267,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording):
     assert not is_running(pid)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_abort_and_restore(recording, number):
     driver, pid, output, loop = recording
@@ -266,6 +279,7 @@ def test_other_signals_abort_and_restore(recording, number):
     assert not is_running(pid)
 
 
+@pytest.mark.thorough
 def test_settings_left_by_sigkill_are_restored(recording):
     driver, _, output, loop = recording
     assert own_instances(driver.pid) != []
@@ -279,6 +293,7 @@ def test_settings_left_by_sigkill_are_restored(recording):
         capture_files.read(output)
 
 
+@pytest.mark.thorough
 def test_a_living_recording_is_not_undone(recording):
     driver, _, _, loop = recording
     assert all(str(loop.knob) != one.knob for one in restore_leftovers())
@@ -286,6 +301,7 @@ def test_a_living_recording_is_not_undone(recording):
     assert own_instances(driver.pid) != []
 
 
+@pytest.mark.thorough
 def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
     driver, _, _, _ = recording
     options = RecordOptions(RunOptions(["true"]))
@@ -294,6 +310,7 @@ def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
     assert not (tmp_path / "second").exists()
 
 
+@pytest.mark.thorough
 def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
     number = 600 + os.getpid() % 400
     with open("/dev/loop-control", "rb") as control:  # noqa: PTH123  a device, not a path's text
@@ -307,6 +324,7 @@ def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["file/capture", "loop", "loop/capture"])
 def test_a_place_where_no_folder_can_be_made_is_refused_with_a_remedy(name, tmp_path):
     (tmp_path / "file").touch()

@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cold_runs import until_cold
+from cold_runs import is_cold_but_for_others
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
-from shells import BUSYBOX, DASH, each_shell
+from shells import BUSYBOX, each_shell
 from target_recordings import WAIT_S, is_running, record_here
 
 from analyzer.ingest import tracefs as tracefs_pages
@@ -75,7 +75,7 @@ def pages_on(trace, path, pid=None):
     ]
 
 
-@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+@pytest.mark.parametrize("shell", each_shell(BUSYBOX))
 def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     # To /dev/null in both: the code that cat runs depends on what its output is.
     command = [loop.busybox, "sh", "-c", f"exec {loop.busybox} cat {loop.data} >/dev/null"]
@@ -83,9 +83,7 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         streams = Streams(nowhere.fileno(), nowhere.fileno())
         to, inodes_of = tmp_path / "there", inodes_on(device)
-        there = until_cold(
-            lambda: record_here(to, command, shell, inodes_of, False, streams=streams)
-        )
+        there = record_here(to, command, shell, inodes_of, streams=streams)
         options = RecordOptions(
             RunOptions([str(word) for word in command], allow_warm=True, streams=streams),
             wait_s=WAIT_S,
@@ -99,7 +97,7 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     assert found == list(range(64))
     assert (there.ended_by, there.exit_status, there.notes) == ("exit", 0, here.notes)
     assert sum(there.lost.values()) == 0
-    assert there.cold.proven
+    assert is_cold_but_for_others(there.cold), there.cold.how
     same = ("host", "command", "events", "events_missing", "clock", "read_ahead_kb", "backend")
     assert [getattr(there, name) for name in same] == [getattr(here, name) for name in same]
     mine = [next(d for d in c.devices if d.name == loop.device) for c in (there, here)]
@@ -116,6 +114,7 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_both_recorders_tell_which_pages_stayed_cached(loop, tmp_path):
     os.sync()
     with loop.data.open("rb") as file:
@@ -134,6 +133,7 @@ def test_both_recorders_tell_which_pages_stayed_cached(loop, tmp_path):
     assert len(touched) == 3
 
 
+@pytest.mark.thorough
 def test_times_are_those_of_the_trace(loop, tmp_path, shell):
     capture = record_here(tmp_path / "capture", ["sleep", "0.3"], shell)
     events = tracefs_pages.read(tmp_path / "capture/trace").events
@@ -144,6 +144,7 @@ def test_times_are_those_of_the_trace(loop, tmp_path, shell):
     assert capture.wall_seconds >= 0.3
 
 
+@pytest.mark.thorough
 def test_names_of_files_come_through_exactly(loop, tmp_path, shell):
     names = [b"new\nline", b"\"quo'te", b"\x1b[31mred", b"\xff\xfe", b" $(id);`id` ", b"-n"]
     for name in names:
@@ -164,12 +165,14 @@ def test_names_of_files_come_through_exactly(loop, tmp_path, shell):
     assert {found[mounted + b"/" + name] for name in names} == {5000}
 
 
+@pytest.mark.thorough
 def test_words_of_the_command_are_not_expanded(loop, tmp_path, shell, capfd):
     words = ["$(id)", "`id`", "a'b", 'c"d', "*", "new\nline", "", "\\t"]
     record_here(tmp_path / "capture", ["printf", "<%s>", *words], shell)
     assert capfd.readouterr().out == "".join(f"<{word}>" for word in words)
 
 
+@pytest.mark.thorough
 def test_output_ends_the_run(loop, tmp_path, shell, capfd):
     script = "echo starting; echo 'now up' >&2; exec sleep 600"
     capture = record_here(
@@ -181,6 +184,7 @@ def test_output_ends_the_run(loop, tmp_path, shell, capfd):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_idleness_ends_the_run_at_the_last_read(loop, tmp_path, shell):
     # A gap that is much shorter than the idleness, on a busy machine too.
     script = f"sleep 0.1; {loop.busybox} cat {loop.data} >/dev/null; exec sleep 600"
@@ -193,6 +197,7 @@ def test_idleness_ends_the_run_at_the_last_read(loop, tmp_path, shell):
     assert not is_running(capture.pid)
 
 
+@pytest.mark.thorough
 def test_a_duration_can_leave_the_command_running(loop, tmp_path, shell):
     capture = record_here(
         tmp_path / "capture",
@@ -206,6 +211,7 @@ def test_a_duration_can_leave_the_command_running(loop, tmp_path, shell):
     os.kill(capture.pid, signal.SIGKILL)
 
 
+@pytest.mark.thorough
 def test_a_daemon_is_found_reported_and_ended(loop, tmp_path, shell):
     pid_file = tmp_path / "pid"
     daemon = f"echo $$ >{pid_file}; exec sleep 600"
@@ -216,6 +222,7 @@ def test_a_daemon_is_found_reported_and_ended(loop, tmp_path, shell):
     assert not is_running(int(pid_file.read_text()))
 
 
+@pytest.mark.thorough
 def test_a_failing_command_still_makes_a_capture(loop, tmp_path, shell):
     capture = record_here(tmp_path / "capture", ["sh", "-c", "exit 7"], shell)
     assert (capture.exit_status, capture.signal) == (7, None)
@@ -223,6 +230,7 @@ def test_a_failing_command_still_makes_a_capture(loop, tmp_path, shell):
     assert (killed.exit_status, killed.signal) == (None, 9)
 
 
+@pytest.mark.thorough
 def test_the_command_runs_as_another_user(loop, tmp_path, shell, capfd):
     capture = record_here(
         tmp_path / "capture", ["sh", "-c", "id -un; echo $$"], shell, user="nobody"
@@ -230,6 +238,7 @@ def test_the_command_runs_as_another_user(loop, tmp_path, shell, capfd):
     assert capfd.readouterr().out == f"nobody\n{capture.pid}\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("run", "message"),
     [
@@ -249,6 +258,7 @@ def test_an_unrunnable_command_is_refused_before_any_change(loop, tmp_path, shel
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_an_interpreter_that_is_missing_is_an_error_and_restores(loop, tmp_path, shell):
     script = loop.mountpoint / "script"
     script.write_text("#!/nonexistent/interpreter\n")
@@ -258,6 +268,7 @@ def test_an_interpreter_that_is_missing_is_an_error_and_restores(loop, tmp_path,
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_a_target_without_rights_says_so(tmp_path):
     class Unprivileged(LocalTarget):
         def run(self, command, stdin=b"", timeout_s=None):
@@ -272,6 +283,7 @@ def test_a_target_without_rights_says_so(tmp_path):
     assert not (tmp_path / "capture").exists()
 
 
+@pytest.mark.thorough
 def test_missing_applets_are_named_all_at_once(tmp_path):
     applets = tmp_path / "bin"
     applets.mkdir()

@@ -95,6 +95,7 @@ def instances_of(job):
     return instances
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
@@ -104,6 +105,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
     driver, pid, job = recording
@@ -114,6 +116,7 @@ def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 def test_the_guard_undoes_all_when_the_host_vanishes(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
@@ -132,6 +135,7 @@ def test_the_guard_undoes_all_when_the_recorder_is_killed(recording, loop, tmp_p
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
@@ -140,6 +144,7 @@ def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 def test_changes_of_dead_processes_are_restored_by_the_next_recording(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
@@ -158,6 +163,7 @@ def test_changes_of_dead_processes_are_restored_by_the_next_recording(recording,
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
     _, _, job = recording
     owner = (job / "owner").read_text().split()[0]
@@ -168,6 +174,7 @@ def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
     assert not (tmp_path / "second").exists()
 
 
+@pytest.mark.thorough
 def test_the_guard_is_not_in_the_session_that_a_hangup_ends(recording, loop):
     driver, pid, job = recording
     assert not {os.getsid(one) for one in guards(job)} & {os.getsid(driver.pid)}
@@ -175,6 +182,7 @@ def test_the_guard_is_not_in_the_session_that_a_hangup_ends(recording, loop):
     assert loop.window_kb() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("recording", [WITHOUT_SETSID], indirect=True, ids=["no setsid"])
 def test_the_guard_hears_no_hangup(recording, loop):
     _, pid, job = recording
@@ -190,6 +198,7 @@ def guards(job):
     return [int((job / name).read_text().split()[0]) for name in ("owner", "recorder")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shell", each_shell())
 def test_everything_is_restored_even_without_a_reader(loop, shell, tmp_path):
     job, queue = tmp_path / "job", loop.knob.parent
@@ -207,6 +216,7 @@ def test_everything_is_restored_even_without_a_reader(loop, shell, tmp_path):
     assert not job.exists()
 
 
+@pytest.mark.thorough
 def test_tracefs_is_as_it_was(tmp_path):
     before = tracefs_mount.find()
     record_here(tmp_path / "capture", ["true"])

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT_S, nobody_records
 from raw_pages import read_events
+from rings import further
 from ssh_servers import SshServer, missing
 
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from tracer.error import RecordError
 from tracer.formats import capture as capture_files
-from tracer.local.journal import Journal
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
 
-WAIT_S = 300.0  # for another foreread on this machine, and for anything here
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [
     pytest.mark.kernel,
@@ -32,11 +32,11 @@ pytestmark = [
 @pytest.fixture
 def loop(tmp_path):
     # The servers have a /run of their own, and with it no lock that keeps others away.
-    with Journal(wait_s=WAIT_S), loop_image(tmp_path) as image:
+    with loop_image(tmp_path) as image, nobody_records():
         yield image
 
 
-@pytest.fixture(params=["openssh", pytest.param("dropbear", marks=pytest.mark.thorough)])
+@pytest.fixture(params=further(("openssh", "dropbear"), ["openssh"]))
 def server(request, loop, tmp_path):
     reason = missing(request.param)
     if reason:
@@ -89,7 +89,6 @@ def is_running(pid):
     return True
 
 
-@pytest.mark.parametrize("server", ["openssh", "dropbear"], indirect=True)
 def test_every_page_is_recorded(loop, target, tmp_path, capfdbinary):
     capture = record_there(target, tmp_path / "capture", [loop.busybox, "cat", loop.data])
     assert capfdbinary.readouterr().out == loop.data.read_bytes()
@@ -104,6 +103,7 @@ def test_every_page_is_recorded(loop, target, tmp_path, capfdbinary):
     assert target.run(["sh", "-c", "ls -d /run/foreread*"]).stdout == b""
 
 
+@pytest.mark.thorough
 def test_a_cut_connection_leaves_no_capture_and_nothing_changed(loop, server, target, tmp_path):
     pid_file = tmp_path / "pid"
     cutter = threading.Thread(target=lambda: (until(pid_file.exists), server.cut()))
@@ -118,6 +118,7 @@ def test_a_cut_connection_leaves_no_capture_and_nothing_changed(loop, server, ta
     assert until(lambda: not is_running(int(pid_file.read_text())))
 
 
+@pytest.mark.thorough
 def test_a_full_memory_file_system_is_said(loop, target, tmp_path):
     target.run(["mount", "-t", "tmpfs", "-o", "size=80k", "none", "/dev/shm"])
     filled = target.run(["sh", "-c", "mount -o remount,size=80k /run && cat /dev/zero >/run/full"])
@@ -128,6 +129,7 @@ def test_a_full_memory_file_system_is_said(loop, target, tmp_path):
     assert not (tmp_path / "capture").exists()
 
 
+@pytest.mark.thorough
 def test_memory_that_gets_full_during_the_run_makes_no_silent_capture(loop, target, tmp_path):
     script = "cat /dev/zero >/run/full 2>&-; echo output; exit 0"
     size = 160 << 10

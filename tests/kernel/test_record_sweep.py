@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT_S
 
 from boards.device import DeviceError
 from boards.target import LocalTarget
@@ -45,18 +46,19 @@ def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **
         lambda _: windows_kb,
         repeat,
         devices=devices,
-        wait_s=300.0,
+        wait_s=WAIT_S,
     )
     return sweep(options, local_trials, save, lambda _: None)
 
 
+@pytest.mark.thorough
 def test_the_window_in_force_is_measured_too(loop, nowhere):
     options = SweepOptions(
         RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True),
         lambda _: (0,),
         repeat=1,
         with_default=True,
-        wait_s=300.0,
+        wait_s=WAIT_S,
     )
     result = sweep(options, local_trials, lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
@@ -78,6 +80,7 @@ def test_larger_windows_make_fewer_requests(loop, nowhere):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
     saved = []
 
@@ -92,24 +95,27 @@ def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_a_sweep_interrupted_before_its_first_run_counted_is_not_a_sweep(loop, nowhere):
     def interrupt(_progress):
         raise KeyboardInterrupt
 
     command = [str(loop.busybox), "true"]
     options = SweepOptions(
-        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=300.0
+        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=WAIT_S
     )
     with pytest.raises(KeyboardInterrupt):
         sweep(options, local_trials, lambda _: None, interrupt)
 
 
+@pytest.mark.thorough
 def test_a_failing_command_stops_the_sweep(loop):
     with pytest.raises(RecordError, match="exit status 3"):
         run_sweep(["sh", "-c", "exit 3"], (0, 8), devices=(loop.device,))
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_runs_that_are_ended_by_their_output(loop, nowhere):
     command = ["sh", "-c", f"cat {loop.data} >/dev/null; echo up; exec sleep 600"]
     result = run_sweep(
@@ -119,12 +125,14 @@ def test_runs_that_are_ended_by_their_output(loop, nowhere):
     assert result.points[0].requests[0] >= PAGES
 
 
+@pytest.mark.thorough
 def test_odd_windows_are_rounded_and_noted(loop, nowhere):
     result = run_sweep(["true"], (6,), repeat=1, devices=(loop.device,), streams=nowhere)
     assert [point.read_ahead_kb for point in result.points] == [4]
     assert any("rounded" in note for note in result.notes)
 
 
+@pytest.mark.thorough
 def test_an_unknown_disk_is_refused(loop):
     with pytest.raises(DeviceError, match="nosuchdisk"):
         run_sweep(["true"], (0,), devices=("nosuchdisk",))
@@ -140,6 +148,7 @@ def unscheduled(loop):
     knob.write_text(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("unscheduled")
 def test_a_target_measures_the_same_reads(loop, nowhere):
     command = [str(loop.busybox), "cat", str(loop.data)]
@@ -149,7 +158,7 @@ def test_a_target_measures_the_same_reads(loop, nowhere):
             RunOptions(command, streams=nowhere, allow_warm=True),
             lambda _: (0, 16, 64),
             repeat=2,
-            wait_s=300.0,
+            wait_s=WAIT_S,
         )
         result = sweep(options, bench, lambda _: None, lambda _: None)
         assert result.complete

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 import pytest
+from machine_lock import WAIT_S
+from rings import further
 
 from analyzer.ingest import load
 from analyzer.ingest.tables import Kind
@@ -17,7 +19,6 @@ from tracer.local.record import RecordOptions, record
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
 
-WAIT_S = 300.0  # for another foreread on this machine
 ROUNDS = 50
 PING_PONG = f"""
 import os
@@ -50,7 +51,7 @@ def on_target(output):
     return record_on(LocalTarget(), options(), output, shell=("busybox", "sh"))
 
 
-@pytest.mark.parametrize("name", ["tracefs", "trace-cmd", "perf", "busybox"])
+@pytest.mark.parametrize("name", further(("tracefs", "trace-cmd", "perf", "busybox"), ["tracefs"]))
 def test_each_wake_up_and_each_switch_is_there(name, tmp_path):
     """Parent and child wake each other; whoever sleeps, leaves a CPU and comes back to one.
 
@@ -77,6 +78,7 @@ def test_each_wake_up_and_each_switch_is_there(name, tmp_path):
     assert slept > ROUNDS / 2
 
 
+@pytest.mark.thorough
 def test_a_replacement_event_is_recorded(tmp_path, monkeypatch):
     events = tuple(
         "sched:no_such" if name == "sched:sched_waking" else name for name in base.WANTED_EVENTS

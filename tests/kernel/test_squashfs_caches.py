@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import mounted
+from machine_lock import WAIT, nobody_records
 from shells import BUSYBOX, DASH, each_shell
 
 from tracer.local import cold
@@ -78,33 +79,38 @@ def sectors_of_a_start(top: Path) -> int:
     return int((disk / "stat").read_text().split()[2]) - before
 
 
+@pytest.mark.thorough
 def test_dropping_the_caches_alone_leaves_what_squashfs_keeps(squashfs):
     """If a kernel drops these caches, too, foreread need not displace them there."""
-    in_python()
-    cold_sectors = sectors_of_a_start(squashfs)
-    cold.drop_caches()
-    assert sectors_of_a_start(squashfs) + ONE_BLOCK < cold_sectors
+    with nobody_records():
+        in_python()
+        cold_sectors = sectors_of_a_start(squashfs)
+        cold.drop_caches()
+        assert sectors_of_a_start(squashfs) + ONE_BLOCK < cold_sectors
 
 
 def test_each_cold_run_reads_the_same(squashfs):
-    in_python()
-    first = sectors_of_a_start(squashfs)
-    in_python()
-    assert abs(sectors_of_a_start(squashfs) - first) <= ONE_BLOCK < first
+    with nobody_records():
+        in_python()
+        first = sectors_of_a_start(squashfs)
+        in_python()
+        assert abs(sectors_of_a_start(squashfs) - first) <= ONE_BLOCK < first
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_each_cold_run_on_a_board_reads_the_same(squashfs, shell):
-    in_shell(shell)
-    first = sectors_of_a_start(squashfs)
-    in_shell(shell)
-    assert abs(sectors_of_a_start(squashfs) - first) <= ONE_BLOCK < first
+    with nobody_records():
+        in_shell(shell)
+        first = sectors_of_a_start(squashfs)
+        in_shell(shell)
+        assert abs(sectors_of_a_start(squashfs) - first) <= ONE_BLOCK < first
 
 
 def swept(top: Path, folder: Path, *options: object) -> dict:
     """Return the one point of a sweep over a start that reads a file."""
     sweep = folder / "sweep.json"
-    words = ["sweep", *options, "--windows", "0", "--repeat", 1, "--allow-warm", "--wait", 300]
+    words = ["sweep", *options, "--windows", "0", "--repeat", 1, "--allow-warm", *WAIT]
     command = [top / "busybox", "cat", top / START[0]]
     line = [sys.executable, "-m", "foreread", *words, "-o", sweep, "--", *command]
     subprocess.run(list(map(str, line)), check=True, capture_output=True, cwd=ROOT)
@@ -112,14 +118,15 @@ def swept(top: Path, folder: Path, *options: object) -> dict:
     return point
 
 
+@pytest.mark.thorough
 def test_what_makes_a_run_cold_is_not_counted_as_its_requests(squashfs, tmp_path):
     """30 other files are read before the start, which reads a program and a file."""
     (requests,) = swept(squashfs, tmp_path)["requests"]
-    in_python()
+    command = [squashfs / "busybox", "cat", squashfs / START[0]]
     disk = disk_of(squashfs)
-    before = int((disk / "stat").read_text().split()[0])
-    subprocess.run(
-        [squashfs / "busybox", "cat", squashfs / START[0]], check=True, capture_output=True
-    )
-    read = int((disk / "stat").read_text().split()[0]) - before
+    with nobody_records():
+        in_python()
+        before = int((disk / "stat").read_text().split()[0])
+        subprocess.run(command, check=True, capture_output=True)
+        read = int((disk / "stat").read_text().split()[0]) - before
     assert 0 < requests <= read + 8  # a block of metadata is two requests

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from guards import guards_of
+from rings import further
 
 from boards.target import LocalTarget
 from studies.tuning import storage_trial
@@ -35,10 +36,7 @@ RULES = today(SIZE)
 ROOT = Path(__file__).parents[2]
 HERE = ("ext2", "ext3", "ext4", "xfs", "btrfs")  # what this kernel may have
 FORCE = {"ext": ("-q", "-F"), "xfs": ("-q", "-f"), "btr": ("-q", "-f")}
-EACH_FILE_SYSTEM = pytest.mark.parametrize(
-    "file_system",
-    [name if name == "ext4" else pytest.param(name, marks=pytest.mark.thorough) for name in HERE],
-)
+EACH_FILE_SYSTEM = pytest.mark.parametrize("file_system", further(HERE, ["ext4"]))
 # One operation of each kind is enough.
 JOB = """
 [global]
@@ -110,6 +108,7 @@ def can_be_had(chromosome, image):
     return subprocess.run(mount, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.thorough
 @EACH_FILE_SYSTEM
 def test_allowed_file_systems_can_be_made_and_mounted(file_system, image):
     need(file_system)
@@ -127,6 +126,7 @@ def void(chromosome, gene):
     return (file_system, gene, allele) == ("ext3", "journal", "none")
 
 
+@pytest.mark.thorough
 @EACH_FILE_SYSTEM
 def test_forbidden_file_systems_are_refused(file_system, image):
     need(file_system)
@@ -167,6 +167,7 @@ def scheduler(device):
     return Path("/sys/class/block", Path(device).name, "queue/scheduler").read_text()
 
 
+@pytest.mark.thorough
 def test_refusals_of_mkfs_and_mount_are_invalid(device):
     bench = StorageBench(LocalTarget(), device, JOB, seconds=0.3)
     no_size = bench.run(FileSystem("ext4", ("-b", "1000")))
@@ -175,6 +176,7 @@ def test_refusals_of_mkfs_and_mount_are_invalid(device):
     assert no_option.status == "invalid" and "mount -t ext4 -o notail" in no_option.note
 
 
+@pytest.mark.thorough
 def test_a_device_in_use_is_refused_even_where_it_may_be_overwritten(device, tmp_path):
     place = tmp_path / "mounted"
     place.mkdir()
@@ -190,6 +192,7 @@ def test_a_device_in_use_is_refused_even_where_it_may_be_overwritten(device, tmp
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.thorough
 def test_a_device_mounted_in_another_namespace_only_is_refused(device):
     subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
     script = 'mount "$1" /tmp && echo mounted && read -r end'
@@ -201,6 +204,7 @@ def test_a_device_mounted_in_another_namespace_only_is_refused(device):
         other.communicate(b"end\n")
 
 
+@pytest.mark.thorough
 def test_a_device_that_is_not_blank_is_refused_unless_it_may_be_overwritten(device):
     subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
     with pytest.raises(StorageError, match="not blank") as refused:
@@ -210,6 +214,7 @@ def test_a_device_that_is_not_blank_is_refused_unless_it_may_be_overwritten(devi
     assert bench.run(FileSystem("ext4")).status == "ok"
 
 
+@pytest.mark.thorough
 def test_a_file_is_not_a_device(image):
     with pytest.raises(StorageError, match="is not a block device"):
         StorageBench(LocalTarget(), str(image), JOB, overwrite=True).run(FileSystem("ext4"))
@@ -222,6 +227,7 @@ TOO_LARGE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("larger", TOO_LARGE.values(), ids=TOO_LARGE)
 def test_a_full_disk_is_a_failure_that_leaves_nothing(larger, image):
     os.truncate(image, 8 << 20)
@@ -287,14 +293,8 @@ def campaign(image, folder):
         yield one, device
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(signal.SIGINT, marks=pytest.mark.thorough),
-        pytest.param(signal.SIGTERM, marks=pytest.mark.thorough),
-        signal.SIGKILL,
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_remains_however_a_campaign_ends(number, image, tmp_path):
     with campaign(image, tmp_path) as (one, device):
         one.send_signal(number)
@@ -306,6 +306,7 @@ def test_nothing_remains_however_a_campaign_ends(number, image, tmp_path):
     assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("with_guard", [False, True])
 def test_the_scheduler_of_a_campaign_that_was_killed_comes_back(image, tmp_path, with_guard):
     with loop_device(image, LocalTarget()) as device:
@@ -331,6 +332,7 @@ def test_the_scheduler_of_a_campaign_that_was_killed_comes_back(image, tmp_path,
         wait_for(lambda: "[mq-deadline]" in queue.read_text())
 
 
+@pytest.mark.thorough
 def test_a_trial_waits_for_another_foreread_that_holds_the_settings(device, monkeypatch):
     monkeypatch.setattr(storage_trial, "_LOCK_WAIT_S", 0.0)
     bench = StorageBench(LocalTarget(), device, JOB)
@@ -342,6 +344,7 @@ def test_a_trial_waits_for_another_foreread_that_holds_the_settings(device, monk
         other.communicate(b"end\n")
 
 
+@pytest.mark.thorough
 def test_a_trial_that_is_killed_itself_leaves_neither_mount_nor_loop_device(image, tmp_path):
     with campaign(image, tmp_path) as (one, device):
         wait_for(lambda: shells_with(device))

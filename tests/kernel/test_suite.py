@@ -6,6 +6,7 @@ import os
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT_S
 
 import foreread
 from analyzer.confirm.text import stored
@@ -18,7 +19,6 @@ pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no suite was recorded"),
 ]
-WAIT_S = 300.0
 
 
 @pytest.fixture
@@ -50,6 +50,7 @@ command = ["{loop.mountpoint}/{second}", "dd", "if={loop.data}", "skip=320"]
     return path
 
 
+@pytest.mark.thorough
 def test_what_is_missing_is_recorded_and_an_error_leaves_what_is_complete(loop, tmp_path, nowhere):
     wrong = suite(loop, tmp_path, second="no-such-program")
     with pytest.raises(RecordError, match="no-such-program"):
@@ -88,6 +89,7 @@ def test_every_start_is_measured_at_both_windows_and_keeps_its_result(loop, tmp_
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_a_suite_whose_starts_were_not_recorded_is_not_measured(loop, tmp_path):
     with pytest.raises(SuiteError, match="not recorded") as refused:
         foreread.confirm_suite(suite(loop, tmp_path), read_ahead_kb=4)

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from loop_image import loop_image
+from machine_lock import nobody_records
+from prefetch_replayers import forget
 from waiting import wait_until
 
 PAGES = 2048
@@ -34,12 +37,15 @@ def jobs():
 @pytest.fixture
 def cold_file(tmp_path):
     """A file whose pages are not cached, with a name that no terminal may see."""
-    path = tmp_path / "cold\x1b[2J\nfile"
-    path.write_bytes(os.urandom(PAGES * 4096))
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    return path
+    with loop_image(tmp_path) as loop, nobody_records():
+        path = loop.mountpoint / "cold\x1b[2J\nfile"
+        path.write_bytes(os.urandom(PAGES * 4096))
+        forget(path)
+        yield path
+
+
+def read_in_pieces(path):
+    subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=4k"], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -59,10 +65,6 @@ def top():
         process.wait()
 
 
-def read_in_pieces(path):
-    subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=4k"], check=True, capture_output=True)
-
-
 def test_a_file_read_in_order_is_hit_but_for_its_first_page(top, cold_file):
     process, _ = top("--json", "--buffer-kib", "4096")
     read_in_pieces(cold_file)
@@ -76,6 +78,7 @@ def test_a_file_read_in_order_is_hit_but_for_its_first_page(top, cold_file):
     assert "dd" in [one["name"] for one in document["processes"]]
 
 
+@pytest.mark.thorough
 def test_lines_have_no_control_character_of_a_file_name(top, cold_file):
     process, _ = top("--buffer-kib", "4096")
     read_in_pieces(cold_file)
@@ -85,6 +88,7 @@ def test_lines_have_no_control_character_of_a_file_name(top, cold_file):
     assert r"cold\x1b[2J\nfile" in line
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ended_by_a_signal_it_leaves_nothing(top, number):
     before = {*jobs(), *instances()}  # what an earlier test's guard has not removed yet
@@ -95,6 +99,7 @@ def test_ended_by_a_signal_it_leaves_nothing(top, number):
     assert {*jobs(), *instances()} <= before
 
 
+@pytest.mark.thorough
 def test_killed_it_leaves_nothing_once_its_guard_has_acted(top):
     before = jobs()
     process, _ = top()
@@ -104,6 +109,7 @@ def test_killed_it_leaves_nothing_once_its_guard_has_acted(top):
     wait_until(lambda: not instances() and jobs() == before)
 
 
+@pytest.mark.thorough
 def test_a_killed_owner_is_said_and_leaves_nothing(top):
     before = jobs()
     process, _ = top()

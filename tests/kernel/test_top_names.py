@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from loop_image import loop_image, mounted
+from rings import further
 from waiting import wait_until
 
 from boards.target import LocalTarget
@@ -64,6 +65,7 @@ def subvolumes(folder):
         yield places
 
 
+@pytest.mark.thorough
 def test_on_btrfs_a_number_names_a_file_unless_two_subvolumes_have_it(tmp_path):
     with subvolumes(tmp_path) as (one, two), reading_now(Elsewhere(), 1.0, 4096, True) as view:
         same, again, other = one / "same", two / "same", two / "other"
@@ -75,7 +77,7 @@ def test_on_btrfs_a_number_names_a_file_unless_two_subvolumes_have_it(tmp_path):
         wait_until(lambda: names_of(view).items() >= expected.items())
 
 
-@pytest.mark.parametrize("target", [LocalTarget, Elsewhere], ids=["by handle", "by a search"])
+@pytest.mark.parametrize("target", further((LocalTarget, Elsewhere), [LocalTarget]))
 def test_a_file_of_an_overlay_has_the_name_of_its_layer(target, tmp_path):
     with loop_image(tmp_path) as loop, ExitStack() as stack:
         merged, above = tmp_path / "merged", tmp_path / "above"

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 KILLS = 6
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.thorough,
     pytest.mark.skipif(
         os.geteuid() != 0 or not Path("/dev/loop-control").exists(),
         reason="needs root and loop devices: foreread was not killed",

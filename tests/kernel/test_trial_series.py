@@ -62,13 +62,14 @@ def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
     with trials() as bench:
         bench.announce([at(loop, kb) for kb in windows])
         found = [bench.run(at(loop, kb)) for kb in windows]
-        assert loop.window_kb() == WINDOW_KB
+        assert loop.restored_kb() == WINDOW_KB
     assert [one.in_force for one in found] == [{str(loop.knob): str(kb)} for kb in windows]
     assert all(one.status in MEASURED and one.seconds > 0 for one in found)
     reads = {kb: one.counters["disk.reads"] for kb, one in zip(windows, found, strict=True)}
     assert reads[0] > reads[64]
 
 
+@pytest.mark.thorough
 def test_announced_trials_may_be_dropped(loop, trials):
     before = set(jobs())
     with trials() as bench:
@@ -83,6 +84,7 @@ def test_announced_trials_may_be_dropped(loop, trials):
     assert set(jobs()) <= before
 
 
+@pytest.mark.thorough
 def test_a_run_finds_nothing_of_the_one_before(loop, trials, tmp_path):
     """Processes that outlive the command are ended before the next run begins."""
     seen = tmp_path / "seen"
@@ -98,6 +100,7 @@ def test_a_run_finds_nothing_of_the_one_before(loop, trials, tmp_path):
     assert not any(is_running(int(pid)) for pid in lines[::2])
 
 
+@pytest.mark.thorough
 def test_the_output_of_each_run_is_its_own(loop, trials, tmp_path):
     count, shown = tmp_path / "count", tmp_path / "shown"
     script = f"echo x >>{count}; wc -l <{count}; echo 'outputs 3' >&2"
@@ -110,6 +113,7 @@ def test_the_output_of_each_run_is_its_own(loop, trials, tmp_path):
     assert shown.read_text().split("outputs 3\n")[:3] == ["1\n", "2\n", "3\n"]
 
 
+@pytest.mark.thorough
 def test_loads_come_and_go_between_runs(loop, trials):
     calm, loaded = at(loop, 16), Trial(at(loop, 16).settings, Scenario.parse("writer"))
     with trials() as bench:
@@ -120,6 +124,7 @@ def test_loads_come_and_go_between_runs(loop, trials):
     assert not list(loop.mountpoint.glob(".foreread*"))
 
 
+@pytest.mark.thorough
 def test_a_hanging_run_ends_the_series_and_the_next_one_begins_another(loop, trials):
     with trials("sleep", "1000", limit_s=0.5) as bench:
         bench.announce([at(loop, 16)] * 2)
@@ -162,6 +167,7 @@ def assert_undone(job, instances, pid, loop):
     assert not is_running(pid)
 
 
+@pytest.mark.thorough
 def test_the_guard_undoes_all_when_the_host_vanishes(driven, loop):
     driver, pid, job = driven
     instances = (job / "instances").read_text().split()
@@ -169,6 +175,7 @@ def test_the_guard_undoes_all_when_the_host_vanishes(driven, loop):
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_series(driven, loop, number):
     driver, pid, job = driven
@@ -182,6 +189,7 @@ def parent_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.thorough
 def test_the_guard_undoes_all_when_the_maker_is_killed(driven, loop):
     driver, pid, job = driven
     instances = (job / "instances").read_text().split()
@@ -191,6 +199,7 @@ def test_the_guard_undoes_all_when_the_maker_is_killed(driven, loop):
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 def test_a_dead_guard_is_noticed_by_the_host(driven, loop):
     driver, pid, job = driven
     instances = (job / "instances").read_text().split()
@@ -199,6 +208,7 @@ def test_a_dead_guard_is_noticed_by_the_host(driven, loop):
     assert_undone(job, instances, pid, loop)
 
 
+@pytest.mark.thorough
 def test_the_knobs_are_taken_by_one_series_only(driven, loop):
     run = RunOptions([str(loop.busybox), "true"], allow_warm=True)
     options = TrialOptions(run, devices=(loop.device,))

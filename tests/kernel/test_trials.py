@@ -18,6 +18,9 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT_S
+from rings import further
+from series_trials import MEASURED
 from shells import each_shell
 
 import tracer
@@ -39,9 +42,10 @@ from tracer.remote.machine import Machine
 from tracer.remote.trials import PARTS, TargetTrials, trials_on
 
 PAGES = 64  # of the data file
-WAIT_S = 300.0
-# Other work on this machine may be noticed; nothing is asserted about it.
-MEASURED = ("ok", "contended")
+BENCHES = ("here", "target")
+# Where a test of each change makes its trials; the others make them on both in the thorough run.
+HERE = pytest.mark.parametrize("trials", further(BENCHES, ["here"]), indirect=True)
+ON_TARGET = pytest.mark.parametrize("trials", further(BENCHES, ["target"]), indirect=True)
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no trial was made"),
@@ -51,10 +55,7 @@ pytestmark = [
 @pytest.fixture
 def loop(tmp_path):
     with loop_image(tmp_path) as image:
-        scheduler = Path(f"/sys/block/{image.device}/queue/scheduler")
-        scheduler.write_text("none")  # the device may be one of an earlier test
         yield image
-        scheduler.write_text("none")
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def choose(loop, scheduler):
         pytest.skip(f"this kernel has no {scheduler}: its tunables were not tried")
 
 
-@pytest.fixture(params=["here", "target"])
+@pytest.fixture(params=BENCHES)
 def trials(request, loop, nowhere):
     """Open a bench for a command, ``cat`` of the data by default."""
     busybox_sh = (shutil.which("busybox"), "sh")
@@ -94,6 +95,7 @@ def trials(request, loop, nowhere):
     return trials
 
 
+@ON_TARGET
 def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
     with trials() as bench:
         outcome = bench.run(Trial(((queue(loop, "read_ahead_kb"), "16"),)))
@@ -106,6 +108,7 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
         assert loop.window_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shell", each_shell())
 def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
     window = ((queue(loop, "read_ahead_kb"), "16"),)
@@ -120,6 +123,7 @@ def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
     assert (found.type, found.size) == ("read", "large")
 
 
+@HERE
 def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials):
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
@@ -149,6 +153,7 @@ def own_depth(loop, wanted=None):
     return depth.read_text() if depth.exists() else None
 
 
+@pytest.mark.thorough
 def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
     choose(loop, "mq-deadline")
     before, depth = value(loop, "nr_requests"), own_depth(loop, "11")
@@ -163,6 +168,7 @@ def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
         assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
 
 
+@pytest.mark.thorough
 def test_it_ends_on_request_though_the_connection_is_gone(loop, trials, monkeypatch):
     """What is then asked of the target looks as if that had restarted."""
     monkeypatch.setattr(TargetTrials, "_has_restarted", lambda _: True)
@@ -174,6 +180,7 @@ def test_it_ends_on_request_though_the_connection_is_gone(loop, trials, monkeypa
         assert loop.window_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_a_setting_that_a_later_one_changed_is_refused(loop, trials):
     """The kernel gives the window its default with the limit of a request."""
     settings = ((queue(loop, "read_ahead_kb"), "16"), (queue(loop, "max_sectors_kb"), "64"))
@@ -204,6 +211,7 @@ def killed_after(settings):
     assert done.returncode == -9
 
 
+@pytest.mark.thorough
 def test_a_killed_trial_gives_back_the_tunables_too(loop):
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
@@ -213,6 +221,7 @@ def test_a_killed_trial_gives_back_the_tunables_too(loop):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "settings", [{"max_sectors_kb": "16"}, {"max_sectors_kb": "16", "read_ahead_kb": "32"}]
 )
@@ -225,6 +234,7 @@ def test_a_limit_of_the_queue_takes_the_window_with_it_and_both_come_back(loop, 
     assert outcome.in_force == wanted
 
 
+@pytest.mark.thorough
 def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
     before = value(loop, "max_sectors_kb")
     killed_after([(queue(loop, "max_sectors_kb"), "16"), (queue(loop, "read_ahead_kb"), "32")])
@@ -233,6 +243,7 @@ def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
         assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
 
 
+@pytest.mark.thorough
 def test_a_refused_knob_is_reported_and_nothing_is_measured(loop, trials):
     knob, gone = queue(loop, "scheduler"), queue(loop, "iosched/read_lat_nsec")
     with trials() as bench:
@@ -241,6 +252,7 @@ def test_a_refused_knob_is_reported_and_nothing_is_measured(loop, trials):
     assert set(outcome.refused) == {knob, gone}
 
 
+@pytest.mark.thorough
 def test_a_knob_that_is_not_listed_is_refused_and_the_next_trial_is_made(loop, trials):
     unlisted = Trial(((queue(loop, "nosuch"), "1"),))
     with trials() as bench:
@@ -251,6 +263,7 @@ def test_a_knob_that_is_not_listed_is_refused_and_the_next_trial_is_made(loop, t
     assert made.status in MEASURED
 
 
+@pytest.mark.thorough
 def test_a_rounded_knob_is_reported(loop, trials):
     knob = queue(loop, "read_ahead_kb")
     with trials() as bench:
@@ -259,6 +272,7 @@ def test_a_rounded_knob_is_reported(loop, trials):
     assert any("made 6 to 4" in note for note in outcome.notes)
 
 
+@pytest.mark.thorough
 def test_every_offered_scheduler_is_probed_once_and_the_old_one_is_back(loop, trials):
     knobs = [queue(loop, "scheduler"), queue(loop, "iosched/*"), "/proc/sys/vm/nosuch"]
     before = value(loop, "scheduler")
@@ -283,6 +297,7 @@ def options(loop):
     return {*found.options.split(","), *found.super_options.split(",")}
 
 
+@ON_TARGET
 def test_mount_options_are_probed_set_and_put_back(loop, trials):
     before = options(loop)
     knobs = [option(loop, words) for words in (ATIME, COMMIT, BARRIER, "nosuch,other", "other=")]
@@ -302,6 +317,7 @@ def test_mount_options_are_probed_set_and_put_back(loop, trials):
     assert options(loop) == before
 
 
+@pytest.mark.thorough
 def test_the_command_runs_under_the_mount_options(loop, trials, tmp_path):
     seen = tmp_path / "seen"
     command = f"grep ' {loop.mountpoint} ' /proc/self/mountinfo >{seen}"
@@ -312,6 +328,7 @@ def test_the_command_runs_under_the_mount_options(loop, trials, tmp_path):
     assert "relatime" not in seen.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "value"), [(COMMIT, "x,exec"), (ATIME, "exec"), ("inode_readahead_blks=", "33")]
 )
@@ -323,6 +340,7 @@ def test_a_mount_option_that_is_not_taken_is_refused(loop, trials, words, value)
     assert options(loop) == before
 
 
+@pytest.mark.thorough
 def test_a_killed_trial_gives_back_its_mount_options(loop):
     before = options(loop)
     killed_after([(option(loop, ATIME), "noatime"), (option(loop, COMMIT), "60")])
@@ -331,6 +349,7 @@ def test_a_killed_trial_gives_back_its_mount_options(loop):
         assert options(loop) == before
 
 
+@pytest.mark.thorough
 def test_the_reader_reads_while_the_command_starts(loop, trials):
     sectors = 1 << 16  # more than the image has: nothing else reads so many
     script = (
@@ -343,6 +362,7 @@ def test_the_reader_reads_while_the_command_starts(loop, trials):
     assert loaded.counters["disk.read_sectors"] >= sectors
 
 
+@HERE
 def test_the_writer_writes_and_leaves_nothing(loop, trials):
     with trials() as bench:
         outcome = bench.run(Trial(scenario=Scenario.parse(f"writer:{loop.mountpoint}")))
@@ -350,12 +370,14 @@ def test_the_writer_writes_and_leaves_nothing(loop, trials):
     assert not list(loop.mountpoint.glob(".foreread*"))
 
 
+@pytest.mark.thorough
 def test_the_writer_finds_where_the_disk_can_be_written_to(loop, trials):
     subprocess.run(["mount", "-o", "remount,ro", loop.mountpoint], check=True)
     with trials() as bench, pytest.raises(RecordError, match="is mounted writable"):
         bench.run(Trial(scenario=Scenario.parse("writer")))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scenario", ["reader:/nosuch", "writer:/proc", "memory:1000000000"])
 def test_a_load_that_cannot_run_says_why(trials, scenario):
     with trials() as bench, pytest.raises(RecordError) as error:
@@ -363,6 +385,7 @@ def test_a_load_that_cannot_run_says_why(trials, scenario):
     assert error.value.remedy
 
 
+@pytest.mark.thorough
 def test_a_reader_that_reads_nothing_is_not_a_load(tmp_path, trials):
     os.mkfifo(tmp_path / "fifo")
     # What lives stays in memory: the program that reads is not itself read from the disk.
@@ -397,6 +420,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 def test_a_load_that_ends_with_the_start_makes_it_a_failed_one(loop, trials):
     with trials(sys.executable, "-c", END_READER, f"/dev/{loop.device}") as bench:
         outcome = bench.run(Trial(scenario=Scenario.parse("reader")))
@@ -404,22 +428,26 @@ def test_a_load_that_ends_with_the_start_makes_it_a_failed_one(loop, trials):
     assert any("reader of the scenario ended" in note for note in outcome.notes)
 
 
+@pytest.mark.thorough
 def test_a_failing_command_is_a_failed_trial(loop, trials):
     with trials("sh", "-c", "exit 3") as bench:
         assert bench.run(Trial()).status == "failed"
 
 
+@pytest.mark.thorough
 def test_a_hanging_command_is_ended_at_the_limit(loop, trials):
     with trials("sleep", "1000", limit_s=0.5) as bench:
         assert bench.run(Trial()).status == "hung"
         assert bench.run(Trial()).status == "hung"
 
 
+@pytest.mark.thorough
 def test_a_run_ended_by_a_duration_is_not_hung(loop, trials):
     with trials("sleep", "1000", ending=Ending(duration_s=0.1)) as bench:
         assert bench.run(Trial()).status in MEASURED
 
 
+@pytest.mark.thorough
 def test_reads_by_others_during_the_start_are_reported(loop, trials):
     big = loop.mountpoint / "big"
     big.write_bytes(os.urandom(8 << 20))
@@ -445,6 +473,7 @@ def folder_of_load(loop):
     raise AssertionError("no load writes")
 
 
+@pytest.mark.thorough
 def test_a_killed_foreread_takes_its_load_with_it(loop):
     code = (
         "import sys, time; from boards.device import Devices\n"
@@ -471,6 +500,7 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
         time.sleep(0.05)
 
 
+@pytest.mark.thorough
 def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere)
     with Job(LocalTarget(), PARTS) as job:
@@ -489,6 +519,7 @@ def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
             shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.mark.thorough
 def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True)
     wait_s = 20.0  # less than the lease of one that fetches

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from loop_image import WINDOW_KB, loop_image
 from prefetch_replayers import compiled as compiled_replayer
+from rings import further
 from series_trials import MEASURED, at, trials_by
 from shells import each_shell
 
@@ -36,7 +37,7 @@ def trials(request, loop):
         yield trials
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", further((False, True), [False]))
 def test_a_list_is_replayed_beside_the_start_alone_of_the_trials_that_ask(
     loop, trials, tmp_path, compiled
 ):
@@ -59,6 +60,7 @@ def test_a_list_is_replayed_beside_the_start_alone_of_the_trials_that_ask(
     assert not [note for note in beside.notes if "other processes read" in note]
 
 
+@pytest.mark.thorough
 def test_a_damaged_list_fails_the_trial_that_replays_it(loop, trials):
     replayer = Replayer(shipped(REPLAYER_SCRIPT), b"not a list\n")
     with trials("busybox", "sleep", "0.3", replayer=replayer) as bench:
@@ -67,6 +69,7 @@ def test_a_damaged_list_fails_the_trial_that_replays_it(loop, trials):
     assert "no prefetch list of version 1" in found.notes[0]
 
 
+@pytest.mark.thorough
 def test_a_setting_changes_during_the_start_and_is_restored(loop, trials):
     knob = str(loop.knob)
     script = f"cat {knob}; sleep 0.8; cat {knob}"
@@ -82,6 +85,7 @@ def test_a_setting_changes_during_the_start_and_is_restored(loop, trials):
     assert loop.restored_kb() == WINDOW_KB
 
 
+@pytest.mark.thorough
 def test_a_later_setting_is_one_of_the_listed_knobs(loop, trials):
     with trials() as bench:
         found = bench.run(

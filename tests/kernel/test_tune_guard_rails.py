@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT
 
 from analyzer.tuner.findings.results import read_results
 from boards.mounts import read_mounts
@@ -35,6 +36,7 @@ CASES = pytest.mark.parametrize(
 WORN_KIB = 4096
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: nothing was tuned"),
 ]
 
@@ -60,7 +62,7 @@ def side(request, monkeypatch):
 
 def words(loop, output, script, *more):
     search = ["--sampler", "exhaustive", "--repeats", "2:4", "--scenario", "reader"]
-    run = ["--allow-warm", "--wait", "300", "--device", loop.device]
+    run = ["--allow-warm", *WAIT, "--device", loop.device]
     command = [str(loop.busybox), "sh", "-c", script]
     return ["tune", "-o", str(output), *search, *run, *more, "--", *command]
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT
 from waiting import wait_until
 
 from analyzer.tuner.findings.results import read_results
@@ -52,7 +53,7 @@ def loop():
 def tune(loop, path, words):
     """Start or resume a campaign."""
     command = [sys.executable, "-m", "foreread", "tune", "-o", str(path), "--device", loop.device]
-    command += [*words, "--sampler", "exhaustive", "--allow-warm", "--wait", "300"]
+    command += [*words, "--sampler", "exhaustive", "--allow-warm", *WAIT]
     command += ["--resume"] if path.exists() else []
     command += ["--", str(loop.busybox), "wc", str(loop.data)]
     pipe = subprocess.PIPE

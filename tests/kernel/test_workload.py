@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import WAIT_S
 from shells import each_shell
 
 from analyzer.tuner.engines.fingerprint import Snapshot
@@ -18,10 +19,10 @@ from tracer.calibrate.fio import CalibrateError
 from tracer.local.journal import Journal
 from tracer.local.knobs import selected
 
-WAIT_S = 300.0
 READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no workload was run"),
     pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio: no workload was run"),
 ]

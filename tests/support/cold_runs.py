@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import re
 
-from tracer.error import RecordError
-
-_ATTEMPTS = 20
-_T = TypeVar("_T")
+from tracer.formats.capture import Cold
 
 
-def until_cold(run: Callable[[], _T]) -> _T:
-    """Return what ``run`` returns; it is called again while others read files."""
-    for _ in range(_ATTEMPTS):
-        try:
-            return run()
-        except RecordError as error:
-            if "not cold" not in str(error):
-                raise
-    return run()
+def is_cold_but_for_others(cold: Cold) -> bool:
+    """Return whether the run's own files were not cached, and the proof counts pages of others."""
+    counted = re.search(r"(\d+) others, (\d+) allowed", cold.how)
+    assert counted, cold.how
+    others, allowed = map(int, counted.groups())
+    return "still cached" not in cold.how and cold.proven == (others <= allowed)

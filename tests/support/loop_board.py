@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from loop_devices import attached
+
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 IMAGE_BYTES = 3 << 20
@@ -20,16 +22,8 @@ KNOBS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb")
 def loop_device(image: Path) -> Iterator[str]:
     """Yield the name of a loop device on a new image."""
     image.write_bytes(b"\0" * IMAGE_BYTES)
-    command = ["losetup", "--find", "--show", str(image)]
-    name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    try:
-        # Its last user's scheduler outlives the image.
-        scheduler = Path("/sys/block", Path(name).name, "queue/scheduler")
-        if "none" in scheduler.read_text():
-            scheduler.write_text("none")
+    with attached(image) as name:
         yield name
-    finally:
-        subprocess.run(["losetup", "--detach", name], check=True)
 
 
 class LoopBoard:
@@ -38,7 +32,7 @@ class LoopBoard:
     def __init__(self, directory: Path, shell: tuple[str, ...], loop: str) -> None:
         self.directory = directory
         self.shell = shell
-        self.name = Path(loop).name
+        self.name = loop
         self.disk = Disk(self.name, IMAGE_BYTES)
         self.queue = Path("/sys/block", self.name, "queue")
         self.run_directory = directory / "run"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -11,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracer.local.journal_folder import DIRECTORY
+from loop_devices import attached
+from machine_lock import nobody_records
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 
@@ -39,22 +39,20 @@ class LoopImage:
         return int(self.knob.read_text())
 
     def restored_kb(self) -> int:
-        """Return the window while no foreread of another test changes it."""
-        with (DIRECTORY / "lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        """Return the window while no foreread changes it."""
+        with nobody_records():
             return self.window_kb()
 
 
 @contextmanager
 def mounted(image: Path, mountpoint: Path) -> Iterator[str]:
     """Mount ``image`` on a loop device, whose name is yielded; undo both at the end."""
-    mountpoint.mkdir()
+    mountpoint.mkdir(exist_ok=True)
     with ExitStack() as stack:
-        device = _run("losetup", "--find", "--show", "--direct-io=on", image).strip()
-        stack.callback(_run, "losetup", "--detach", device)
-        _run("mount", device, mountpoint)
+        device = stack.enter_context(attached(image, "--direct-io=on"))
+        _run("mount", f"/dev/{device}", mountpoint)
         stack.callback(_run, "umount", "--lazy", mountpoint)
-        yield Path(device).name
+        yield device
 
 
 @contextmanager
@@ -68,7 +66,8 @@ def loop_image(directory: Path) -> Iterator[LoopImage]:
         shutil.copy(shutil.which("busybox") or "", loop.busybox)
         # Text, so that a failing test that shows its output can be read.
         loop.data.write_text(os.urandom(32 * os.sysconf("SC_PAGE_SIZE")).hex())
-        loop.knob.write_text(str(WINDOW_KB))
+        with nobody_records():
+            loop.knob.write_text(str(WINDOW_KB))
         yield loop
 
 

@@ -1,102 +1,221 @@
-"""The state of a machine around the kernel tests: mounts, knobs, loop devices, groups, instances.
+"""What a test run has left on the machine: mounts, knobs, loop devices, groups, instances.
 
-Other processes of the machine are left out as far as they are distinguishable: mounts elsewhere
-than where tests and foreread mount, loop devices of other images, groups and instances of other
-names.
+Other programs mount, record and tune meanwhile, and only the run's own things count: its folder,
+loop devices with an image there, and what has an owner that the run started. A living owner has
+the run's mark in its environment; for a dead one a thread noted that while it lived. Of the
+machine's own knobs, those count that the run's forereads have changed, as their journals say.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.owner import is_left
-from tracer.backends import tracefs_mount
+from boards.mounts import is_under, read_mounts
+from boards.owner import PREFIX, is_alive, owner_tag, start_time, tag_in
+from tracer.backends.tracefs_mount import NOTES, PLACES
+from tracer.local.jobs import PLACES as JOBS
+from tracer.local.journal_folder import DIRECTORY
 
-MOUNTS_AT = ("/sys/", "/run", "/proc/", "/dev/pts", "/etc/", "/usr/", "/bin/", "/tmp", "/mnt")
-KNOBS = (
-    "/sys/block/*/queue/read_ahead_kb",
-    "/sys/block/*/queue/scheduler",
-    "/sys/block/*/queue/nr_requests",
-    "/sys/block/*/queue/nomerges",
-    "/sys/block/*/queue/rq_affinity",
-    "/sys/block/*/queue/max_sectors_kb",
-    "/sys/block/*/queue/wbt_lat_usec",
-    "/sys/block/*/queue/iosched/*",
-    "/sys/class/bdi/*/read_ahead_kb",
-    "/proc/sys/vm/*",
-    "/proc/sys/kernel/ftrace_enabled",
-    "/proc/sys/kernel/perf_event_*",
-    "/proc/sys/kernel/randomize_va_space",
-)
+MARK = "FOREREAD_TEST_RUN"  # in the environment of all that the run starts
+INSTANCES = PLACES[0] / "instances"
+KNOBS = ("read_ahead_kb", "scheduler", "nr_requests", "nomerges", "rq_affinity", "max_sectors_kb")
+KNOBS += ("wbt_lat_usec", "iosched/*")
 GROUPS = ("/sys/fs/cgroup/foreread-*", "/sys/fs/cgroup/*/foreread-*")
+_LOOK_S = 0.1
+_JOURNAL = re.compile(r"(\d+)\.journal")
 
 
-def state(own: Path) -> dict[str, str]:
-    """Return what is there by name; ``own`` is the folder that the tests write to."""
-    loops = dict(_own_loops(own))
-    mine = tuple(f"/sys/block/{Path(name).name}/" for name in loops)
+@dataclass
+class Change:
+    """A knob of the machine in the run's journals: its value before them, and what it was given."""
+
+    old: str
+    given: set[str] = field(default_factory=set)
+
+
+class TestRun:
+    """A run whose tests write to ``folder``; ``changes`` by knob."""
+
+    __test__ = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.changes: dict[str, Change] = {}
+        self._own = {owner_tag(): True}  # by tag, or by the name of a job's folder
+        self._read: dict[str, int] = {}  # lines of a journal, by the tag of its owner
+        self._looking = threading.Lock()
+        os.environ[MARK] = owner_tag()
+
+    def is_own(self, name: str) -> bool:
+        """Return whether what a foreread gave this name is the run's."""
+        return self._own.get(tag_in(name) or name, False)
+
+    def look(self) -> None:
+        """Note the living owners of the names there are, and what their journals say."""
+        with self._looking:
+            for place in (INSTANCES, NOTES, *JOBS):
+                for name in _names(place):
+                    if name.startswith(PREFIX):
+                        tag = tag_in(name.removesuffix(".mount"))
+                        self._note(tag or name, tag or _host(place / name))
+            for pid, journal in _journals():
+                self._look_into(journal, pid)
+
+    def journals(self) -> list[Path]:
+        """Return the journals of the run's forereads: one that is left was not undone."""
+        pids = {tag.partition("-")[0] for tag, own in list(self._own.items()) if own}
+        return [path for pid, path in _journals() if str(pid) in pids]
+
+    def _note(self, name: str, owner: str) -> bool:
+        """Note whose the name is, if its owner lives; return whether it is the run's."""
+        if name not in self._own and is_alive(owner):
+            self._own[name] = _is_marked(owner)
+        return self._own.get(name, False)
+
+    def _look_into(self, journal: Path, pid: int) -> None:
+        tag = f"{pid}-{start_time(pid)}"
+        if not self._note(tag, tag):
+            return
+        with suppress(OSError):
+            lines = journal.read_bytes().split(b"\n")[:-1]
+            for line in lines[max(1, self._read.get(tag, 0)) :]:  # the first is about the journal
+                self._change(json.loads(line))
+            self._read[tag] = len(lines)
+
+    def _change(self, said: dict[str, str]) -> None:
+        if "left" in said:  # at the value of another program
+            self.changes.pop(said["knob"], None)
+        else:
+            self.changes.setdefault(said["knob"], Change(said["old"])).given.add(said["new"])
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[TestRun]:
+    """Yield the run that writes to the folder; whom it starts is noted until the block ends."""
+    run, ended = TestRun(folder), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_LOOK_S):
+            run.look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield run
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def state(run: TestRun) -> dict[str, str]:
+    """Return by name what the run has made, while no foreread records."""
+    run.look()
+    loops = dict(_loops(run))
     found: dict[str, str] = {}
-    for place, how in _mounts(own):  # one may hide another
+    for place, how in _mounts(run, loops):  # one may hide another
         found[f"mount {place}"] = f"{how} {found.get(f'mount {place}', '')}"
     found |= {f"loop device {name}": image for name, image in loops.items()}
-    found |= dict(_knobs(mine))
-    found |= {f"group {path}": "" for pattern in GROUPS for path in _glob(pattern) if _ours(path)}
-    if place := tracefs_mount.find():
-        ours = [path for path in (place / "instances").iterdir() if _is_dead(path.name)]
-        found |= {f"trace instance {path.name}": "" for path in ours}
+    found |= {f"knob {path}": _value(path) for name in loops for path in _knobs(name)}
+    found |= {f"group {path}": "" for path in _groups(run)}
+    found |= {f"trace instance {name}": "" for name in _names(INSTANCES) if run.is_own(name)}
+    found |= {f"journal {path}": "" for path in run.journals()}
     return found
 
 
-def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return a line for each thing that is new, gone or different."""
-    return [
-        f"{name}: {before.get(name, 'not there')!r} -> {after.get(name, 'not there')!r}"
+def differences(run: TestRun, before: dict[str, str]) -> list[str]:
+    """Return a line for each thing of the run that is new, gone or different, or not restored."""
+    after = state(run)
+    gone = "not there"
+    changed = [
+        f"{name}: {before.get(name, gone)!r} -> {after.get(name, gone)!r}"
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
+        if not name.startswith("knob ") or (name in before and name in after)
+    ]
+    return changed + [
+        f"knob {knob}: {change.old!r} -> {value!r}"
+        for knob, change in sorted(run.changes.items())
+        if _is_lasting(knob) and (value := _value(Path(knob))) != change.old
+        if value in change.given
     ]
 
 
-def _mounts(own: Path) -> Iterator[tuple[str, str]]:
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, place, how = line.split(" ", 2)
-        if place == "/" or place.startswith((*MOUNTS_AT, str(own))):
-            yield place, how
+def _mounts(run: TestRun, loops: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for one in read_mounts():
+        own = is_under(one.mountpoint, str(run.folder)) or run.is_own(one.source)
+        if own or one.source in loops:
+            yield one.mountpoint, f"{one.fstype} {one.options} {one.super_options}"
 
 
-def _own_loops(own: Path) -> Iterator[tuple[str, str]]:
-    for file in _glob("/sys/block/loop*/loop/backing_file"):
-        with suppress(OSError):
+def _loops(run: TestRun) -> Iterator[tuple[str, str]]:
+    """Yield device and image; one that the run has detached stays while others' mounts hold it.
+
+    They are copies in a mount namespace that another program has made meanwhile.
+    """
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with suppress(OSError):  # it was detached
             image = file.read_text().strip()
-            if image.startswith(str(own)):
+            held = (file.parent / "autoclear").read_text() == "1\n"
+            own = is_under(image, str(run.folder)) or any(map(run.is_own, Path(image).parts))
+            if own and not held:
                 yield f"/dev/{file.parts[3]}", image
 
 
-def _knobs(own_loops: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield those of no loop device: others come, go and are changed by their owners."""
-    for pattern in KNOBS:
-        for path in _glob(pattern):
-            loop = "/loop" in str(path) or "/bdi/7:" in str(path)
-            if not loop and os.access(path, os.R_OK) and _is_steady(path):
-                with suppress(OSError):
-                    yield str(path), path.read_text().strip()
+def _knobs(loop: str) -> Iterator[Path]:
+    queue = Path("/sys/block", Path(loop).name, "queue")
+    return (path for name in KNOBS for path in sorted(queue.glob(name)))
 
 
-def _is_steady(path: Path) -> bool:
-    """Whether it is a setting: some of /proc/sys/vm are counters, or the kernel's own business."""
-    return path.is_file() and path.name not in ("stat_refresh", "drop_caches", "compact_memory")
+def _is_lasting(knob: str) -> bool:
+    """Return whether it is a file, and none of a loop device: that may have another image now."""
+    return knob.startswith("/") and "/loop" not in knob and "/bdi/7:" not in knob
 
 
-def _ours(path: Path) -> bool:
-    return "accuracy" not in path.name and "demo" not in path.name
+def _value(knob: Path) -> str:
+    """Return the value as journals have it; empty if it is gone."""
+    with suppress(OSError):
+        text = knob.read_text().strip()
+        chosen = re.search(r"\[(\S+)\]", text)
+        return chosen[1] if chosen else text
+    return ""
 
 
-def _is_dead(name: str) -> bool:
-    """Return whether a trace instance was made by a foreread that has ended."""
-    return is_left(name)
+def _groups(run: TestRun) -> Iterator[Path]:
+    for pattern in GROUPS:
+        for path in sorted(Path("/").glob(pattern.lstrip("/"))):
+            if str(os.getpid()) in path.name.split("-") or run.is_own(path.name):
+                yield path
 
 
-def _glob(pattern: str) -> list[Path]:
-    return sorted(Path("/").glob(pattern.lstrip("/")))
+def _journals() -> Iterator[tuple[int, Path]]:
+    for name in _names(DIRECTORY):
+        if match := _JOURNAL.fullmatch(name):
+            yield int(match[1]), DIRECTORY / name
+
+
+def _is_marked(tag: str) -> bool:
+    """Return whether the run has started the process, or is it."""
+    mark = f"{MARK}={os.environ[MARK]}".encode()
+    with suppress(OSError):
+        return mark in Path("/proc", tag.partition("-")[0], "environ").read_bytes().split(b"\0")
+    return False
+
+
+def _host(job: Path) -> str:
+    """Return the owner of a job that has this machine as its target."""
+    with suppress(OSError):
+        return (job / "host").read_text().strip()
+    return ""
+
+
+def _names(folder: Path) -> list[str]:
+    with suppress(OSError):
+        return sorted(os.listdir(folder))  # noqa: PTH208  names, and no paths
+    return []

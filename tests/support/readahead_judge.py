@@ -6,7 +6,6 @@ Everything is on a loop device of its own: other work on the machine is filtered
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import mmap
 import os
 import re
@@ -16,8 +15,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from machine_lock import nobody_records
+
 from emulator.linux.operations import MapFlag, Op, Program
-from tracer.local.journal_folder import DIRECTORY
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _WINDOWS = "readahead/page_cache_ra_order"
@@ -88,13 +88,10 @@ class Judge:
         No foreread of another test records meanwhile: it would change the window. Done again
         if somebody dropped all caches.
         """
-        DIRECTORY.mkdir(parents=True, exist_ok=True)
         while True:
-            with (DIRECTORY / "lock").open("ab") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                before = _caches_dropped()
+            with nobody_records() as undisturbed:
                 seen = self._run(paths, program, window)
-                if _caches_dropped() == before:
+                if undisturbed():
                     return seen
 
     def _run(self, paths: Sequence[Path], program: Program, window: int) -> Seen:
@@ -187,11 +184,6 @@ def _cached(descriptor: int) -> int:
     if _libc.syscall(451, descriptor, whole, answer, 0) != 0:
         raise OSError(ctypes.get_errno(), "cachestat")
     return answer[0]
-
-
-def _caches_dropped() -> str:
-    lines = Path("/proc/vmstat").read_text().splitlines()
-    return next(line for line in lines if line.startswith("drop_pagecache "))
 
 
 def _parse(text: str, inodes: dict[int, int]) -> Seen:

@@ -16,6 +16,7 @@ from tracer.local.run import RunOptions
 from tracer.local.trial import Trial, TrialOptions
 from tracer.remote.trials import TargetTrials, trials_on
 
+# Other work on this machine may be noticed; nothing is asserted about it.
 MEASURED = ("ok", "contended", "warm")
 
 Make = Callable[..., AbstractContextManager[TargetTrials]]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from limited_disks import limiting_group
+from loop_devices import attached
 from waiting import wait_until
 from watched_disks import Disk
 
@@ -71,28 +72,21 @@ def slow_disk(directory, window_kb, requests, size):
     with image.open("wb") as file:
         for _ in range(DISK_MIB):
             file.write(b"x" * (1 << 20))
-    lower = _attach(image)
-    upper = _attach(f"/dev/{lower}", "--direct-io=on")
-    disk, mode = Disk(upper), directory / "mode"
+    mode = directory / "mode"
     mode.write_text("all")
-    try:
+    with (
+        attached(image) as lower,
+        attached(f"/dev/{lower}", "--direct-io=on") as upper,
+        limiting_group(lower, requests, size) as group,
+    ):
+        disk = Disk(upper)
         disk.knob.write_text(str(window_kb))
-        with limiting_group(lower, requests, size) as group:
-            words = [sys.executable, "-c", READER, f"/dev/{upper}", mode, str(DISK_MIB)]
-            words = ["sh", "-c", ALONE, "sh", group, *words]
-            with subprocess.Popen(words, stdout=subprocess.PIPE) as reader:
-                try:
-                    assert reader.stdout.readline() == b"begun\n"
-                    yield SlowDisk(disk, mode, BesideTarget(reader.pid))
-                finally:
-                    reader.kill()
-                    wait_until(lambda: not (group / "cgroup.procs").read_text())
-    finally:
-        for name in (upper, lower):
-            subprocess.run(["losetup", "--detach", f"/dev/{name}"], check=True)
-
-
-def _attach(file, *options):
-    words = ["losetup", "--find", "--show", *options, file]
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
-    return Path(done.stdout.strip()).name
+        words = [sys.executable, "-c", READER, f"/dev/{upper}", mode, str(DISK_MIB)]
+        words = ["sh", "-c", ALONE, "sh", group, *words]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as reader:
+            try:
+                assert reader.stdout.readline() == b"begun\n"
+                yield SlowDisk(disk, mode, BesideTarget(reader.pid))
+            finally:
+                reader.kill()
+                wait_until(lambda: not (group / "cgroup.procs").read_text())

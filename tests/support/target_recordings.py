@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from machine_lock import WAIT_S
 from shells import BUSYBOX
 
 from boards.target import LocalTarget
@@ -12,13 +13,12 @@ from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
 
-WAIT_S = 300.0  # for another foreread on this machine
 PLACES = ("/run", "/dev/shm", "/tmp")
 
 
-def record_here(output, command, shell=BUSYBOX, inodes_of=None, allow_warm=True, **run):
+def record_here(output, command, shell=BUSYBOX, inodes_of=None, **run):
     command = [str(word) for word in command]
-    options = RecordOptions(RunOptions(command, allow_warm=allow_warm, **run), wait_s=WAIT_S)
+    options = RecordOptions(RunOptions(command, allow_warm=True, **run), wait_s=WAIT_S)
     return record_on(LocalTarget(), options, output, inodes_of, shell)
 
 

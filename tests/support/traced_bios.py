@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tracer.local.journal_folder import DIRECTORY
+from loop_image import mounted
+from machine_lock import nobody_records
+
+from tracer.backends import tracefs_mount
 
 BIO = re.compile(r"-(\d+) .* block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+)")
+Calls = Sequence[tuple[str, Sequence[tuple[int, int]]]]  # path, and (position, bytes) of each read
+
+
+def read_from(folder: Path, kib: int, calls: Calls) -> tuple[list[tuple[int, int]], int]:
+    """Make the calls, cold and at a window, on ``image`` of the folder, mounted there.
+
+    Return what its disk read (sector, sectors), and the largest request of that disk in KiB.
+    """
+    while True:
+        with ExitStack() as stack:
+            tracefs = stack.enter_context(tracefs_mount.mounted())
+            # Before the mount: what makes runs cold reads files of each squashfs that is mounted.
+            undisturbed = stack.enter_context(nobody_records())
+            device = stack.enter_context(mounted(folder / "image", folder / "mounted"))
+            queue = Path(f"/sys/block/{device}/queue")
+            (queue / "read_ahead_kb").write_text(str(kib))
+            bios = stack.enter_context(_bios_of(device, tracefs))
+            for path, parts in calls:
+                descriptor = os.open(f"{folder}/mounted{path}", os.O_RDONLY)
+                for at, length in parts:
+                    os.pread(descriptor, length, at)
+                os.close(descriptor)
+            if undisturbed():
+                return bios(), int((queue / "max_sectors_kb").read_text())
 
 
 @contextmanager
-def nobody_records() -> Iterator[None]:
-    """Keep forereads of other tests out: a recording changes the windows of all disks."""
-    DIRECTORY.mkdir(parents=True, exist_ok=True)
-    with (DIRECTORY / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def bios_of(device: str, tracefs: Path) -> Iterator[Callable[[], list[tuple[int, int]]]]:
+def _bios_of(device: str, tracefs: Path) -> Iterator[Callable[[], list[tuple[int, int]]]]:
     """Yield a function that returns this process's reads of a disk so far: (sector, sectors)."""
     instance = tracefs / "instances" / f"images-{os.getpid()}"
     instance.mkdir()

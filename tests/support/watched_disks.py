@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from loop_devices import attached
+
 from tracer.remote.watch import WatchOptions, parse_period
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
@@ -42,15 +44,10 @@ def a_disk(directory):
     image = directory / "disk"
     with image.open("wb") as file:
         file.truncate(512 << 20)
-    done = subprocess.run(
-        ["losetup", "--find", "--show", image], check=True, capture_output=True, text=True
-    )
-    disk = Disk(Path(done.stdout.strip()).name)
-    try:
+    with attached(image) as name:
+        disk = Disk(name)
         disk.knob.write_text(str(WINDOW_KB))
         yield disk
-    finally:
-        subprocess.run(["losetup", "--detach", f"/dev/{disk.name}"], check=True)
 
 
 @contextmanager

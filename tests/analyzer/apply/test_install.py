@@ -405,6 +405,7 @@ def test_a_commit_that_fails_in_the_middle_is_taken_back(board):
 
 
 @pytest.mark.kernel
+@pytest.mark.thorough
 @pytest.mark.skipif(
     os.geteuid() != 0, reason="needs root for mknod: nothing was installed by a console"
 )

@@ -42,6 +42,7 @@ def test_nothing_read_is_the_same_as_nothing(applications):
 
 
 @pytest.mark.kernel
+@pytest.mark.thorough
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no application was judged")
 def test_a_program_is_judged_by_its_runs(applications, tmp_path):
     command = ["/usr/bin/perl", "-MPOSIX", "-e", "1"]

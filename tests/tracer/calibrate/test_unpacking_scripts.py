@@ -76,6 +76,7 @@ def test_the_kernel_s_threads_count_which_unpack_erofs(shell, tmp_path):
 
 
 @pytest.mark.kernel
+@pytest.mark.thorough
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no image was mounted")
 def test_this_kernel_reads_compressed_erofs_as_often_as_is_said(tmp_path):
     if "erofs" not in Path("/proc/filesystems").read_text():

@@ -1,0 +1,52 @@
+"""The lock of this machine's settings: tests wait for a foreread that holds it, as commands do."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from tracer.local.journal_folder import DIRECTORY, make_directory
+
+WAIT_S = 300.0  # for a foreread that is not the test's
+WAIT = ("--wait", f"{WAIT_S:.0f}")  # the same for a command
+_GUARD_S = 10.0  # for a guard, which may have been killed, too
+_blocks: list[Callable[[], bool]] = []  # that hold it now, one in another
+
+
+@contextmanager
+def nobody_records() -> Iterator[Callable[[], bool]]:
+    """Keep every foreread from recording: that changes the windows of all disks, drops caches.
+
+    Yield a function that returns whether no other program has dropped the caches so far. Such
+    blocks may be in one another; a recording in one would wait for its end.
+    """
+    make_directory(DIRECTORY)
+    with (DIRECTORY / "lock").open("ab") as lock:
+        if not _blocks:
+            _lock(lock)
+        before = _drops()
+        _blocks.append(lambda: _drops() == before)
+        try:
+            yield _blocks[-1]
+        finally:
+            _blocks.pop()
+
+
+def _lock(lock: BinaryIO) -> None:
+    """Lock it, after the guard of a foreread that was killed has restored the knobs."""
+    end = time.monotonic() + _GUARD_S
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    while any(DIRECTORY.glob("*.journal")) and time.monotonic() < end:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        time.sleep(0.1)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _drops() -> str:
+    """Return how often the page cache of this machine was dropped."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return next(line for line in lines if line.startswith("drop_pagecache "))
