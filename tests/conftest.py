@@ -13,6 +13,7 @@ import pytest
 from inherited import shed
 from made_once import made_once, make_advice, make_report
 from requirements import fail_for_missing_package
+from waiting import Limit, forget_limit
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
 os.environ.setdefault("FOREREAD_READER", "fork")
@@ -44,6 +45,25 @@ def pytest_runtest_logreport(report):
         crash = getattr(report.longrepr, "reprcrash", None)
         lines = str(crash.message if crash else report.longrepr).splitlines()
         print(f"\n{report.nodeid}, {report.when}, {report.duration:.0f} s: {lines[:1]}", flush=True)
+
+
+LIMIT = pytest.StashKey[Limit]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item, settings):
+    """Learn when pytest-timeout will end the test that begins: its waits end before that."""
+    item.stash[LIMIT] = Limit(settings.timeout)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item):
+    if LIMIT in item.stash:
+        item.stash[LIMIT].tear_down()
+
+
+def pytest_runtest_logfinish():
+    forget_limit()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from waiting import left_s
 
 from emulator.linux.rules import Rules
 
@@ -41,7 +42,9 @@ def target(tmp_path_factory):
     "finding", sorted((FINDINGS / "specs").iterdir()), ids=lambda one: one.name
 )
 def test_a_finding_is_read_without_a_fault(target, finding):
-    run = subprocess.run([target, finding], check=False, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [target, finding], check=False, capture_output=True, text=True, timeout=left_s()
+    )
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{finding}\n", "")
 
 

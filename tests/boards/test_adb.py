@@ -51,7 +51,7 @@ def test_a_status_of_adb_itself_is_not_taken_for_the_commands(device, tmp_path):
 def test_a_file_cut_off_on_its_way_never_gets_its_name(device, tmp_path):
     sent, there = tmp_path / "sent", tmp_path / "there"
     with sent.open("wb") as file:
-        file.truncate(1 << 30)
+        file.truncate(1 << 40)  # more than is copied until the device is lost
     part = Path(f"{there}.part")
     with client_of(device, tmp_path) as target:
         cutter = threading.Thread(target=lambda: (wait_until(part.exists), device.cut()))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import left_s
 
 from boards.bounded import UnboundedError, open_regular, read_bounded, size_text
 
@@ -66,7 +67,7 @@ def test_a_regular_file_that_waits_for_more_raises_instead():
         "except (OSError, ValueError) as error: print(type(error).__name__, error)\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=left_s(), check=True
     )
     # Without rights to the kernel's log it cannot be opened at all.
     kind, _, message = run.stdout.strip().partition(" ")

@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 from rings import further
 from ssh_servers import SshServer, missing
-from waiting import PATIENCE_S, wait_until
+from waiting import left_s, wait_until
 
 import boards.shell
 import boards.ssh_connection
@@ -144,7 +143,7 @@ def test_a_lost_connection_is_said_and_the_next_command_connects_again(own_serve
         killer = threading.Thread(target=lambda: (wait_until(sent.exists), own_server.cut()))
         killer.start()
         with pytest.raises(TargetError, match="running sh -c") as lost:
-            target.run(["sh", "-c", f"touch {sent}; sleep 5"])
+            target.run(["sh", "-c", f"touch {sent}; sleep 1000"])
         killer.join()
         assert lost.value.remedy
         with pytest.raises(TargetError, match="connecting"):
@@ -161,11 +160,16 @@ def test_a_command_is_never_run_over_a_second_connection(own_server, tmp_path):
         target.connection.open()
         (master,) = masters(target.connection.directory)
         os.kill(int(master), signal.SIGSTOP)
-        timer = threading.Timer(0.3, os.kill, (int(master), signal.SIGKILL))
-        timer.start()
+
+        def kill():
+            wait_until(lambda: len(masters(target.connection.directory)) == 2)  # with the client
+            os.kill(int(master), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
         with pytest.raises(TargetError, match="running sh -c"):
             target.run(["sh", "-c", f"echo ran >> {log}"])
-        timer.join()
+        killer.join()
         assert not log.exists()
         target.run(["sh", "-c", f"echo ran >> {log}"])
         assert log.read_text() == "ran\n"
@@ -206,7 +210,7 @@ def test_a_server_lost_in_the_middle_is_said_with_the_step(
     there, sign = tmp_path / "there", tmp_path / "sign"
     source = tmp_path / "source"
     with source.open("wb") as file:
-        file.truncate(1 << 30)
+        file.truncate(1 << 40)  # more than is copied until it ends
     acts = {
         "running sh -c": lambda: target.run(["sh", "-c", f"touch {sign}; sleep 1000"]),
         "pushing": lambda: target.push(source, str(there)),
@@ -235,7 +239,7 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
     """The command that would restart the machine is replaced; it cuts all sessions' lines."""
     boot_id, fake = tmp_path / "boot_id", tmp_path / "re boot"
     boot_id.write_text("first\n")
-    fake.write_text(f"#!/bin/sh\nsleep 0.2\necho second > {boot_id}\ntouch {tmp_path}/down\n")
+    fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/down\n")
     fake.chmod(0o755)
     monkeypatch.setattr(boards.shell, "REBOOT", str(fake))
     monkeypatch.setattr(boards.shell, "BOOT_ID", str(boot_id))
@@ -243,13 +247,13 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
     def cut():
         wait_until((tmp_path / "down").exists)
         own_server.cut()
-        time.sleep(0.2)
+        boot_id.write_text("second\n")
         own_server.start()
 
     with connect(own_server) as target:
         cutter = threading.Thread(target=cut)
         cutter.start()
-        target.reboot(timeout_s=PATIENCE_S)
+        target.reboot(timeout_s=left_s())
         cutter.join()
         assert target.read_knob(str(boot_id)) == "second"
 

@@ -16,6 +16,7 @@ import pytest
 from loop_board import LoopBoard, loop_device
 from rings import further
 from shells import BUSYBOX, DASH, each_shell
+from waiting import left_s
 
 pytestmark = [
     pytest.mark.kernel,
@@ -59,7 +60,7 @@ def killed_at(board, verb, number):
         env={**os.environ, "INVOCATION_ID": "test"},
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=left_s(),
     )
     assert done.returncode in (0, -signal.SIGKILL, 128 + signal.SIGKILL), done
     return done.returncode != 0

@@ -10,6 +10,7 @@ import pytest
 from loop_board import LoopBoard, loop_device
 from rings import further
 from shells import BASH, BUSYBOX, DASH, each_shell
+from waiting import left_s
 
 pytestmark = [
     pytest.mark.kernel,
@@ -59,7 +60,7 @@ def test_runs_at_the_same_time_leave_nothing_changed(board, verbs, windows_only)
     for number in range(ROUNDS):
         order = verbs if number % 2 else verbs[::-1]
         runs = [board.begin(verb) for verb in order]
-        said = [run.communicate(timeout=60)[1] for run in runs]
+        said = [run.communicate(timeout=left_s())[1] for run in runs]
         assert not any(run.returncode for run in runs), said
         stopped = board.run("stop")
         if stopped.returncode or board.values() != before:

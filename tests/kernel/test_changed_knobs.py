@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from loop_image import loop_image
-from machine_lock import WAIT_S, nobody_records
+from machine_lock import nobody_records
 from rings import further
 from series_trials import MEASURED
+from waiting import left_s
 
 from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.space.genes import Gene, Space
@@ -65,7 +66,7 @@ def trials(request, loop):
 
         def trials(command):
             run = RunOptions(["sh", "-c", command], streams=nowhere, allow_warm=True)
-            return opened(TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S))
+            return opened(TrialOptions(run, devices=(loop.device,), wait_s=left_s()))
 
         yield trials
 
@@ -120,6 +121,11 @@ def writing(knob, value, pause):
             os.killpg(writer.pid, signal.SIGKILL)
 
 
+def until_set(knob, value):
+    """Return a command that ends once the other program has set the knob."""
+    return f'until [ "$(cat {knob})" = {value} ]; do sleep 0.02; done'
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "pause"),
@@ -128,7 +134,7 @@ def writing(knob, value, pause):
 def test_a_program_that_always_sets_a_knob_ends_the_runs(knobs, trials, name, pause):
     knob, needed, other = knobs[name]
     raised = pytest.raises(ChangedKnobError)
-    with writing(knob, other, pause), trials("sleep 0.4") as bench, raised as error:
+    with writing(knob, other, pause), trials(until_set(knob, other)) as bench, raised as error:
         bench.run(Trial(((str(knob), needed),)))
     assert f"another program set {knob} to {other}" in str(error.value)
     assert f"grep -rs {knob.name} " in error.value.remedy
@@ -138,9 +144,9 @@ def test_a_program_that_always_sets_a_knob_ends_the_runs(knobs, trials, name, pa
 @pytest.mark.thorough
 def test_a_sweep_names_the_program_s_knob(loop, tmp_path, capsys):
     words = ["sweep", "--device", loop.device, "--windows", "16k", "--repeat", "1"]
-    words += ["--allow-warm", "--wait", str(int(WAIT_S)), "-o", str(tmp_path / "sweep.json")]
+    words += ["--allow-warm", "--wait", str(left_s()), "-o", str(tmp_path / "sweep.json")]
     with writing(loop.knob, 48, "sleep 0.02"):
-        assert main([*words, "--", "sleep", "0.2"]) == 1
+        assert main([*words, "--", "sh", "-c", until_set(loop.knob, 48)]) == 1
     said = capsys.readouterr().err
     assert f"another program set {loop.knob} to 48 during a run that needs" in said
     assert "systemctl stop tuned" in said
@@ -156,7 +162,7 @@ def test_a_tuning_says_what_a_program_does_and_ends_if_it_goes_on(loop, tmp_path
     once = tmp_path / "once"
     script = f"[ -e {once} ] || echo mq-deadline >{scheduler}"
     run = RunOptions(["sh", "-c", f"{script}; : >{once}" if ends else script], allow_warm=True)
-    options = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S)
+    options = TrialOptions(run, devices=(loop.device,), wait_s=left_s())
     told = []
     gene = Gene(
         name="scheduler", kind="categorical", choices=("none", "mq-deadline"), default="none",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from limited_disks import limiting_group
 from loop_image import read_only_disk
-from machine_lock import WAIT_S
 from rings import further
 from scheduled import before_others
+from waiting import left_s
 
 from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.disk.device_model import DeviceModelError
@@ -46,7 +46,9 @@ def recorded(tmp_path, script, name):
     run = RunOptions(["sh", "-c", script], allow_warm=True)
     output = tmp_path / name
     with before_others():
-        record(RecordOptions(run, wait_s=WAIT_S), TracefsBackend(), output, seen.inodes, seen.reads)
+        record(
+            RecordOptions(run, wait_s=left_s()), TracefsBackend(), output, seen.inodes, seen.reads
+        )
     return capture_files.read(output)[0]
 
 

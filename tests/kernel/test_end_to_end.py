@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT
 from rings import further
+from waiting import left_s
 
 from analyzer.ingest.load import load
 from analyzer.predict import predict
@@ -73,7 +73,7 @@ def hostile_files(loop):
 @pytest.fixture(scope="module", params=further(("tracefs", "trace-cmd", "perf"), ["tracefs"]))
 def capture(request, loop, tmp_path_factory):
     output = tmp_path_factory.mktemp("capture") / request.param
-    foreread("record", "--backend", request.param, "-o", output, "--json", *WAIT,
+    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", str(left_s()),
              "--allow-warm", "--", loop.busybox, "sh", "-c", pattern(loop))  # fmt: skip
     return output
 
@@ -151,7 +151,7 @@ def test_sweep_and_validate(still, tmp_path):
     loop = still
     capture, sweep = tmp_path / "capture", tmp_path / "sweep.json"
     command = ["--", loop.busybox, "cat", loop.data]
-    here = ["--json", *WAIT, "--allow-warm"]  # others may read files meanwhile
+    here = ["--json", "--wait", str(left_s()), "--allow-warm"]  # others may read files meanwhile
     foreread("record", *here, "-o", capture, *command)
     foreread("sweep", *here, "--windows", "0,4,32", "--repeat", "1", "-o", sweep, *command)
     result = json.loads(foreread("validate", "--json", capture, sweep))

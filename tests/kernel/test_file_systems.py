@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loop_image import mounted
-from machine_lock import WAIT_S
 from rings import further
+from waiting import left_s
 
 from analyzer.ingest.load import inodes_of, load
 from boards.mounts import mount_of, read_mounts
@@ -65,7 +65,7 @@ def pages_by_name(here, out, output):
     words = {"here": here, "out": out, "data": here / "data", "page": PAGE}
     script = APPLICATION.format(pages=" ".join(map(str, READ)), **words)
     options = RunOptions(["busybox", "sh", "-c", script], allow_warm=True)
-    record(RecordOptions(options, wait_s=WAIT_S), TracefsBackend(), output, inodes_of)
+    record(RecordOptions(options, wait_s=left_s()), TracefsBackend(), output, inodes_of)
     recording = load(output)
     mount = mount_of(here, read_mounts())
     assert mount is not None

@@ -11,7 +11,8 @@ import sys
 import pytest
 from rings import further
 from shells import BUSYBOX, DASH
-from watched_disks import FEW_S, LOADS, a_disk, load, until, whole_period
+from waiting import left_s
+from watched_disks import LOADS, a_disk, load, until, whole_period
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
@@ -89,7 +90,11 @@ def test_the_command_prints_one_period(loop, capsys):
 @pytest.mark.thorough
 def test_ctrl_c_ends_the_watch(loop):
     words = [sys.executable, "-m", "foreread", "fingerprint", "--watch", "--interval", "1"]
-    watch = subprocess.Popen([*words, "--device", loop.name], stdout=subprocess.PIPE, text=True)
-    assert watch.stdout.readline() == "no workload\n"
-    watch.send_signal(signal.SIGINT)
-    assert watch.wait(FEW_S) == 0
+    words += ["--device", loop.name]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as watch:
+        try:
+            assert watch.stdout.readline() == "no workload\n"
+            watch.send_signal(signal.SIGINT)
+            assert watch.wait(left_s()) == 0
+        finally:
+            watch.kill()

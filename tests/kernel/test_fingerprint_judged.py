@@ -7,7 +7,8 @@ import os
 import pytest
 from shells import BUSYBOX
 from slow_disks import slow_disk
-from watched_disks import applying, eventually, plans, until
+from waiting import wait_until
+from watched_disks import applying, plans, until
 
 from tracer.remote.watch import parse_verdict, watching
 
@@ -17,8 +18,9 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no workload was watched"),
 ]
 
-WINDOW_KB = 32  # found: half the throughput of the disk when all of it is read
-REQUESTS, SIZE = 400, 20_000_000  # a second
+# What is compared differs by more than a factor of two, on a busy machine too.
+WINDOW_KB = 32  # found: a third of the throughput of the disk when all of it is read
+REQUESTS, SIZE = 200, 20_000_000  # a second
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_a_bad_plan_is_undone_with_the_figures_of_both(slow):
     """Requests of 4 KiB: an eighth of the throughput at the original window."""
     with watching(slow.target, judging(slow, 4, 60), BUSYBOX) as watch:
         said = until(watch, "undone")
-        assert eventually(slow.disk.window_kb, WINDOW_KB)
+        wait_until(lambda: slow.disk.window_kb() == WINDOW_KB)
     (verdict,) = verdicts(said)
     before, after = verdict.throughput
     assert verdict.why == "throughput"
@@ -49,13 +51,13 @@ def test_a_bad_plan_is_undone_with_the_figures_of_both(slow):
 
 
 def test_a_good_plan_stays_until_the_workload_outgrows_it(slow):
-    """A large window doubles what is read; later it reads much that nobody wants."""
+    """A large window trebles what is read; later it reads much that nobody wants."""
     with watching(slow.target, judging(slow, 1024, 4), BUSYBOX) as watch:
         said = until(watch, "kept")
-        assert eventually(slow.disk.window_kb, 1024)
+        wait_until(lambda: slow.disk.window_kb() == 1024)
         slow.mode.write_text("pieces")
         later = until(watch, "undone")
-        assert eventually(slow.disk.window_kb, WINDOW_KB)
+        wait_until(lambda: slow.disk.window_kb() == WINDOW_KB)
     kept, undone = verdicts(said)[-1], verdicts(later)[-1]
     assert kept.throughput[1] > kept.throughput[0]
     assert undone.throughput[1] < undone.throughput[0]

@@ -12,17 +12,8 @@ from pathlib import Path
 import pytest
 from shells import BUSYBOX, each_shell
 from tuned_stores import spec_of
-from watched_disks import (
-    FEW_S,
-    WAIT_S,
-    WINDOW_KB,
-    a_disk,
-    applying,
-    eventually,
-    load,
-    plans,
-    until,
-)
+from waiting import left_s, wait_until
+from watched_disks import WINDOW_KB, a_disk, applying, load, plans, until
 
 from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.space.genes import Gene, Space
@@ -54,6 +45,11 @@ def any_shell(request):
     return request.param
 
 
+def until_period_of(watch, fingerprint):
+    """Return once a period with that fingerprint has passed."""
+    wait_until(lambda: any(fingerprint in fact.value for fact in until(watch, "period")))
+
+
 @pytest.mark.thorough
 def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
     # Of the other workload, too: what is less than nothing never undoes a plan.
@@ -62,17 +58,16 @@ def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
         with load(loop, "randread", "4k"):
             said = until(watch, "applied")
             assert Fact("applied", "read-random-small") in said
-            assert eventually(loop.window_kb, 16)
+            wait_until(lambda: loop.window_kb() == 16)
             periods = [fact for fact in said if fact.value.startswith("read-random-small")]
             assert len([fact for fact in periods if fact.key == "period"]) >= 2
         with load(loop, "randread", "64k"):
-            larger = 0
-            while larger < 4:  # twice the patience
-                larger += "read-random-large" in until(watch, "period")[-1].value
+            for _ in range(4):  # twice the patience
+                until_period_of(watch, "read-random-large")
             assert loop.window_kb() == 16
         with load(loop, "randwrite", "64k"):
             until(watch, "applied")
-            assert eventually(loop.window_kb, 32)
+            wait_until(lambda: loop.window_kb() == 32)
         with load(loop, "read", "128k"):
             assert Fact("defaults", "read-sequential-large") in until(watch, "defaults")
             assert loop.window_kb() == WINDOW_KB
@@ -80,7 +75,7 @@ def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
             until(watch, "applied")
             restored = [fact for fact in watch.stop() if fact.key == "restored"]
     assert [fact.value.split("\t") for fact in restored] == [[str(loop.knob), str(WINDOW_KB), ""]]
-    assert loop.window_kb() == WINDOW_KB
+    wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 
 def test_a_scheduler_comes_back(loop, shell):
@@ -90,7 +85,7 @@ def test_a_scheduler_comes_back(loop, shell):
     options = applying(loop, {"read-random-small": [(str(knob), other)]}, patience=1)
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
         until(watch, "applied")
-        assert eventually(lambda: f"[{other}]" in knob.read_text(), True)
+        wait_until(lambda: f"[{other}]" in knob.read_text())
         restored = [fact.value for fact in watch.stop() if fact.key == "restored"]
     assert knob.read_text() == before
     assert restored
@@ -107,7 +102,7 @@ def test_a_plan_that_lowers_throughput_is_undone_for_good(loop, shell):
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
         said = until(watch, "undone")
         assert Fact("applied", "read-random-small") in said
-        assert eventually(loop.window_kb, WINDOW_KB)
+        wait_until(lambda: loop.window_kb() == WINDOW_KB)
         said = [fact for _ in range(3) for fact in until(watch, "period")]
         assert not any(fact.key == "applied" for fact in said)
 
@@ -155,11 +150,10 @@ def test_a_plan_is_judged_though_a_process_took_its_bytes_with_it(loop, shell):
         watching(LocalTarget(), options, shell) as watch,
         load(loop, "randread", "4k"),
     ):
-        while "read-random-small" not in until(watch, "period")[-1].value:
-            pass
+        until_period_of(watch, "read-random-small")
         end()
         until(watch, "undone")
-        assert eventually(loop.window_kb, WINDOW_KB)
+        wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 
 @pytest.mark.thorough
@@ -180,14 +174,15 @@ def test_a_process_that_takes_its_bytes_with_it_undoes_no_plan(loop, shell):
 
 @pytest.mark.thorough
 def test_a_lost_host_leaves_nothing(loop, shell, monkeypatch):
-    monkeypatch.setattr("tracer.remote.job.SILENT_S", 1)
-    monkeypatch.setattr("tracer.remote.job.Job.finish", lambda _: None)
     options = applying(loop, plans(loop, read_random_small=16), patience=1)
     with load(loop, "randread", "4k"):
         with watching(LocalTarget(), options, shell) as watch:
             until(watch, "applied")
-            assert eventually(loop.window_kb, 16)
-        assert eventually(loop.window_kb, WINDOW_KB)
+            wait_until(lambda: loop.window_kb() == 16)
+            monkeypatch.setattr("tracer.remote.job.SILENT_S", 1)
+            watch.news()  # with a short lease
+            monkeypatch.setattr("tracer.remote.job.Job.finish", lambda _: None)
+        wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 
 @pytest.fixture
@@ -212,10 +207,10 @@ def test_a_resident_watcher_needs_no_host(loop, resident):
     with load(loop, "randread", "4k"):
         resident("start")
         assert "a watcher is running already" in resident("start", check=False)
-        assert eventually(loop.window_kb, 16)
+        wait_until(lambda: loop.window_kb() == 16)
         assert "applied read-random-small" in resident("status")
         resident("stop")
-    assert loop.window_kb() == WINDOW_KB
+    wait_until(lambda: loop.window_kb() == WINDOW_KB)
     assert "no watcher is running" in resident("status", check=False)
 
 
@@ -223,10 +218,10 @@ def test_a_resident_watcher_needs_no_host(loop, resident):
 def test_changes_of_a_killed_resident_are_restored_by_the_next_one(loop, resident):
     with load(loop, "randread", "4k"):
         resident("start")
-        assert eventually(loop.window_kb, 16)
+        wait_until(lambda: loop.window_kb() == 16)
         os.kill(int((resident.job / "owner").read_text().split()[0]), signal.SIGKILL)
     resident("start")
-    assert eventually(loop.window_kb, WINDOW_KB)
+    wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 
 @pytest.fixture
@@ -253,7 +248,7 @@ def started(command):
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=FEW_S)
+        process.communicate(timeout=left_s())
 
 
 @pytest.mark.thorough
@@ -262,15 +257,15 @@ def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
     command += ["--device", loop.name]
     with load(loop, "read", "128k"):
         learnt = subprocess.run(
-            [*command, "--learn", tuning], check=True, capture_output=True, timeout=FEW_S
+            [*command, "--learn", tuning], check=True, capture_output=True, timeout=left_s()
         )
         assert b"read-sequential-large has window 16" in learnt.stdout
-        more = ["--watch", "--patience", "1", "--apply", tuning, "--wait", str(WAIT_S)]
+        more = ["--watch", "--patience", "1", "--apply", tuning, "--wait", str(left_s())]
         with started([*command, *more]) as watch:
-            assert eventually(loop.window_kb, 16)
+            wait_until(lambda: loop.window_kb() == 16)
             watch.send_signal(signal.SIGINT)
-            received, _ = watch.communicate(timeout=FEW_S)
+            received, _ = watch.communicate(timeout=left_s())
     assert watch.returncode == 0
-    assert loop.window_kb() == WINDOW_KB
+    wait_until(lambda: loop.window_kb() == WINDOW_KB)
     assert "applied the settings for read-sequential-large" in received
     assert f"restored: {loop.knob} {WINDOW_KB}" in received

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -12,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, LoopImage, mounted
-from machine_lock import WAIT_S, nobody_records
-from waiting import wait_until
+from machine_lock import nobody_records
+from waiting import left_s, wait_until
 
 import foreread
 from boards.judged import judged_kernels
@@ -57,7 +56,7 @@ def test_this_kernel_is_confirmed_and_all_is_put_back(tmp_path, fstype):
     if shutil.which(f"mkfs.{fstype}") is None:
         pytest.skip(f"this machine has no mkfs.{fstype}: readahead on it was not judged")
     with disk(tmp_path, fstype) as loop:
-        found = foreread.judge(folder=loop.mountpoint, wait_s=WAIT_S, tell=print)
+        found = foreread.judge(folder=loop.mountpoint, wait_s=left_s(), tell=print)
         assert found.confirmed, found.kernel.difference
         assert found.disk == loop.device
         assert found.kernel.file_system == fstype
@@ -74,7 +73,7 @@ def test_this_kernel_is_confirmed_and_all_is_put_back(tmp_path, fstype):
 @pytest.mark.thorough
 def test_an_emulation_with_other_rules_is_found_out(ext4, monkeypatch, capsys):
     monkeypatch.setattr(judging, "rules_for", lambda version: rules_for((5, 10)))
-    words = ["doctor", "--judge", "--folder", str(ext4.mountpoint), "--wait", str(WAIT_S)]
+    words = ["doctor", "--judge", "--folder", str(ext4.mountpoint), "--wait", str(left_s())]
     assert main(words) == 1
     said = capsys.readouterr()
     assert "first difference: program" in said.out, said.err
@@ -85,10 +84,13 @@ def test_an_emulation_with_other_rules_is_found_out(ext4, monkeypatch, capsys):
 @pytest.mark.thorough
 def test_a_killed_judgement_leaves_neither_files_nor_settings(ext4):
     words = [sys.executable, "-m", "foreread", "doctor", "--judge", "--folder", ext4.mountpoint]
+    words += ["--wait", str(left_s())]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        wait_until(lambda: b"cold" in process.stderr.readline())
-        assert left(ext4)
-        process.send_signal(signal.SIGKILL)
+        try:
+            assert any(b"cold" in line for line in process.stderr)
+            assert left(ext4)
+        finally:
+            process.kill()
     wait_until(lambda: not left(ext4))
     wait_until(lambda: ext4.restored_kb() == WINDOW_KB)
 
@@ -100,7 +102,7 @@ def test_files_of_a_dead_judgement_are_removed_by_the_next_one(ext4, monkeypatch
     (dead / "0").write_bytes(bytes(5 << 20))
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     (dead / "owner").write_text(f"{boot} 1 1\n")  # a process with another start time
-    found = foreread.judge(folder=ext4.mountpoint, wait_s=WAIT_S)
+    found = foreread.judge(folder=ext4.mountpoint, wait_s=left_s())
     assert found.confirmed, found.kernel.difference
     assert (found.disk, found.kernel.file_system) == (ext4.device, "ext4")
     assert ext4.restored_kb() == WINDOW_KB
@@ -111,7 +113,7 @@ def test_files_of_a_dead_judgement_are_removed_by_the_next_one(ext4, monkeypatch
 def test_a_full_disk_is_an_error_and_leaves_nothing(ext4):
     (ext4.mountpoint / "large").write_bytes(bytes(30 << 20))
     with pytest.raises(foreread.ERRORS, match="cannot be written") as caught:
-        foreread.judge(folder=ext4.mountpoint, wait_s=WAIT_S)
+        foreread.judge(folder=ext4.mountpoint, wait_s=left_s())
     assert "--folder" in caught.value.remedy
     assert not left(ext4)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loop_image import loop_image
-from machine_lock import WAIT_S
+from waiting import left_s
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.tables import Kind, Rwbs
@@ -100,7 +100,7 @@ with open(path + "-c", "rb") as file:
 
 def recorded(loop, kb, output, command=None):
     options = RunOptions(command or application(loop), allow_warm=True)
-    wanted = RecordOptions(options, wait_s=WAIT_S, read_ahead_kb=kb)
+    wanted = RecordOptions(options, wait_s=left_s(), read_ahead_kb=kb)
     record(wanted, TracefsBackend(), output, inodes_of)
     return load(output)
 

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from program_strategy import SIZES, Drawn, programs
 from programs import PAGE, MapFlag, Script
+from waiting import left_s
 
 from analyzer.predict.inputs import machine_of
 from boards.emulated import MACHINES
@@ -63,7 +64,7 @@ class Board:
         return self._checked(words, "\n".join([*lines, ""]).encode())
 
     def _checked(self, words: list[str], stdin: bytes = b"") -> str:
-        done = self.target.run(words, stdin=stdin, timeout_s=300.0)
+        done = self.target.run(words, stdin=stdin, timeout_s=left_s())
         assert done.status == 0, done.stderr
         return done.stdout.decode()
 

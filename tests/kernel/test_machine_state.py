@@ -12,9 +12,8 @@ import pytest
 from limited_disks import limiting_group
 from loop_board import loop_device
 from loop_image import loop_image
-from machine_lock import WAIT_S
 from machine_state import MARK, differences, state, watched
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 from boards.owner import tag_in
 from tracer.backends import tracefs_mount
@@ -84,7 +83,7 @@ def test_mounts_devices_recorders_and_settings_of_others_are_not_findings(
     own, tracefs, swappiness, tmp_path
 ):
     before = state(own)
-    with Journal(wait_s=WAIT_S) as journal:
+    with Journal(wait_s=left_s()) as journal:
         journal.set(str(swappiness), GIVEN)
         own.look()
     environment = {name: value for name, value in os.environ.items() if name != MARK}
@@ -107,7 +106,7 @@ def test_what_the_run_leaves_is_found(own, tracefs, swappiness, tmp_path):
     with loop_device(own.folder / "kept") as kept:
         knob = Path("/sys/block", Path(kept).name, "queue/nr_requests")
         before, found = state(own), knob.read_text()
-        with Journal(wait_s=WAIT_S) as journal:
+        with Journal(wait_s=left_s()) as journal:
             journal.set(str(swappiness), GIVEN)
             own.look()
         (own.folder / "other").mkdir()

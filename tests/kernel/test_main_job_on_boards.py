@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import left_s
 
 from boards.emulated import MACHINES
 from boards.emulated.image import SAMPLE
@@ -33,7 +34,7 @@ def foreread(*words: str | Path) -> str:
         [sys.executable, "-m", "foreread", *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=left_s(),
         check=False,
     )
     assert done.returncode == 0, f"{words}: {done.stderr}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
+from waiting import left_s
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.tables import Kind
@@ -39,7 +40,7 @@ def tell(capsys, text):
 
 
 def shell(target, line):
-    done = target.run(["sh", "-c", line], timeout_s=120)
+    done = target.run(["sh", "-c", line], timeout_s=left_s())
     assert done.status == 0, done.stderr
     return done.stdout.decode()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 
 import pytest
 from loop_image import loop_image
-from machine_lock import WAIT_S, nobody_records
+from machine_lock import nobody_records
 from prefetch_replayers import SHELLS, cached_pages, compiled, forget, scripted
 from shells import BUSYBOX, each_shell
+from waiting import left_s, wait_until
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.prefetch import Listing, Range, encode, find_ranges
@@ -19,7 +19,6 @@ from tracer.local.record import RecordOptions, record
 from tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
-PATIENCE_S = 300
 NAMES = ("plain", " two words", "new\nline\n", "tab\there", "quote'\"$(x)`y`", "\udcff\\0101*[a]")
 
 pytestmark = [
@@ -41,13 +40,6 @@ def loop(tmp_path_factory):
 def replayers(tmp_path_factory):
     found = {"c": compiled(tmp_path_factory.mktemp("replayer"))}
     return found | {shell[0]: scripted(shell) for shell in SHELLS}
-
-
-def wait_for(what):
-    end = time.monotonic() + PATIENCE_S
-    while not what() and time.monotonic() < end:
-        time.sleep(0.01)
-    return what()
 
 
 def replayed(command, listing, tmp_path):
@@ -78,7 +70,7 @@ def assert_brought_in(files, replayer, tmp_path, exactly):
     wanted = {*range(8, 11), *range(40, 43)}
     for file in files:
         needed = wanted | ({96} if file == files[0] else set())
-        assert wait_for(lambda file=file, needed=needed: needed <= {*cached_pages(file)}), file
+        wait_until(lambda file=file, needed=needed: needed <= {*cached_pages(file)})
         if exactly:
             assert {*cached_pages(file)} == needed
 
@@ -103,7 +95,7 @@ def test_ranges_larger_than_a_request_are_read_completely(loop, replayers, tmp_p
         finally:
             for knob, value in before.items():
                 knob.write_text(value)
-        assert wait_for(lambda: {*cached_pages(file)} == wanted)
+        wait_until(lambda: {*cached_pages(file)} == wanted)
     assert "2048 KiB in 2 ranges, files opened 1 times" in said
 
 
@@ -111,7 +103,7 @@ def test_the_list_of_a_start_has_the_pages_that_it_reads(loop, replayers, tmp_pa
     """Recorded, listed, replayed: what was accessed is there, and nothing else of the file."""
     data = loop.data
     words = [str(loop.busybox), "dd", f"if={data}", "of=/dev/null", f"bs={PAGE}", "skip=3"]
-    options = RecordOptions(RunOptions([*words, "count=7"], allow_warm=True), wait_s=WAIT_S)
+    options = RecordOptions(RunOptions([*words, "count=7"], allow_warm=True), wait_s=left_s())
     record(options, TracefsBackend(), tmp_path / "capture", inodes_of)
     recording = load(tmp_path / "capture")
     found = find_ranges(recording)
@@ -122,4 +114,4 @@ def test_the_list_of_a_start_has_the_pages_that_it_reads(loop, replayers, tmp_pa
     with nobody_records():
         forget(data)
         replayed(replayers["c"], found.listing, tmp_path)
-        assert wait_for(lambda: cached_pages(data) == [*range(3, 10)])
+        wait_until(lambda: cached_pages(data) == [*range(3, 10)], lambda: cached_pages(data))

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from cold_runs import is_cold_but_for_others
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT_S
 from raw_pages import read_events
 from target_recordings import is_running
+from waiting import left_s
 
 import tracer
 from boards.owner import PREFIX
@@ -40,8 +40,8 @@ from pathlib import Path
 from tracer.backends.tracefs import TracefsBackend
 from tracer.local.record import RecordOptions, record
 from tracer.local.run import RunOptions
-run = RunOptions(sys.argv[2:], grace_s=0.5, allow_warm=True)
-record(RecordOptions(run, wait_s=300.0), TracefsBackend(), Path(sys.argv[1]))
+run = RunOptions(sys.argv[3:], grace_s=0.5, allow_warm=True)
+record(RecordOptions(run, wait_s=float(sys.argv[2])), TracefsBackend(), Path(sys.argv[1]))
 """
 
 pytestmark = [
@@ -63,7 +63,7 @@ def loop(tmp_path):
 def record_here(output, command, inodes_of=None, **run):
     command = [str(word) for word in command]
     run = RunOptions(command, allow_warm=True, **run)  # other programs read files meanwhile
-    options = RecordOptions(run, wait_s=WAIT_S)
+    options = RecordOptions(run, wait_s=left_s())
     return record(options, TracefsBackend(), output, inodes_of)
 
 
@@ -244,14 +244,16 @@ def recording(loop, tmp_path):
     output = tmp_path / "capture"
     command = ["sh", "-c", "echo $$; exec sleep 600"]
     with subprocess.Popen(
-        [sys.executable, "-c", DRIVER, output, *command],
+        [sys.executable, "-c", DRIVER, output, str(left_s()), *command],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
     ) as driver:
-        pid = int(driver.stdout.readline())
-        assert loop.window_kb() == 0
-        yield driver, pid, output, loop
-        driver.kill()
+        try:
+            pid = int(driver.stdout.readline())
+            assert loop.window_kb() == 0
+            yield driver, pid, output, loop
+        finally:
+            driver.kill()
     restore_leftovers()
     if is_running(pid):
         os.kill(pid, signal.SIGKILL)
@@ -260,7 +262,7 @@ def recording(loop, tmp_path):
 def test_ctrl_c_ends_and_keeps_the_recording(recording):
     driver, pid, output, loop = recording
     driver.send_signal(signal.SIGINT)
-    assert driver.wait(timeout=WAIT_S) == 0
+    assert driver.wait(left_s()) == 0
     capture, _ = capture_files.read(output)
     assert capture.ended_by == "signal"
     assert loop.restored_kb() == WINDOW_KB
@@ -272,7 +274,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording):
 def test_other_signals_abort_and_restore(recording, number):
     driver, pid, output, loop = recording
     driver.send_signal(number)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert not output.exists()
     assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
@@ -284,7 +286,7 @@ def test_settings_left_by_sigkill_are_restored(recording):
     driver, _, output, loop = recording
     assert own_instances(driver.pid) != []
     driver.kill()
-    driver.wait(timeout=WAIT_S)
+    driver.wait(left_s())
     restored = restore_leftovers()
     assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
@@ -317,7 +319,7 @@ def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
         fcntl.ioctl(control, LOOP_CTL_ADD, number)
     code = f"import fcntl; fcntl.ioctl(open('/dev/loop-control'), {LOOP_CTL_REMOVE}, {number})"
     run = RunOptions([sys.executable, "-c", code], allow_warm=True)
-    options = RecordOptions(run, devices=(f"loop{number}",), wait_s=WAIT_S)
+    options = RecordOptions(run, devices=(f"loop{number}",), wait_s=left_s())
     capture = record(options, TracefsBackend(), tmp_path / "capture")
     assert capture.exit_status == 0
     assert any(f"loop{number}/" in note and "gone" in note for note in capture.notes)

@@ -13,7 +13,8 @@ from cold_runs import is_cold_but_for_others
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
 from shells import BUSYBOX, each_shell
-from target_recordings import WAIT_S, is_running, record_here
+from target_recordings import is_running, record_here
+from waiting import left_s
 
 from analyzer.ingest import tracefs as tracefs_pages
 from analyzer.ingest.tables import Kind
@@ -86,7 +87,7 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
         there = record_here(to, command, shell, inodes_of, streams=streams)
         options = RecordOptions(
             RunOptions([str(word) for word in command], allow_warm=True, streams=streams),
-            wait_s=WAIT_S,
+            wait_s=left_s(),
         )
         here = record(options, TracefsBackend(), tmp_path / "here", inodes_on(device))
     pages = pages_on(tmp_path / "there/trace", loop.data, there.pid)
@@ -125,7 +126,7 @@ def test_both_recorders_tell_which_pages_stayed_cached(loop, tmp_path):
     command = ["cat", str(loop.data)]
     inodes = inodes_on(device_number(loop.data))
     record_here(tmp_path / "there", command, inodes_of=inodes)
-    options = RecordOptions(RunOptions(command, allow_warm=True), wait_s=WAIT_S)
+    options = RecordOptions(RunOptions(command, allow_warm=True), wait_s=left_s())
     record(options, TracefsBackend(), tmp_path / "here", inodes)
     for name in ("there", "here"):
         (found,) = [file for file in names_of(tmp_path / name) if file.path == str(loop.data)]

@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from guards import guards_of
 from loop_image import WINDOW_KB, loop_image
+from owned import instances_of, jobs_of
 from shells import each_shell
-from target_recordings import WAIT_S, is_running, jobs, record_here, until
+from target_recordings import is_running, record_here
+from waiting import has_text, left_s, wait_until
 
 import tracer
 from boards.target import LocalTarget
@@ -32,7 +35,7 @@ from tracer.local.record import RecordOptions
 from tracer.remote.job import script
 from tracer.remote.record import PARTS, record_on
 from tracer.local.run import RunOptions
-options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=300.0)
+options = RecordOptions(RunOptions(sys.argv[3:], allow_warm=True), wait_s=float(sys.argv[2]))
 record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
 """
 
@@ -61,46 +64,43 @@ def loop(tmp_path):
 def recording(loop, tmp_path, request):
     """A foreread in a process of its own that records a command which does not end."""
     changed = getattr(request, "param", "")
-    before = set(jobs())
     pid_file = tmp_path / "pid"
     command = ["sh", "-c", f"echo $$ >{pid_file}; exec sleep 600"]
     with subprocess.Popen(
-        [sys.executable, "-c", changed + DRIVER, tmp_path / "capture", *command],
+        [sys.executable, "-c", changed + DRIVER, tmp_path / "capture", str(left_s()), *command],
         env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
         start_new_session=True,
     ) as driver:
-        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
-        (job,) = [
-            path.parent
-            for path in set(jobs()) - before
-            if str(tmp_path) in (path.parent / "settings").read_text()
-        ]
-        assert loop.window_kb() == 0
-        yield driver, int(pid_file.read_text()), job
-        driver.kill()
-    assert until(lambda: not job.exists())
+        try:
+            wait_until(lambda: driver.poll() is not None or has_text(pid_file))
+            (job,) = jobs_of(driver.pid)
+            assert loop.window_kb() == 0
+            yield driver, int(pid_file.read_text()), job
+        finally:
+            driver.kill()
+    wait_until(lambda: not job.exists())
 
 
 def assert_undone(job, instances, pid, loop):
-    assert until(lambda: not job.exists())
+    wait_until(lambda: not job.exists())
     assert loop.restored_kb() == WINDOW_KB
-    assert not any(Path(one).exists() for one in instances)
+    assert not any(one.exists() for one in instances)
     assert not is_running(pid)
 
 
-def instances_of(job):
-    instances = (job / "instances").read_text().split()
+def both_instances_of(job):
+    instances = instances_of(job)
     assert len(instances) == 2
-    assert all(Path(one).is_dir() for one in instances)
+    assert all(one.is_dir() for one in instances)
     return instances
 
 
 @pytest.mark.thorough
 def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
     driver, pid, job = recording
-    instances = instances_of(job)
+    instances = both_instances_of(job)
     driver.send_signal(signal.SIGINT)
-    assert driver.wait(timeout=WAIT_S) == 0
+    assert driver.wait(left_s()) == 0
     assert capture_files.read(tmp_path / "capture")[0].ended_by == "signal"
     assert_undone(job, instances, pid, loop)
 
@@ -109,9 +109,9 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
     driver, pid, job = recording
-    instances = instances_of(job)
+    instances = both_instances_of(job)
     driver.send_signal(number)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert not (tmp_path / "capture").exists()
     assert_undone(job, instances, pid, loop)
 
@@ -119,7 +119,7 @@ def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
 @pytest.mark.thorough
 def test_the_guard_undoes_all_when_the_host_vanishes(recording, loop, tmp_path):
     driver, pid, job = recording
-    instances = instances_of(job)
+    instances = both_instances_of(job)
     driver.kill()
     assert_undone(job, instances, pid, loop)
     with pytest.raises(capture_files.CaptureError, match="partial"):
@@ -128,9 +128,9 @@ def test_the_guard_undoes_all_when_the_host_vanishes(recording, loop, tmp_path):
 
 def test_the_guard_undoes_all_when_the_recorder_is_killed(recording, loop, tmp_path):
     driver, pid, job = recording
-    instances = instances_of(job)
+    instances = both_instances_of(job)
     os.kill(int((job / "recorder").read_text()), signal.SIGKILL)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert not (tmp_path / "capture").exists()
     assert_undone(job, instances, pid, loop)
 
@@ -138,24 +138,19 @@ def test_the_guard_undoes_all_when_the_recorder_is_killed(recording, loop, tmp_p
 @pytest.mark.thorough
 def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
     driver, pid, job = recording
-    instances = instances_of(job)
+    instances = both_instances_of(job)
     os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert_undone(job, instances, pid, loop)
 
 
 @pytest.mark.thorough
 def test_changes_of_dead_processes_are_restored_by_the_next_recording(recording, loop, tmp_path):
     driver, pid, job = recording
-    instances = instances_of(job)
-    for victim in (
-        driver.pid,
-        int((job / "owner").read_text().split()[0]),
-        int((job / "recorder").read_text()),
-    ):
+    instances = both_instances_of(job)
+    for victim in (*guards_of(driver.pid), driver.pid, *guards(job)):
         os.kill(victim, signal.SIGKILL)
-    driver.wait(timeout=WAIT_S)
-    assert loop.window_kb() == 0
+    driver.wait(left_s())
     capture = record_here(tmp_path / "next", ["true"])
     assert capture.exit_status == 0
     disk = next(d for d in capture.devices if d.name == loop.device)
@@ -186,11 +181,15 @@ def test_the_guard_is_not_in_the_session_that_a_hangup_ends(recording, loop):
 @pytest.mark.parametrize("recording", [WITHOUT_SETSID], indirect=True, ids=["no setsid"])
 def test_the_guard_hears_no_hangup(recording, loop):
     _, pid, job = recording
-    for one in guards(job):
-        os.kill(one, signal.SIGHUP)
-    assert not until(lambda: not is_running(pid), 10)
-    assert all(is_running(one) for one in guards(job))
+    assert all(ignores(one, signal.SIGHUP) for one in guards(job))
+    assert is_running(pid)
     assert loop.window_kb() == 0
+
+
+def ignores(pid, number):
+    """Return whether the kernel throws that signal to the process away."""
+    status = Path(f"/proc/{pid}/status").read_text().split()
+    return bool(int(status[status.index("SigIgn:") + 1], 16) & 1 << (number - 1))
 
 
 def guards(job):

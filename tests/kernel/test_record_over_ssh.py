@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT_S, nobody_records
+from machine_lock import nobody_records
 from raw_pages import read_events
 from rings import further
 from ssh_servers import SshServer, missing
+from waiting import has_text, wait_until
 
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
@@ -44,12 +44,12 @@ def server(request, loop, tmp_path):
     before = windows()
     running = SshServer(request.param, tmp_path / "server")
     yield running
-    # The loop device, changed last, is put back first: a guard killed then would leave the others.
-    put_back = until(lambda: windows() == before)
-    running.stop()
-    for knob, window in before.items():
-        knob.write_text(window)
-    assert put_back
+    try:  # the loop device, changed last, is put back first: its guard has to put back the others
+        wait_until(lambda: windows() == before, windows)
+    finally:
+        running.stop()
+        for knob, window in before.items():
+            knob.write_text(window)
 
 
 @pytest.fixture
@@ -72,13 +72,6 @@ def windows():
     """Return the windows of all disks but loop devices, of which other tests may make some."""
     knobs = sorted(Path("/sys/block").glob("*/queue/read_ahead_kb"))
     return {knob: knob.read_text() for knob in knobs if not knob.match("loop*/*/*")}
-
-
-def until(condition):
-    end = time.monotonic() + WAIT_S
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 def is_running(pid):
@@ -106,7 +99,7 @@ def test_every_page_is_recorded(loop, target, tmp_path, capfdbinary):
 @pytest.mark.thorough
 def test_a_cut_connection_leaves_no_capture_and_nothing_changed(loop, server, target, tmp_path):
     pid_file = tmp_path / "pid"
-    cutter = threading.Thread(target=lambda: (until(pid_file.exists), server.cut()))
+    cutter = threading.Thread(target=lambda: (wait_until(lambda: has_text(pid_file)), server.cut()))
     cutter.start()
     script = f"echo $$ >{pid_file}; exec sleep 600"
     with pytest.raises(RecordError, match="guard") as error:
@@ -114,8 +107,8 @@ def test_a_cut_connection_leaves_no_capture_and_nothing_changed(loop, server, ta
     cutter.join()
     assert "running the command" in str(error.value)
     assert not (tmp_path / "capture").exists()
-    assert until(lambda: loop.window_kb() == WINDOW_KB)
-    assert until(lambda: not is_running(int(pid_file.read_text())))
+    wait_until(lambda: loop.window_kb() == WINDOW_KB)
+    wait_until(lambda: not is_running(int(pid_file.read_text())))
 
 
 @pytest.mark.thorough
@@ -143,4 +136,4 @@ def test_memory_that_gets_full_during_the_run_makes_no_silent_capture(loop, targ
     else:
         assert capture.exit_status == 0
         assert capture_files.read(tmp_path / "capture")[0] == capture
-    assert until(lambda: loop.window_kb() == WINDOW_KB)
+    wait_until(lambda: loop.window_kb() == WINDOW_KB)

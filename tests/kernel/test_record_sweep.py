@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT_S
+from waiting import left_s
 
 from boards.device import DeviceError
 from boards.target import LocalTarget
@@ -46,7 +46,7 @@ def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **
         lambda _: windows_kb,
         repeat,
         devices=devices,
-        wait_s=WAIT_S,
+        wait_s=left_s(),
     )
     return sweep(options, local_trials, save, lambda _: None)
 
@@ -58,7 +58,7 @@ def test_the_window_in_force_is_measured_too(loop, nowhere):
         lambda _: (0,),
         repeat=1,
         with_default=True,
-        wait_s=WAIT_S,
+        wait_s=left_s(),
     )
     result = sweep(options, local_trials, lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
@@ -102,7 +102,7 @@ def test_a_sweep_interrupted_before_its_first_run_counted_is_not_a_sweep(loop, n
 
     command = [str(loop.busybox), "true"]
     options = SweepOptions(
-        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=WAIT_S
+        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=left_s()
     )
     with pytest.raises(KeyboardInterrupt):
         sweep(options, local_trials, lambda _: None, interrupt)
@@ -158,7 +158,7 @@ def test_a_target_measures_the_same_reads(loop, nowhere):
             RunOptions(command, streams=nowhere, allow_warm=True),
             lambda _: (0, 16, 64),
             repeat=2,
-            wait_s=WAIT_S,
+            wait_s=left_s(),
         )
         result = sweep(options, bench, lambda _: None, lambda _: None)
         assert result.complete

@@ -7,8 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from machine_lock import WAIT_S
 from rings import further
+from waiting import left_s
 
 from analyzer.ingest import load
 from analyzer.ingest.tables import Kind
@@ -44,7 +44,7 @@ pytestmark = [
 
 def options():
     run = RunOptions([sys.executable, "-c", PING_PONG], allow_warm=True)
-    return RecordOptions(run, wait_s=WAIT_S)
+    return RecordOptions(run, wait_s=left_s())
 
 
 def on_target(output):
@@ -87,7 +87,7 @@ def test_a_replacement_event_is_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(tracefs_mount, "STANDINS", standins)
     monkeypatch.setattr("tracer.remote.record.STANDINS", standins)
     run = RunOptions(["true"], allow_warm=True)
-    asked = RecordOptions(run, events=events, wait_s=WAIT_S)
+    asked = RecordOptions(run, events=events, wait_s=left_s())
     here = record(asked, choose("tracefs")[0], tmp_path / "here")
     there = record_on(LocalTarget(), asked, tmp_path / "there", shell=("busybox", "sh"))
     for capture, output in ((here, tmp_path / "here"), (there, tmp_path / "there")):

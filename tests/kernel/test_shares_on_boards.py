@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from guest_stacks import with_libraries
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 import foreread
 from analyzer.ingest.load import inodes_of, load
@@ -133,7 +133,7 @@ def set_up(target: EmulatedTarget, file: Path) -> None:
 
 
 def shell(target: EmulatedTarget, line: str) -> str:
-    done = target.run(["sh", "-c", line], timeout_s=300.0)
+    done = target.run(["sh", "-c", line], timeout_s=left_s())
     assert done.status == 0, (line, done.stderr)
     return done.stdout.decode()
 

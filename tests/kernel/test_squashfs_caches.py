@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from loop_image import mounted
-from machine_lock import WAIT, nobody_records
+from machine_lock import nobody_records
 from shells import BUSYBOX, DASH, each_shell
+from waiting import left_s
 
 from tracer.local import cold
 
@@ -110,7 +111,7 @@ def test_each_cold_run_on_a_board_reads_the_same(squashfs, shell):
 def swept(top: Path, folder: Path, *options: object) -> dict:
     """Return the one point of a sweep over a start that reads a file."""
     sweep = folder / "sweep.json"
-    words = ["sweep", *options, "--windows", "0", "--repeat", 1, "--allow-warm", *WAIT]
+    words = ["sweep", *options, "--windows", "0", "--repeat", 1, "--allow-warm", "--wait", left_s()]
     command = [top / "busybox", "cat", top / START[0]]
     line = [sys.executable, "-m", "foreread", *words, "-o", sweep, "--", *command]
     subprocess.run(list(map(str, line)), check=True, capture_output=True, cwd=ROOT)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from study_modules import imported
+from waiting import left_s
 
 from studies.tuning.storage_chromosomes import (
     configurations,
@@ -92,4 +93,4 @@ def held(place, chromosome):
     kind = str(chromosome["file_system"])
     words = [kind, " ".join(make_words(chromosome)), ",".join(mount_words(chromosome))]
     words += ["twice"] if kind == "reiserfs" else []
-    return place.target.run(["sh", "-c", HELD, "sh", *words], timeout_s=900).status == 0
+    return place.target.run(["sh", "-c", HELD, "sh", *words], timeout_s=left_s()).status == 0

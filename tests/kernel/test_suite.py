@@ -6,7 +6,7 @@ import os
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT_S
+from waiting import left_s
 
 import foreread
 from analyzer.confirm.text import stored
@@ -54,26 +54,26 @@ command = ["{loop.mountpoint}/{second}", "dd", "if={loop.data}", "skip=320"]
 def test_what_is_missing_is_recorded_and_an_error_leaves_what_is_complete(loop, tmp_path, nowhere):
     wrong = suite(loop, tmp_path, second="no-such-program")
     with pytest.raises(RecordError, match="no-such-program"):
-        foreread.record_suite(wrong, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+        foreread.record_suite(wrong, streams=nowhere, probe_disk=False, wait_s=left_s())
     whole, pages = (tmp_path / f"captures/local/{name}-1" for name in ("whole", "pages"))
     assert load(whole).capture.command[1] == "cat"
     assert not pages.exists()
     before = (whole / "capture.json").stat().st_mtime_ns
     right = suite(loop, tmp_path)
-    made = foreread.record_suite(right, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+    made = foreread.record_suite(right, streams=nowhere, probe_disk=False, wait_s=left_s())
     assert [path for path, _ in made.recorded] == [pages]
     assert made.present == (whole,)
     assert (whole / "capture.json").stat().st_mtime_ns == before
     assert str(loop.data) in load(pages).paths
     assert loop.restored_kb() == WINDOW_KB
-    again = foreread.record_suite(right, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+    again = foreread.record_suite(right, streams=nowhere, probe_disk=False, wait_s=left_s())
     assert again.recorded == ()
 
 
 def test_every_start_is_measured_at_both_windows_and_keeps_its_result(loop, tmp_path, nowhere):
     path = suite(loop, tmp_path)
-    foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
-    found = foreread.confirm_suite(path, read_ahead_kb=4, runs=8, seed=3, wait_s=WAIT_S)
+    foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=left_s())
+    found = foreread.confirm_suite(path, read_ahead_kb=4, runs=8, seed=3, wait_s=left_s())
     (proof,) = found.boards
     starts = proof.starts
     assert [(one.name, one.weight, one.measured) for one in starts] == [

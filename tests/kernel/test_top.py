@@ -7,31 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from loop_image import loop_image
 from machine_lock import nobody_records
+from owned import instances_of, jobs_of
 from prefetch_replayers import forget
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 PAGES = 2048
-TRACEFS = Path("/sys/kernel/tracing")
 
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no read was watched"),
 ]
-
-
-def instances():
-    """The trace instances of foreread; empty where tracefs is not mounted, so that it has none."""
-    return sorted(path.name for path in (TRACEFS / "instances").glob("foreread-*"))
-
-
-def jobs():
-    places = (Path("/run"), Path("/dev/shm"), Path("/tmp"))
-    return sorted(job for place in places for job in place.glob("foreread-*/job.sh"))
 
 
 @pytest.fixture
@@ -69,10 +58,12 @@ def test_a_file_read_in_order_is_hit_but_for_its_first_page(top, cold_file):
     process, _ = top("--json", "--buffer-kib", "4096")
     read_in_pieces(cold_file)
     found = None
-    while found is None or found["missed"] + found["hits"] < PAGES:
-        document = json.loads(process.stdout.readline())
-        ino = cold_file.stat().st_ino
-        found = next((one for one in document["files"] if one["ino"] == ino), None)
+    for line in process.stdout:
+        document = json.loads(line)
+        found = next((one for one in document["files"] if one["name"] == str(cold_file)), None)
+        if found and found["missed"] + found["hits"] >= PAGES:
+            break
+    assert found
     assert (found["name"], found["read"]) == (str(cold_file), PAGES)
     assert (found["missed"], found["hits"], found["unused"]) == (1, PAGES - 1, 0)
     assert "dd" in [one["name"] for one in document["processes"]]
@@ -82,38 +73,40 @@ def test_a_file_read_in_order_is_hit_but_for_its_first_page(top, cold_file):
 def test_lines_have_no_control_character_of_a_file_name(top, cold_file):
     process, _ = top("--buffer-kib", "4096")
     read_in_pieces(cold_file)
-    line = ""
-    while "cold" not in line:
-        line = process.stdout.readline()
-    assert r"cold\x1b[2J\nfile" in line
+    assert r"cold\x1b[2J\nfile" in next(line for line in process.stdout if "cold" in line)
+
+
+def of_top(process):
+    """Return the folder of the job and the trace instances that a running one has."""
+    (job,) = jobs_of(process.pid)
+    instances = instances_of(job)
+    assert instances and all(one.is_dir() for one in instances)
+    return job, instances
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ended_by_a_signal_it_leaves_nothing(top, number):
-    before = {*jobs(), *instances()}  # what an earlier test's guard has not removed yet
     process, _ = top()
-    assert {*instances()} - before
+    job, instances = of_top(process)
     process.send_signal(number)
-    assert process.wait(60) == (0 if number == signal.SIGINT else 1)
-    assert {*jobs(), *instances()} <= before
+    assert process.wait(left_s()) == (0 if number == signal.SIGINT else 1)
+    assert not any(one.exists() for one in (job, *instances))
 
 
 @pytest.mark.thorough
 def test_killed_it_leaves_nothing_once_its_guard_has_acted(top):
-    before = jobs()
     process, _ = top()
-    assert instances()
+    job, instances = of_top(process)
     process.kill()
     process.wait()
-    wait_until(lambda: not instances() and jobs() == before)
+    wait_until(lambda: not any(one.exists() for one in (job, *instances)))
 
 
 @pytest.mark.thorough
 def test_a_killed_owner_is_said_and_leaves_nothing(top):
-    before = jobs()
     process, _ = top()
-    (job,) = set(jobs()) - set(before)
-    os.kill(int((job.parent / "owner").read_text().split()[0]), signal.SIGKILL)
-    assert process.wait(60) == 1
-    wait_until(lambda: not instances() and jobs() == before)
+    job, instances = of_top(process)
+    os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
+    assert process.wait(left_s()) == 1
+    wait_until(lambda: not any(one.exists() for one in (job, *instances)))

@@ -28,7 +28,6 @@ echo $(((b - a) / 1000))
 """
 START = f"sync; echo 3 >/proc/sys/vm/drop_caches; madplay -Q -o null: -t 1 /{SAMPLE}"
 INTERVAL_S = 2.0
-TAKES = 4
 
 
 def loop(target):
@@ -60,14 +59,13 @@ def test_watching_costs_at_most_two_percent_of_the_processor(board, capsys):
         thread = threading.Thread(target=lambda: figures.append(loop(board)))
         thread.start()
         takes = 0
-        while thread.is_alive() and takes < TAKES:
+        while thread.is_alive():
             top.take(60.0)
             takes += 1
         thread.join()
     cost_s = (figures[0] - without) / 1e6 / takes
     with capsys.disabled():
         print(f"\n  {1e3 * cost_s:.1f} ms of the board for each look, every {INTERVAL_S} s", end="")
-    assert takes == TAKES
     assert cost_s / INTERVAL_S <= 0.02
 
 
@@ -80,11 +78,11 @@ def test_a_board_whose_host_is_killed_removes_the_trace(tmp_path, monkeypatch):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         assert json.loads(process.stdout.readline())["page_size"] == 4096
         with live.target() as target:
-            look = "sleep 5; ls /sys/kernel/tracing/instances /run; cat /proc/mounts"
-            assert b"foreread-" in target.run(["sh", "-c", look]).stdout
+            look = ["sh", "-c", "ls /sys/kernel/tracing/instances /run; cat /proc/mounts"]
+            assert b"foreread-" in target.run(look).stdout
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-            wait_until(lambda: b"foreread-" not in target.run(["sh", "-c", look]).stdout, 300)
+            wait_until(lambda: b"foreread-" not in target.run(look).stdout)
     finally:
         for board in running():
             board.stop()

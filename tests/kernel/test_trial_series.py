@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from owned import instances_of, jobs_of
 from series_trials import MEASURED, at, trials_by
 from shells import each_shell
-from target_recordings import WAIT_S, is_running, jobs, until
+from target_recordings import is_running
+from waiting import has_text, left_s, wait_until
 
 import tracer
 from boards.target import LocalTarget
@@ -22,8 +24,6 @@ from tracer.local.run import RunOptions
 from tracer.local.trial import Scenario, Trial, TrialOptions
 from tracer.remote.trials import trials_on
 
-# What a lease lasts on a machine whose clock does not run ahead, and some patience for its load.
-LEASE_S = 90.0
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no series of trials was made"),
@@ -35,8 +35,8 @@ from boards.target import LocalTarget
 from tracer.remote.trials import trials_on
 from tracer.local.run import RunOptions
 from tracer.local.trial import Trial, TrialOptions
-run = RunOptions(sys.argv[3:], allow_warm=True)
-options = TrialOptions(run, devices=(sys.argv[1],), wait_s=300.0)
+run = RunOptions(sys.argv[4:], allow_warm=True)
+options = TrialOptions(run, devices=(sys.argv[1],), wait_s=float(sys.argv[3]))
 with trials_on(LocalTarget(), options, ("busybox", "sh")) as bench:
     trial = Trial(((sys.argv[2], "16"),))
     bench.announce([trial] * 3)
@@ -71,7 +71,6 @@ def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
 
 @pytest.mark.thorough
 def test_announced_trials_may_be_dropped(loop, trials):
-    before = set(jobs())
     with trials() as bench:
         bench.announce([at(loop, 16)] * 4)
         bench.run(at(loop, 16))
@@ -81,7 +80,7 @@ def test_announced_trials_may_be_dropped(loop, trials):
     assert other.in_force == {str(loop.knob): "64"}
     assert again.in_force == {str(loop.knob): "32"}
     assert loop.restored_kb() == WINDOW_KB
-    assert set(jobs()) <= before
+    assert jobs_of(os.getpid()) == []
 
 
 @pytest.mark.thorough
@@ -136,19 +135,19 @@ def test_a_hanging_run_ends_the_series_and_the_next_one_begins_another(loop, tri
 @pytest.fixture
 def driven(loop, tmp_path):
     """A host in a process of its own, in the second of three runs of a command that hangs there."""
-    before, pid_file = set(jobs()), tmp_path / "pid"
+    pid_file = tmp_path / "pid"
     script = f"[ -e {tmp_path}/first ] || {{ : >{tmp_path}/first; exit; }}; "
     script += f"echo $$ >{pid_file}; exec sleep 600"
+    words = [loop.device, str(loop.knob), str(left_s()), "sh", "-c", script]
     with subprocess.Popen(
-        [sys.executable, "-c", DRIVER, loop.device, str(loop.knob), "sh", "-c", script],
+        [sys.executable, "-c", DRIVER, *words],
         env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     ) as driver:
         try:
-            assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
-            found = (path.parent for path in set(jobs()) - before)
-            job = next(path for path in found if (path / "made").exists())
+            wait_until(lambda: driver.poll() is not None or has_text(pid_file))
+            job = next(path for path in jobs_of(driver.pid) if (path / "made").exists())
             makers = [int(line.split()[0]) for line in (job / "makers").read_text().splitlines()]
             # of all runs, of run 1, of run 2
             assert [is_running(pid) for pid in makers] == [True, False, True]
@@ -156,21 +155,21 @@ def driven(loop, tmp_path):
             yield driver, int(pid_file.read_text()), job
         finally:
             driver.kill()
-    assert until(lambda: not job.exists())
+    wait_until(lambda: not job.exists())
     assert not any(is_running(pid) for pid in makers)
 
 
 def assert_undone(job, instances, pid, loop):
-    assert until(lambda: not job.exists(), LEASE_S)
+    wait_until(lambda: not job.exists())
     assert loop.restored_kb() == WINDOW_KB
-    assert not any(Path(one).exists() for one in instances)
+    assert not any(one.exists() for one in instances)
     assert not is_running(pid)
 
 
 @pytest.mark.thorough
 def test_the_guard_undoes_all_when_the_host_vanishes(driven, loop):
     driver, pid, job = driven
-    instances = (job / "instances").read_text().split()
+    instances = instances_of(job)
     driver.kill()
     assert_undone(job, instances, pid, loop)
 
@@ -179,9 +178,9 @@ def test_the_guard_undoes_all_when_the_host_vanishes(driven, loop):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_series(driven, loop, number):
     driver, pid, job = driven
-    instances = (job / "instances").read_text().split()
+    instances = instances_of(job)
     driver.send_signal(number)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert_undone(job, instances, pid, loop)
 
 
@@ -192,19 +191,19 @@ def parent_of(pid):
 @pytest.mark.thorough
 def test_the_guard_undoes_all_when_the_maker_is_killed(driven, loop):
     driver, pid, job = driven
-    instances = (job / "instances").read_text().split()
+    instances = instances_of(job)
     recorder = int((job / "recorder").read_text())
     os.kill(parent_of(recorder), signal.SIGKILL)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert_undone(job, instances, pid, loop)
 
 
 @pytest.mark.thorough
 def test_a_dead_guard_is_noticed_by_the_host(driven, loop):
     driver, pid, job = driven
-    instances = (job / "instances").read_text().split()
+    instances = instances_of(job)
     os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
-    assert driver.wait(timeout=WAIT_S) != 0
+    assert driver.wait(left_s()) != 0
     assert_undone(job, instances, pid, loop)
 
 

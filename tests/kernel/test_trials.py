@@ -11,17 +11,16 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT_S
 from rings import further
 from series_trials import MEASURED
 from shells import each_shell
+from waiting import has_text, left_s, wait_until
 
 import tracer
 from analyzer.tuner.engines.fingerprint import Snapshot
@@ -87,10 +86,11 @@ def trials(request, loop, nowhere):
     on_target = partial(trials_on, LocalTarget(), shell=busybox_sh)
     opened = local_trials if request.param == "here" else on_target
 
-    def trials(*words, limit_s=600.0, **run):
+    def trials(*words, limit_s=None, **run):
         command = [str(word) for word in (words or (loop.busybox, "cat", loop.data))]
         options = RunOptions(command, streams=nowhere, allow_warm=True, **run)
-        return opened(TrialOptions(options, devices=(loop.device,), wait_s=WAIT_S, limit_s=limit_s))
+        limits = {"wait_s": left_s(), "limit_s": left_s() if limit_s is None else limit_s}
+        return opened(TrialOptions(options, devices=(loop.device,), **limits))
 
     return trials
 
@@ -104,7 +104,7 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
     assert outcome.in_force == {queue(loop, "read_ahead_kb"): "16"}
     assert outcome.counters["disk.read_sectors"] >= PAGES * 8
     assert outcome.counters["vmstat.pgpgin"] > 0
-    with Journal(wait_s=WAIT_S):  # no other foreread changes it now
+    with Journal(wait_s=left_s()):  # no other foreread changes it now
         assert loop.window_kb() == WINDOW_KB
 
 
@@ -113,7 +113,7 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
 def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
     window = ((queue(loop, "read_ahead_kb"), "16"),)
     run = RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere, allow_warm=True)
-    options = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, bios=True)
+    options = TrialOptions(run, devices=(loop.device,), wait_s=left_s(), bios=True)
     with trials_on(LocalTarget(), options, shell) as bench:
         outcome = bench.run(Trial(window))
     bios = Snapshot.from_metrics(outcome.counters)
@@ -164,19 +164,27 @@ def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
     assert outcome.in_force == dict(settings)
     killed_after(settings)
     restore_leftovers()
-    with Journal(wait_s=WAIT_S):
+    with Journal(wait_s=left_s()):
         assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
 
 
 @pytest.mark.thorough
-def test_it_ends_on_request_though_the_connection_is_gone(loop, trials, monkeypatch):
+def test_it_ends_on_request_though_the_connection_is_gone(loop, trials, monkeypatch, tmp_path):
     """What is then asked of the target looks as if that had restarted."""
     monkeypatch.setattr(TargetTrials, "_has_restarted", lambda _: True)
-    end = threading.Timer(3, os.kill, (os.getpid(), signal.SIGTERM))
-    with pytest.raises(Interrupted), orderly_exit(), trials("sleep", "1000") as bench:
-        end.start()
+    begun = tmp_path / "begun"
+
+    def end():
+        wait_until(lambda: has_text(begun))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    ending = threading.Thread(target=end)
+    script = f"echo begun >{begun}; exec sleep 1000"
+    with pytest.raises(Interrupted), orderly_exit(), trials("sh", "-c", script) as bench:
+        ending.start()
         bench.run(Trial())
-    with Journal(wait_s=WAIT_S):
+    ending.join()
+    with Journal(wait_s=left_s()):
         assert loop.window_kb() == WINDOW_KB
 
 
@@ -200,7 +208,7 @@ def killed_after(settings):
     """
     code = (
         "import os, sys; from tracer.local.journal import Journal\n"
-        f"with Journal(wait_s={WAIT_S}) as journal:\n"
+        f"with Journal(wait_s={left_s()}) as journal:\n"
         "    for one in sys.argv[1:]:\n"
         "        journal.set(*one.split(' '))\n"
         "    os.kill(os.getpid(), 9)\n"
@@ -217,7 +225,7 @@ def test_a_killed_trial_gives_back_the_tunables_too(loop):
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
     killed_after([(queue(loop, "scheduler"), "none"), (queue(loop, "nr_requests"), "40")])
     restore_leftovers()
-    with Journal(wait_s=WAIT_S):
+    with Journal(wait_s=left_s()):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
 
 
@@ -230,8 +238,9 @@ def test_a_limit_of_the_queue_takes_the_window_with_it_and_both_come_back(loop, 
     wanted = {queue(loop, name): text for name, text in settings.items()}
     with trials() as bench:
         outcome = bench.run(Trial(tuple(wanted.items())))
-        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
     assert outcome.in_force == wanted
+    with Journal(wait_s=left_s()):
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
 
 
 @pytest.mark.thorough
@@ -239,7 +248,7 @@ def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
     before = value(loop, "max_sectors_kb")
     killed_after([(queue(loop, "max_sectors_kb"), "16"), (queue(loop, "read_ahead_kb"), "32")])
     restore_leftovers()
-    with Journal(wait_s=WAIT_S):
+    with Journal(wait_s=left_s()):
         assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
 
 
@@ -345,7 +354,7 @@ def test_a_killed_trial_gives_back_its_mount_options(loop):
     before = options(loop)
     killed_after([(option(loop, ATIME), "noatime"), (option(loop, COMMIT), "60")])
     restore_leftovers()
-    with Journal(wait_s=WAIT_S):
+    with Journal(wait_s=left_s()):
         assert options(loop) == before
 
 
@@ -494,10 +503,7 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
         folder = folder_of_load(loop)
         assert folder.is_dir()
         process.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + WAIT_S
-    while folder.exists() or list(loop.mountpoint.glob(".foreread*")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not folder.exists() and not list(loop.mountpoint.glob(".foreread*")))
 
 
 @pytest.mark.thorough
@@ -510,8 +516,8 @@ def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
     try:
         for place, lease in zip(places, ("1\n", "99999999999\n", begins), strict=True):
             place.mkdir()
-            (place / "lease").write_text(lease)
-        with trials_on(LocalTarget(), TrialOptions(run, wait_s=WAIT_S)) as bench:
+            (place / "lease").write_text(f"{lease}\n")
+        with trials_on(LocalTarget(), TrialOptions(run, wait_s=left_s())) as bench:
             bench.probe([queue(loop, "read_ahead_kb")])
         assert [place.exists() for place in places] == [False, True, True]
     finally:
@@ -522,10 +528,9 @@ def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
 @pytest.mark.thorough
 def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True)
-    wait_s = 20.0  # less than the lease of one that fetches
     with Job(LocalTarget(), PARTS) as job:
         machine = Machine.parse(job.ask("probe", step="probe"))
-        received = settings(machine, run, WAIT_S) | {
+        received = settings(machine, run, left_s()) | {
             "counted": "",
             "scenario": "idle",
             "watched": "",
@@ -534,7 +539,10 @@ def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
         }
         job.settings(received, run.command)
         run_to_end(job)
+        owner = (Path(job.folder) / "owner").read_text()
         job.ask("result", step="fetching the result")
-        options = TrialOptions(run, devices=(loop.device,), wait_s=wait_s)
+        lock = Path(job.folder).with_name("foreread.lock")
+        assert not lock.exists() or lock.read_text() != owner
+        options = TrialOptions(run, devices=(loop.device,), wait_s=left_s())
         with trials_on(LocalTarget(), options) as bench:
             assert bench.run(Trial()).status in MEASURED

@@ -46,13 +46,12 @@ def test_a_list_is_replayed_beside_the_start_alone_of_the_trials_that_ask(
     other.write_bytes(os.urandom(1 << 20))
     os.sync()
     listing = encode(Listing((Range(str(other), 0, 1 << 20),)))
-    replayer = Replayer(
-        Path(compiled_replayer(tmp_path)[0]).read_bytes() if compiled else shipped(REPLAYER_SCRIPT),
-        listing,
-    )
-    slow = ["busybox", "sleep", "0.5"]
-    with trials(*slow, replayer=replayer) as bench:
-        alone, beside = bench.run(at(loop, 16)), bench.run(replace(at(loop, 16), replays=True))
+    program = Path(compiled_replayer(tmp_path)[0]) if compiled else scripted(tmp_path)
+    replayer, command = waiting_for(program, listing, loop, tmp_path)
+    with trials(*command, replayer=replayer) as bench:
+        alone = bench.run(at(loop, 16))
+        (tmp_path / "wait").touch()
+        beside = bench.run(replace(at(loop, 16), replays=True))
     sectors = [one.counters["disk.read_sectors"] for one in (alone, beside)]
     assert sectors[0] < 200
     assert sectors[1] >= 2048
@@ -60,10 +59,28 @@ def test_a_list_is_replayed_beside_the_start_alone_of_the_trials_that_ask(
     assert not [note for note in beside.notes if "other processes read" in note]
 
 
+def scripted(folder):
+    """Return the replayer's script as a program."""
+    program = folder / "replayer"
+    program.write_bytes(shipped(REPLAYER_SCRIPT))
+    program.chmod(0o755)
+    return program
+
+
+def waiting_for(program, listing, loop, folder):
+    """Return a replayer, and a command that waits for its end, and its reads', if it is to."""
+    wait, over = folder / "wait", folder / "over"
+    said = f'#!/bin/sh\n"{program}" "$@"\nstatus=$?\n: >{over}\nexit $status\n'
+    idle = f"read -r reads _ </sys/block/{loop.device}/inflight && [ $reads = 0 ]"
+    script = f"[ ! -e {wait} ] || until [ -e {over} ] && {idle}; do sleep 0.02; done"
+    return Replayer(said.encode(), listing), ["busybox", "sh", "-c", script]
+
+
 @pytest.mark.thorough
-def test_a_damaged_list_fails_the_trial_that_replays_it(loop, trials):
-    replayer = Replayer(shipped(REPLAYER_SCRIPT), b"not a list\n")
-    with trials("busybox", "sleep", "0.3", replayer=replayer) as bench:
+def test_a_damaged_list_fails_the_trial_that_replays_it(loop, trials, tmp_path):
+    (tmp_path / "wait").touch()
+    replayer, command = waiting_for(scripted(tmp_path), b"not a list\n", loop, tmp_path)
+    with trials(*command, replayer=replayer) as bench:
         found = bench.run(replace(at(loop, 16), replays=True))
     assert found.status == "failed"
     assert "no prefetch list of version 1" in found.notes[0]
@@ -72,7 +89,8 @@ def test_a_damaged_list_fails_the_trial_that_replays_it(loop, trials):
 @pytest.mark.thorough
 def test_a_setting_changes_during_the_start_and_is_restored(loop, trials):
     knob = str(loop.knob)
-    script = f"cat {knob}; sleep 0.8; cat {knob}"
+    changed = f"until read -r kb <{knob} && [ $kb = 64 ]; do sleep 0.02; done"
+    script = f"cat {knob}; read -r kb <{knob}; [ $kb = 32 ] || {changed}; cat {knob}"
     with tempfile.TemporaryFile() as said, open(os.devnull, "wb") as rest:  # noqa: PTH123
         streams = Streams(stdout=said.fileno(), stderr=rest.fileno())
         with trials("sh", "-c", script, streams=streams) as bench:

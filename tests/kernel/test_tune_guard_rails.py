@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT
+from waiting import left_s
 
 from analyzer.tuner.findings.results import read_results
 from boards.mounts import read_mounts
@@ -62,7 +62,7 @@ def side(request, monkeypatch):
 
 def words(loop, output, script, *more):
     search = ["--sampler", "exhaustive", "--repeats", "2:4", "--scenario", "reader"]
-    run = ["--allow-warm", *WAIT, "--device", loop.device]
+    run = ["--allow-warm", "--wait", str(left_s()), "--device", loop.device]
     command = [str(loop.busybox), "sh", "-c", script]
     return ["tune", "-o", str(output), *search, *run, *more, "--", *command]
 

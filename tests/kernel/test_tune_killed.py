@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store import Store
@@ -53,7 +52,7 @@ def loop():
 def tune(loop, path, words):
     """Start or resume a campaign."""
     command = [sys.executable, "-m", "foreread", "tune", "-o", str(path), "--device", loop.device]
-    command += [*words, "--sampler", "exhaustive", "--allow-warm", *WAIT]
+    command += [*words, "--sampler", "exhaustive", "--allow-warm", "--wait", str(left_s())]
     command += ["--resume"] if path.exists() else []
     command += ["--", str(loop.busybox), "wc", str(loop.data)]
     pipe = subprocess.PIPE

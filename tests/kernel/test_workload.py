@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from machine_lock import WAIT_S
 from shells import each_shell
+from waiting import left_s
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
@@ -48,7 +48,7 @@ def settings(loop, **values):
 
 def found(loop):
     """Return scheduler and window while no other foreread changes them."""
-    with Journal(wait_s=WAIT_S):
+    with Journal(wait_s=left_s()):
         scheduler = Path(f"/sys/block/{loop.device}/queue/scheduler").read_text()
         return selected(scheduler.rstrip("\n")), loop.window_kb()
 

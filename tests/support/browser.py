@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 ARGUMENTS = [
     "--headless=new",
@@ -98,7 +98,7 @@ def _post(url: str, body: dict[str, Any]) -> Any:
         url, json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
     try:
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        with urllib.request.urlopen(request, timeout=left_s()) as answer:
             return json.load(answer)["value"]
     except urllib.error.HTTPError as error:
         raise OSError(json.load(error)["value"]["message"]) from error
@@ -123,7 +123,7 @@ def chromium() -> Iterator[Browser]:
                 yield Browser(port, session)
             finally:
                 urllib.request.urlopen(
-                    urllib.request.Request(f"{url}/{session}", method="DELETE"), timeout=60
+                    urllib.request.Request(f"{url}/{session}", method="DELETE"), timeout=left_s()
                 ).close()
         finally:
             driver.terminate()

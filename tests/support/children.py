@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from waiting import left_s
 
-def outcome_in_child(action: Callable[[], object], seconds: int = 20) -> str:
+
+def outcome_in_child(action: Callable[[], object]) -> str:
     """Return "ok", "TraceError", or how it failed: the traceback, or the signal it died of."""
-    return text_from_child(lambda: _outcome(action), seconds)
+    return text_from_child(lambda: _outcome(action))
 
 
-def text_from_child(action: Callable[[], str], seconds: int = 20) -> str:
+def text_from_child(action: Callable[[], str]) -> str:
     """Return what the action returns in a child process, or how the child failed."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(seconds)
+        signal.alarm(math.ceil(left_s()) or 1)
         _report(action, write_end)
     os.close(write_end)
     with os.fdopen(read_end) as answer:

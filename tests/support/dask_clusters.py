@@ -7,14 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import distributed
+from waiting import left_s, wait_until
+
 ROOT = Path(__file__).resolve().parents[2]
-_STARTS_S = 60
 _SCHEDULER = "from distributed.cli.dask_scheduler import main; main()"
 _WORKER = "from distributed.cli.dask_worker import main; main()"
 
@@ -33,15 +34,16 @@ class Cluster:
         """Start a scheduler on a free port, and wait for its address."""
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
-        self.scheduler = self._process(
+        scheduler = self.scheduler = self._process(
             *("-c", _SCHEDULER, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"),
             *("--scheduler-file", str(file)),
         )
-        deadline = time.monotonic() + _STARTS_S
-        while not (file.exists() and file.read_text().endswith("}")):
-            if self.scheduler.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("the scheduler did not start")
-            time.sleep(0.05)
+        wait_until(
+            lambda: (
+                scheduler.poll() is not None or (file.exists() and file.read_text().endswith("}"))
+            )
+        )
+        assert scheduler.poll() is None, "the scheduler has ended"
         self.address = json.loads(file.read_text())["address"]
 
     def start_worker(self) -> subprocess.Popen[bytes]:
@@ -52,6 +54,12 @@ class Cluster:
         )
         self.workers.append(made)
         return made
+
+    def await_workers(self) -> None:
+        """Wait until the scheduler knows all workers."""
+        options = {"timeout": left_s(), "set_as_default": False}
+        with distributed.Client(self.address, **options) as client:
+            client.wait_for_workers(len(self.workers), timeout=left_s())
 
     def worker_pids(self) -> list[int]:
         """Return the workers' processes."""
@@ -83,6 +91,7 @@ def cluster(folder: Path, workers: int = 2, paths: tuple[Path, ...] = (ROOT,)) -
         made.start_scheduler()
         for _ in range(workers):
             made.start_worker()
+        made.await_workers()
         yield made
     finally:
         made.end()

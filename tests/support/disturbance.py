@@ -24,7 +24,6 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 from loop_image import loop_image  # noqa: E402
-from machine_lock import WAIT  # noqa: E402
 
 from boards.guard import die_with_parent  # noqa: E402
 from boards.scratch import scratch_folder  # noqa: E402
@@ -78,7 +77,7 @@ def _recorder(folder: str, made: list[int]) -> Iterator[None]:
     board = Path(folder, "board")
     board.mkdir()
     with loop_image(board) as loop:
-        words = [sys.executable, "-m", "foreread", "record", *WAIT, "--allow-warm"]
+        words = [sys.executable, "-m", "foreread", "record", "--wait", "3600", "--allow-warm"]
         words += ["-o", f"{folder}/capture", "--", str(loop.busybox), "cat", str(loop.data)]
 
         def record() -> None:

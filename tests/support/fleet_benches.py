@@ -2,22 +2,23 @@
 
 A target is NAME or NAME:WORD:…: ``slower=P`` takes P % more, ``dies=N`` is lost for good in its
 N-th run, ``naps=N`` is lost in it and back, ``kernel=K`` has another kernel, ``sleeps=S`` sleeps S
-seconds a run (else 0.05), ``lingers=S`` needs S seconds to put back, ``broken=N`` fails every run
-from the N-th on, ``absent`` cannot be opened. What a bench has set and put back is written to
-FLEET_LOG/NAME.
+seconds a run, ``takes=S`` is how long that is to fleet_turns.py, ``lingers=S`` needs S seconds to
+put back, ``broken=N`` fails every run from the N-th on, ``absent`` cannot be opened. What a bench
+has set and put back is written to FLEET_LOG/NAME.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 from trial_benches import KnownBench
+from waiting import take_time
 
 from boards.target import TargetError
 from foreread import evaluator
+from tracer.interrupts import uninterrupted
 from tracer.local.trial import Outcome
 
 evaluator.BACK_S, evaluator._AGAIN_S = 0.5, 0.05
@@ -28,8 +29,7 @@ class FleetBench(KnownBench):
 
     def __init__(self, target: str) -> None:
         super().__init__()
-        self.name, *words = target.split(":")
-        self.words = dict(word.partition("=")[::2] for word in words)
+        self.name, self.words = target.partition(":")[0], words_of(target)
         self.kernel = self.words.get("kernel", "6.1.0")
         self.gone = False
 
@@ -39,9 +39,13 @@ class FleetBench(KnownBench):
         return super().probe(knobs)
 
     def run(self, trial):
+        with uninterrupted():  # a signal waits until all is put back
+            return self._run(trial)
+
+    def _run(self, trial):
         note(self.name, "set")
         try:
-            time.sleep(float(self.words.get("sleeps", 0.05)))  # boards that take turns
+            take_time(float(self.words.get("sleeps", 0)))
             found = super().run(trial)
             number = len(self.trials)
             if number == int(self.words.get("dies", 0)):
@@ -52,10 +56,15 @@ class FleetBench(KnownBench):
             if number >= int(self.words.get("broken", 10**9)):
                 return Outcome("failed", notes=("its disk fails",))
         finally:
-            time.sleep(float(self.words.get("lingers", 0)))
+            take_time(float(self.words.get("lingers", 0)))
             note(self.name, "put back")
         seconds = found.seconds * (1 + float(self.words.get("slower", 0)) / 100)
         return Outcome("ok", seconds, cold=True, counters=found.counters)
+
+
+def words_of(target: str) -> dict[str, str]:
+    """Return what a target says of its bench."""
+    return dict(word.partition("=")[::2] for word in target.split(":")[1:])
 
 
 _gone: dict[str, FleetBench] = {}

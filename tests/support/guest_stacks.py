@@ -18,6 +18,7 @@ from pathlib import Path
 
 from program_strategy import SIZES
 from programs import PAGE
+from waiting import left_s
 
 from boards.emulated.live import EmulatedTarget
 
@@ -216,7 +217,7 @@ class StackedBoard:
 
     def shell(self, line: str, stdin: bytes = b"") -> str:
         """Run a line of shell and return its output; AssertionError if it fails."""
-        done = self.target.run(["sh", "-c", line], stdin=stdin, timeout_s=300.0)
+        done = self.target.run(["sh", "-c", line], stdin=stdin, timeout_s=left_s())
         assert done.status == 0, (line, done.stderr)
         return done.stdout.decode()
 
@@ -224,7 +225,7 @@ class StackedBoard:
         """Run the executor on the files of the stack that is set up."""
         words = ["/root/guest", _HERE, "/sys/kernel/tracing/instances/judge", "/tmp/queue"]
         stdin = "\n".join([*lines, ""]).encode()
-        done = self.target.run(words, stdin=stdin, timeout_s=300.0)
+        done = self.target.run(words, stdin=stdin, timeout_s=left_s())
         assert done.status == 0, done.stderr
         return done.stdout.decode()
 
@@ -247,7 +248,7 @@ class StackedBoard:
             self.shell(f"{numbers}; {stack.set_up}")
             yield self._queue(stack)
         finally:
-            self.target.run(["sh", "-c", _UNDO], timeout_s=300.0)
+            self.target.run(["sh", "-c", _UNDO], timeout_s=left_s())
 
     def device(self, stack: Stack) -> str:
         """Return the name of the device whose window counts for a stack that is set up."""

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from waiting import left_s
+
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import predict_by
@@ -50,7 +52,7 @@ def answers(live: Live, settings: list[Setting], folder: Path) -> list[dict[str,
     (folder / "planes.gz").write_bytes(compressed(live.planes))
     (folder / "settings.json").write_text(json.dumps(settings))
     command = ["node", str(ANSWERS), str(bundle.HERE), str(folder)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=left_s())
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from loop_devices import attached
+from waiting import left_s
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
@@ -68,7 +69,7 @@ class LoopBoard:
     def run(self, verb: str) -> subprocess.CompletedProcess[str]:
         """Run the script to its end."""
         process = self.begin(verb)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=left_s())
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def setting(self, knob: str, value: str, phase: str = "boot") -> Setting:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import fcntl
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from waiting import wait_until
+
 from tracer.local.journal_folder import DIRECTORY, make_directory
 
-WAIT_S = 300.0  # for a foreread that is not the test's
-WAIT = ("--wait", f"{WAIT_S:.0f}")  # the same for a command
-_GUARD_S = 10.0  # for a guard, which may have been killed, too
 _blocks: list[Callable[[], bool]] = []  # that hold it now, one in another
 
 
@@ -38,12 +36,15 @@ def nobody_records() -> Iterator[Callable[[], bool]]:
 
 def _lock(lock: BinaryIO) -> None:
     """Lock it, after the guard of a foreread that was killed has restored the knobs."""
-    end = time.monotonic() + _GUARD_S
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    while any(DIRECTORY.glob("*.journal")) and time.monotonic() < end:
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(0.1)
+
+    def nothing_to_restore() -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if not any(DIRECTORY.glob("*.journal")):
+            return True
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        return False
+
+    wait_until(nothing_to_restore)
 
 
 def _drops() -> str:

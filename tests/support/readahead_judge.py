@@ -9,13 +9,13 @@ import ctypes
 import mmap
 import os
 import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from machine_lock import nobody_records
+from waiting import wait_until
 
 from emulator.linux.operations import MapFlag, Op, Program
 
@@ -48,7 +48,6 @@ _MADVICE = {
     MapFlag.HUGE: mmap.MADV_HUGEPAGE,
 }
 _FIXED_NOREPLACE = 0x100000
-_REQUEST_S = 60.0  # far beyond what the slowest disk takes
 _REGION = 0x6000_0000_0000  # where mappings go: nothing else lives there
 _STRIDE = 1 << 32  # bytes between two of them, so that none merges with another
 
@@ -88,11 +87,12 @@ class Judge:
         No foreread of another test records meanwhile: it would change the window. Done again
         if somebody dropped all caches.
         """
-        while True:
-            with nobody_records() as undisturbed:
-                seen = self._run(paths, program, window)
-                if undisturbed():
-                    return seen
+        return wait_until(lambda: self._run_undisturbed(paths, program, window))
+
+    def _run_undisturbed(self, paths: Sequence[Path], program: Program, window: int) -> Seen | None:
+        with nobody_records() as undisturbed:
+            seen = self._run(paths, program, window)
+            return seen if undisturbed() else None
 
     def _run(self, paths: Sequence[Path], program: Program, window: int) -> Seen:
         self._queue.joinpath("queue/read_ahead_kb").write_text(str(window * PAGE // 1024))
@@ -134,10 +134,7 @@ class Judge:
     def _wait(self) -> None:
         """Wait until nothing is being read: what is locked decides what is mapped around."""
         inflight = self._queue / "inflight"
-        end = time.monotonic() + _REQUEST_S
-        while inflight.read_text().split() != ["0", "0"]:
-            assert time.monotonic() < end, "a request takes too long"
-            time.sleep(0)
+        wait_until(lambda: inflight.read_text().split() == ["0", "0"])
 
 
 def _map(row: int, descriptors: dict[int, int], mapping: tuple[int, ...]) -> int:
@@ -168,14 +165,14 @@ def _drop(path: Path) -> None:
     """Take a file out of the page cache."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        for _ in range(100):
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            if not _cached(descriptor):
-                return
-            time.sleep(0.01)
+        wait_until(lambda: _dropped(descriptor), lambda: f"{path} stays cached")
     finally:
         os.close(descriptor)
-    raise RuntimeError(f"{path} stays cached")
+
+
+def _dropped(descriptor: int) -> bool:
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    return not _cached(descriptor)
 
 
 def _cached(descriptor: int) -> int:

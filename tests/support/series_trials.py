@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from loop_image import LoopImage
-from target_recordings import WAIT_S
+from waiting import left_s
 
 from boards.target import LocalTarget
 from tracer.local.command import Streams
@@ -33,7 +33,7 @@ def trials_by(shell: tuple[str, ...], loop: LoopImage) -> Iterator[Make]:
         ) -> AbstractContextManager[TargetTrials]:
             command = list(words) or [str(loop.busybox), "cat", str(loop.data)]
             run = RunOptions(command, streams=streams, allow_warm=True)
-            asked = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, **options)
+            asked = TrialOptions(run, devices=(loop.device,), wait_s=left_s(), **options)
             return trials_on(LocalTarget(), asked, shell)
 
         yield trials

@@ -16,10 +16,12 @@ from watched_disks import Disk
 from boards.target import LocalTarget
 
 DISK_MIB = 256
-# Start a program in a group, and where /proc has that program alone.
+# Start a program in a group, and where /proc has that program alone. To a foreread elsewhere, what
+# is there of a job would look like that of a dead process: it has a /run of its own.
 ALONE = """
 echo $$ >"$1/cgroup.procs" && shift
-exec unshare --pid --fork --mount-proc --kill-child -- "$@"
+exec unshare --pid --fork --mount-proc --kill-child -- \\
+    sh -c 'mount -t tmpfs none /run && exec "$@"' sh "$@"
 """
 # Reads the disk through the page cache, which it leaves as it found it: all of it, or pieces of
 # 128 KiB that are 8 MiB apart, after each of which readahead is of no use. A file takes the window
@@ -41,10 +43,10 @@ while True:
 
 
 class BesideTarget(LocalTarget):
-    """This machine, where commands run in the namespaces that an unshare(1) has made."""
+    """This machine, with commands and files in the namespaces that an unshare(1) has made."""
 
     def __init__(self, pid: int) -> None:
-        super().__init__()
+        super().__init__(Path(f"/proc/{pid}/root"))
         spaces = f"/proc/{pid}/ns"
         self._enter = ["nsenter", f"--mount={spaces}/mnt", f"--pid={spaces}/pid_for_children"]
 
@@ -67,7 +69,10 @@ class SlowDisk:
 
 @contextmanager
 def slow_disk(directory, window_kb, requests, size):
-    """Read a disk of so many requests and bytes a second, first all of it."""
+    """Read a disk of so many requests and bytes a second, first all of it.
+
+    No other foreread changes settings meanwhile.
+    """
     image = directory / "slow"
     with image.open("wb") as file:
         for _ in range(DISK_MIB):

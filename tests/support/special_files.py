@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-HANG_S = 120  # for a call that takes milliseconds
+from waiting import left_s
+
 _MEMORY = 6 << 30  # bytes of address space: an endless file ends in an error here, not in swap
 _CAPSET_VERSION = 0x20080522
 _OVERRIDES = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which let root read anything
@@ -102,7 +103,7 @@ def outcomes(
         text=True,
         cwd=folder,
         check=True,
-        timeout=HANG_S * (len(calls) + 1),
+        timeout=left_s(),
     )
     return [Outcome(**one) for one in json.loads(done.stdout)]
 
@@ -154,7 +155,7 @@ def _run(main, words: list[str], streams: list[int], most_bytes: int) -> None:
 
 def _status(pid: int) -> int | None:
     with os.fdopen(os.pidfd_open(pid)) as ended:
-        if select.select([ended], [], [], HANG_S)[0]:
+        if select.select([ended], [], [], left_s() / 2)[0]:
             return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

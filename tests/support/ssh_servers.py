@@ -9,11 +9,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
+from waiting import wait_until
+
 APPLETS = ("cat", "wc", "mv", "rm", "chmod")
-_START_S = 60.0
 USER = pwd.getpwuid(os.getuid()).pw_name
 
 
@@ -55,14 +55,8 @@ class SshServer:
         """Start it, on its port, and wait until it listens."""
         self.log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(self.command, stderr=self.log, stdin=subprocess.DEVNULL)
-        end = time.monotonic() + _START_S
-        while time.monotonic() < end:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            assert self.process.poll() is None, (self.folder / "log").read_text()
-            time.sleep(0.02)
-        raise AssertionError("the ssh server does not listen")
+        wait_until(lambda: self.process.poll() is not None or accepts(self.port))
+        assert self.process.poll() is None, (self.folder / "log").read_text()
 
     def cut(self) -> None:
         """Kill the server and its sessions, as a cut cable would: their shells live on."""
@@ -157,6 +151,12 @@ def _output(*command: object) -> str:
         [str(word) for word in command], capture_output=True, text=True, check=True
     )
     return done.stdout
+
+
+def accepts(port: int) -> bool:
+    """Return whether a server at the port on loopback accepts connections."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_port() -> int:

@@ -1,9 +1,9 @@
 """A campaign in a process of its own, and one that is killed again and again.
 
-``run PATH SECONDS`` begins or resumes the campaign PATH and goes on to its end; an evaluation takes
-SECONDS, and is noted in PATH.calls before it ends. ``kills FOLDER N SEED`` does so in children that
-it kills at random moments, N times, looking at the store after each; prints how many campaigns that
-took.
+``run PATH N`` begins or resumes the campaign PATH; evaluations are noted in PATH.calls before they
+end, and the one after N evaluations does not end. ``kills FOLDER N SEED`` runs campaigns to their
+end in children that it kills at random moments, N times, looking at the store after each; prints
+how many campaigns that took.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import os
 import random
 import signal
 import sys
-import time
 from pathlib import Path
 
 import tuning
+from waiting import random_moment, take_time
 
 from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.evaluation import Attempt, key_of
@@ -26,27 +26,31 @@ LANDSCAPE = Landscape(tuning.table())
 
 
 class Noted:
-    """Draws from the landscape, takes its time, and notes that it did."""
+    """Draws from the landscape, and notes that it did; hangs after so many evaluations."""
 
-    def __init__(self, calls: Path, seconds: float) -> None:
+    def __init__(self, calls: Path, number: int | None) -> None:
         self._calls = calls
-        self._seconds = seconds
+        self._left = number
 
     def reseed(self, seed: int) -> None:
         LANDSCAPE.reseed(seed)
 
     def evaluate(self, chromosome: tuning.Chromosome, scenario: str) -> Attempt:
-        time.sleep(self._seconds)
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                signal.pause()
+        take_time(0.002)
         with self._calls.open("ab", buffering=0) as calls:
             calls.write(b".")
         return LANDSCAPE.evaluate(chromosome, scenario)
 
 
-def run(path: Path, seed: int = 7, seconds: float = 0.002) -> None:
-    """Run the campaign in ``path`` to its end; make it if it is not there."""
+def run(path: Path, seed: int = 7, number: int | None = None) -> None:
+    """Run the campaign in ``path`` to its end, or for so many evaluations; make it if need be."""
     spec = tuning.spec(seed=seed)
     with Store.resume(path) if path.exists() else Store.create(path, spec) as store:
-        evaluator = Noted(path.with_suffix(".calls"), seconds)
+        evaluator = Noted(path.with_suffix(".calls"), number)
         Campaign(store, tuning.RandomSearch(seed), evaluator, Rules(patience=None)).run()
 
 
@@ -82,7 +86,7 @@ def _killed_to_its_end(path: Path, seed: int, most: int, rng: random.Random) -> 
             run(path, seed)
             os._exit(0)
         if killed < most:
-            time.sleep(rng.uniform(0, 0.1))
+            random_moment(rng, most_s=0.1)
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         if status == 0:
@@ -107,7 +111,7 @@ def main() -> int:
         print(kills(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
         return 0
     try:
-        run(Path(sys.argv[2]), seconds=float(sys.argv[3]))
+        run(Path(sys.argv[2]), number=int(sys.argv[3]))
     except KeyboardInterrupt:
         return 130
     except StoreError as error:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from loop_devices import attached
+from waiting import left_s, wait_until
 
 from tracer.remote.watch import WatchOptions, parse_period
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
-WAIT_S = 120.0  # for another foreread on this machine
-FEW_S = 150.0  # what anything here takes at most, so that two of them end before the test's limit
 LOADS = {
     "read-sequential-small": ("read", "4k"),
     "read-random-small": ("randread", "4k"),
@@ -69,19 +67,25 @@ def load(disk, pattern, size):
 def until(watch, key):
     """Return what was said up to a fact of that key."""
     said = []
-    end = time.monotonic() + FEW_S
-    while not any(fact.key == key for fact in said):
-        assert time.monotonic() < end, said
-        said += watch.news()
+
+    def is_said():
+        said.extend(watch.news())
+        return any(fact.key == key for fact in said)
+
+    wait_until(is_said, lambda: said)
     return said
 
 
 def whole_period(watch):
     """Return the second period with a workload: in the midst of the first one the load began."""
     seen = []
-    while len(seen) < 2:
-        periods = [parse_period(fact) for fact in until(watch, "period") if fact.key == "period"]
-        seen += [period for period in periods if period.fingerprint]
+
+    def are_two_seen():
+        periods = [parse_period(fact) for fact in watch.news() if fact.key == "period"]
+        seen.extend(period for period in periods if period.fingerprint)
+        return len(seen) >= 2
+
+    wait_until(are_two_seen, lambda: seen)
     return seen[1]
 
 
@@ -99,15 +103,8 @@ def applying(loop, plans, patience, worse_percent=NEVER_WORSE, recheck=60):
         patience=patience,
         worse_percent=worse_percent,
         recheck=recheck,
-        wait_s=WAIT_S,
+        wait_s=left_s(),
     )
-
-
-def eventually(get, wanted):
-    end = time.monotonic() + FEW_S
-    while get() != wanted and time.monotonic() < end:
-        time.sleep(0.1)
-    return get() == wanted
 
 
 def plans(loop, **windows):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from scratch_roots import below
 from shells import BASH, BUSYBOX, DASH, each_shell
-from waiting import PATIENCE_S
+from waiting import left_s
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
@@ -84,7 +84,7 @@ class ScratchBoard:
             capture_output=True,
             text=True,
             check=False,
-            timeout=PATIENCE_S,
+            timeout=left_s(),
             env={"PATH": os.environ["PATH"], **environment},
         )
         self.err = result.stderr

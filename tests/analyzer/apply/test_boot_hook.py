@@ -19,10 +19,7 @@ from analyzer.apply import ApplyError, InstallError, install
 from analyzer.apply.boot_hook import BoardHook, hook_layout
 
 MISSING = busybox_chroot_missing()
-pytestmark = [
-    pytest.mark.skipif(bool(MISSING), reason=MISSING),
-    pytest.mark.timeout(90),
-]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 APPLETS = ("cat", "chmod", "cmp", "dd", "grep", "kill", "mkfifo", "sed", "sleep", "wc")
 SCRIPT = (resources.files("tracer.remote") / "boot_hook.sh").read_bytes()
 PLACE = (resources.files("tracer.remote") / "place.sh").read_bytes()

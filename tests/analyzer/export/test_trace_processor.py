@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from waiting import left_s
 
 from analyzer.export.chrome import chrome_of
 from analyzer.export.events import Track
@@ -63,7 +64,7 @@ def ask(tmp_path_factory):
     def run(content, *queries):
         (folder / "trace").write_bytes(content)
         command = ["node", str(HERE), str(assets), str(folder / "trace"), *queries]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=left_s())
         return json.loads(done.stdout.splitlines()[-1])
 
     return run

@@ -7,7 +7,7 @@ import threading
 import fleet_readers
 import pytest
 from fleet_captures import SMALL, copies, damaged
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 from analyzer.error import ArgumentError
 from analyzer.fleet import batch as module
@@ -125,7 +125,7 @@ def test_children_are_killed_when_the_driver_ends(good, tmp_path, monkeypatch):
     thread.start()
     wait_until((tmp_path / "begun").exists)
     children.end()
-    thread.join(60)
+    thread.join(left_s())
     assert not thread.is_alive()
     assert len(errors) == 1
 

@@ -6,12 +6,13 @@ import shutil
 import threading
 from pathlib import Path
 
+import distributed
 import duckdb
 import fleet_readers
 import pytest
 from dask_clusters import ROOT, cluster, kill
 from fleet_captures import copies
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 import foreread
 from analyzer.fleet.error import FleetError
@@ -72,7 +73,7 @@ def test_killed_workers_and_schedulers_lose_nothing_and_repeat_nothing(tmp_path,
         wait_until((tmp_path / "begun").exists)
         kill(made.workers[0])
         gate.touch()
-        killed.join(120)
+        killed.join(left_s())
         assert (killed.found.stored_before, killed.found.analysed) == (1, 4)
         keys, files = stored(store)
         assert len(keys) == len(set(keys)) == 5
@@ -86,7 +87,7 @@ def test_killed_workers_and_schedulers_lose_nothing_and_repeat_nothing(tmp_path,
         lost.start()
         wait_until((tmp_path / "begun").exists)
         kill(made.scheduler)
-        lost.join(120)
+        lost.join(left_s())
         assert "was lost; what was analysed is stored" in str(lost.error)
         assert "repeat the command" in lost.error.remedy
         assert stored(store) == (keys, files)
@@ -116,7 +117,7 @@ def test_workers_of_another_version_or_without_foreread_are_refused(tmp_path):
 
 
 def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("analyzer.fleet.engines._CONNECT_S", 1)
+    monkeypatch.setattr(distributed.Client, "wait_for_workers", lambda *_, **__: None)
     capture = copies(tmp_path / "captures", 1)
     with cluster(tmp_path, 0) as made, pytest.raises(FleetError, match="has no worker") as error:
         foreread.fleet_analyse(capture, tmp_path / "store", dask=made.address)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prefetch_replayers import SHELLS, compiled, scripted
 from property_tests import examples
 from shells import DASH, each_shell
+from waiting import left_s
 
 from analyzer.prefetch.listing import (
     LARGEST_RANGE,
@@ -44,7 +45,7 @@ def run(command, text):
         file.write(text)
         file.flush()
         words = [*command, file.name]
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=left_s())
 
 
 @given(listings)

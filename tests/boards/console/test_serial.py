@@ -10,13 +10,16 @@ import threading
 from pathlib import Path
 
 import pytest
+from clocks import AheadClock
 from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
-from waiting import PATIENCE_S, wait_until
+from scripted_lines import ScriptedLine
+from waiting import has_text, left_s, wait_until
 
 import boards.console.agent
-import boards.shell
+import boards.console.serial
 from boards.console.line import SerialAddress
+from boards.console.prompt import Prompt
 from boards.console.serial import PASSWORD_VARIABLE, SerialTarget
 from boards.target import TargetError
 
@@ -68,23 +71,41 @@ def test_stdin_and_both_outputs_are_kept_apart(target, size):
     assert (done.stdout, done.stderr) == (data, data + b"end")
 
 
-def test_after_a_time_out_the_command_is_gone_and_the_prompt_back(target, tmp_path):
-    with pytest.raises(TargetError, match=r"running sh -c .* took longer than 0\.5 s") as slow:
-        target.run(["sh", "-c", f"echo $$ > {tmp_path}/pid; exec sleep 1000"], timeout_s=0.5)
+def test_after_a_time_out_the_command_is_gone_and_the_prompt_back(target, tmp_path, monkeypatch):
+    clock, pid = AheadClock(), tmp_path / "pid"
+    monkeypatch.setattr(boards.console.agent, "time", clock)
+    monkeypatch.setattr(boards.console.serial, "time", clock)
+    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)  # so often the clock is looked at
+
+    def pass_time():
+        wait_until(lambda: has_text(pid))
+        clock.ahead_s = 3600.0
+
+    passing = threading.Thread(target=pass_time)
+    passing.start()
+    with pytest.raises(TargetError, match=r"running sh -c .* took longer than 3600 s") as slow:
+        target.run(["sh", "-c", f"echo $$ > {pid}; exec sleep 1000"], timeout_s=3600.0)
+    passing.join()
     assert slow.value.remedy
     assert target.run(["true"]).status == 0
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 
-def test_a_command_that_was_begun_is_not_begun_again(target, board, tmp_path):
+def test_a_command_that_was_begun_is_not_begun_again(target, board, tmp_path, monkeypatch):
     """The answer to its line is lost, so that the line is sent again."""
+    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)
     log = tmp_path / "log"
     target.run(["true"])
     board.faults.silent = True
-    timer = threading.Timer(1.0, setattr, (board.faults, "silent", False))
-    timer.start()
+
+    def answer_again():
+        wait_until(lambda: board.received.count(b"echo ran") == 2)
+        board.faults.silent = False
+
+    answering = threading.Thread(target=answer_again)
+    answering.start()
     assert target.run(["sh", "-c", f"echo ran >> {log}; echo out"]).stdout == b"out\n"
-    timer.join()
+    answering.join()
     assert log.read_text() == "ran\n"
 
 
@@ -209,12 +230,15 @@ def test_a_slow_line_that_hands_over_few_bytes_at_once(own_board):
 
 
 def test_noise_without_end_is_given_up(own_board, monkeypatch):
-    monkeypatch.setattr(boards.console.agent, "LOST_S", 1.0)
     own_board.faults.noise = b"noise\n"
     with connect(own_board) as target:
         target.run(["true"])
         own_board.faults.printk_each = 20
-        with pytest.raises(TargetError, match=r"running seq .* no valid answer") as lost:
+        with (
+            pytest.raises(TargetError, match=r"running seq .* no valid answer") as lost,
+            monkeypatch.context() as impatient,
+        ):
+            impatient.setattr(boards.console.agent, "LOST_S", 1.0)
             target.run(["seq", "1000"])
         assert lost.value.remedy
         own_board.faults.printk_each = 0
@@ -236,7 +260,7 @@ def test_login_with_a_password_that_no_command_line_shows(tmp_path, monkeypatch)
     with console(tmp_path, ["sh", "-c", LOGIN]) as board:
         with SerialTarget(SerialAddress.parse(board.url)) as target:
             assert target.run(["echo", "in"]).stdout == b"in\n"
-        board.process.wait(PATIENCE_S)  # who logged in has logged out
+        board.process.wait(left_s())  # who logged in has logged out
 
 
 def test_a_wrong_password_is_said_and_tried_once(tmp_path):
@@ -263,23 +287,13 @@ def test_a_console_that_wants_enter_first(tmp_path):
         assert target.run(["echo", "in"]).stdout == b"in\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["sleep", "1000"], "is silent"),
-        (["sh", "-c", "while read -r x; do echo '=> '; done"], "=>"),
-    ],
-)
-def test_a_missing_shell_is_reported(tmp_path, monkeypatch, command, said):
-    monkeypatch.setattr("boards.console.prompt.SHOWN_S", 0.1)
-    monkeypatch.setattr("boards.console.prompt.LONGEST_QUIET_S", 0.3)
-    silent = ["sh", "-c", f"stty -echo; trap '' INT; {' '.join(command)}"]
-    if command[0] == "sh":
-        silent = ["sh", "-c", f"stty -echo; trap '' INT; {command[2]}"]
-    with console(tmp_path, silent) as board, connect(board) as target:
-        with pytest.raises(TargetError, match=said) as refused:
-            target.run(["true"])
-        assert refused.value.remedy
+@pytest.mark.parametrize(("reply", "said"), [(b"", "is silent"), (b"=> \r\n", "last output: =>")])
+def test_a_missing_shell_is_reported(reply, said):
+    line = ScriptedLine(reply=reply)
+    with pytest.raises(TargetError, match=said) as refused:
+        Prompt(line, lambda: pytest.fail("no password was asked for")).find()
+    assert refused.value.remedy
+    assert line.written.startswith(b"\n")
 
 
 def test_closing_leaves_the_console_as_it_was(own_board, tmp_path):

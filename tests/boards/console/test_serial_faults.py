@@ -5,18 +5,22 @@ import os
 import shutil
 import signal
 import threading
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from clocks import AheadClock
 from console_board import ConsoleBoard, session_of
 from rings import further
-from waiting import PATIENCE_S, wait_until
+from scripted_lines import ScriptedLine
+from waiting import left_s, wait_until
 
 import boards.console.agent
 import boards.console.prompt
+import boards.console.serial
 import boards.shell
-from boards.console.line import SerialAddress
+from boards.console.line import SerialAddress, SerialLine
+from boards.console.prompt import wait_until_up
 from boards.console.serial import SerialTarget
 from boards.target import NoRights, TargetError
 
@@ -91,16 +95,17 @@ def restart(board):
 def test_a_fault_in_the_middle_names_the_step(
     board, target, tmp_path, monkeypatch, step, fault, said
 ):
-    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)
-    monkeypatch.setattr(boards.console.agent, "ANSWER_S", 0.3)
-    # What a restarted board says has to be heard, on a loaded machine, before it counts as lost.
-    monkeypatch.setattr(boards.console.agent, "LOST_S", 20.0 if fault is restart else 2.0)
+    clock = AheadClock()
+    monkeypatch.setattr(boards.console.agent, "time", clock)
+    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)  # so often the clock is looked at
     before = len(board.received)
     halfway = threading.Event()
 
     def strike():
         wait_until(lambda: begun(board, tmp_path, before))
         fault(board)
+        if said == "answer":
+            clock.ahead_s = boards.console.agent.LOST_S
         halfway.set()
 
     striker = threading.Thread(target=strike)
@@ -156,49 +161,88 @@ def test_a_user_without_root_rights_gets_an_error(tmp_path):
 
 @pytest.fixture
 def reboots(tmp_path, monkeypatch):
-    """A command that stands for reboot, and a file for the kernel's boot_id."""
+    """A command that stands for reboot, a file for the boot_id, and whether the host listens."""
     command, boot_id = tmp_path / "re boot", tmp_path / "boot_id"
     boot_id.write_text("first\n")
-    command.write_text(f"#!/bin/sh\nsleep 0.3\necho second > {boot_id}\ntouch {tmp_path}/down\n")
+    command.write_text(f"#!/bin/sh\necho second > {boot_id}\ntouch {tmp_path}/down\n")
     command.chmod(0o755)
     monkeypatch.setattr(boards.shell, "REBOOT", str(command))
     monkeypatch.setattr(boards.shell, "BOOT_ID", str(boot_id))
     monkeypatch.setattr(boards.console.prompt, "STILL_S", 0.3)
     monkeypatch.setattr(boards.console.prompt, "STILL_UNSURE_S", 1.0)
-    return boot_id
+    listens = threading.Event()
+
+    def listening(line, end):
+        listens.set()
+        wait_until_up(line, end)
+
+    monkeypatch.setattr(boards.console.serial, "wait_until_up", listening)
+    return SimpleNamespace(boot_id=boot_id, listens=listens)
 
 
-def test_a_reboot_sends_nothing_that_would_stop_the_boot_loader(board, target, tmp_path, reboots):
-    heard_by_loader = []
+LOADER = b"\r\nU-Boot 2023.04 (Apr 03 2023)\r\nHit any key to stop autoboot:  1 "
+KERNEL = b"\x08\x08\x08 0 \r\nStarting kernel ...\r\n[    0.000000] Linux version 6.1\r\n"
+
+
+@pytest.mark.parametrize("prompt", [b"board login: ", b"\x1b[1m~ # \x1b[m"])
+def test_after_a_reboot_the_prompt_is_awaited_through_every_pause_of_a_boot(prompt):
+    boot = [(20.0, LOADER), (10.0, KERNEL), (50.0, b"ext4: # "), (0.5, b"\r\n"), (40.0, prompt)]
+    line = ScriptedLine(*boot)
+    wait_until_up(line, end=float("inf"))
+    assert (line.said, line.written) == ([], b"")
+
+
+def test_a_reboot_sends_nothing_that_would_stop_the_boot_loader(
+    board, target, tmp_path, monkeypatch, reboots
+):
+    boots = threading.Event()
+    sent, heard = [], bytearray()
+    read, write = SerialLine.read, SerialLine.write
+
+    def reading(line, timeout_s):
+        data = read(line, timeout_s)
+        heard.extend(data)
+        return data
+
+    def writing(line, data, *more):
+        sent.extend([data] if boots.is_set() else [])
+        write(line, data, *more)
+
+    monkeypatch.setattr(SerialLine, "read", reading)
+    monkeypatch.setattr(SerialLine, "write", writing)
 
     def power():
-        wait_until((tmp_path / "down").exists)
+        wait_until(lambda: (tmp_path / "down").exists() and reboots.listens.is_set())
         board.power_off()
-        time.sleep(1.0)  # what was under way to the board when its power went
-        before = len(board.received)
-        board.say(b"\r\nU-Boot 2023.04 (Apr 03 2023)\r\nHit any key to stop autoboot:  1 ")
-        time.sleep(1.5)
-        board.say(b"\x08\x08\x08 0 \r\nStarting kernel ...\r\n[    0.000000] Linux version 6.1\r\n")
-        time.sleep(0.5)
-        heard_by_loader.append(board.received[before:])
+        boots.set()
+        for said in (LOADER, KERNEL):
+            board.say(said)
+            wait_until(lambda said=said: heard.endswith(said))
+        boots.clear()
         board.power_on()
 
     powering = threading.Thread(target=power)
     powering.start()
-    target.reboot(timeout_s=PATIENCE_S)
+    target.reboot(timeout_s=left_s())
     powering.join()
-    assert heard_by_loader == [b""]
-    assert target.read_knob(str(reboots)) == "second"
+    assert KERNEL in heard
+    assert sent == []
+    assert target.read_knob(str(reboots.boot_id)) == "second"
 
 
-def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, reboots):
+def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, monkeypatch, reboots):
+    (tmp_path / "same").write_text("first\n")
+    monkeypatch.setattr(boards.shell, "BOOT_ID", str(tmp_path / "same"))
+    over = threading.Event()
+
     def power():
-        wait_until((tmp_path / "down").exists)
+        wait_until(lambda: reboots.listens.is_set() or over.is_set())
         board.power_off()
 
     powering = threading.Thread(target=power)
     powering.start()
     with pytest.raises(TargetError, match="not reachable 2 s after") as gone:
         target.reboot(timeout_s=2)
+    over.set()
     powering.join()
     assert gone.value.remedy

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from waiting import left_s
 
 from boards.console.line import SerialAddress
 from boards.console.serial import SerialTarget
@@ -30,5 +31,5 @@ def test_a_board_at_its_console(tmp_path):
             assert shown == by_ssh.run(["cat", "/tmp/x"]).stdout
         assert target_profile(console) == target_profile(by_ssh)
         before = console.read_knob(BOOT_ID)
-        console.reboot(timeout_s=240)
+        console.reboot(timeout_s=left_s())
         assert console.read_knob(BOOT_ID) == by_ssh.read_knob(BOOT_ID) != before

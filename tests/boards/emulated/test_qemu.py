@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 from boards.emulated.error import BoardError
 from boards.emulated.machines import MACHINES, machine
@@ -49,21 +49,21 @@ def test_absent_qemu_names_its_package(tmp_path, monkeypatch):
 
 def test_one_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr("boards.emulated.qemu._KILL_AFTER_S", 0.1)
-    stuck = ["sh", "-c", "trap '' TERM; echo booting; while :; do sleep 0.05; done"]
-    with pytest.raises(
-        BoardError, match=r"did not finish within 0\.1 s; its last output: booting"
-    ) as caught:
+    stuck = ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"]
+    with pytest.raises(BoardError, match=r"not finish within 0\.1 s; it printed nothing") as caught:
         run_qemu(stuck, tmp_path / "log", 0.1)
     assert "--time-out" in caught.value.remedy
 
 
 def test_a_board_that_reports_nothing(tmp_path):
-    run_qemu(["true"], tmp_path / "log", 10)
+    run_qemu(["true"], tmp_path / "log", left_s())
     assert "it printed nothing" in str(died(tmp_path / "log"))
 
 
 def test_its_last_output_is_reported(tmp_path):
-    run_qemu(["sh", "-c", "echo cannot set up guest memory >&2; exit 1"], tmp_path / "log", 10)
+    run_qemu(
+        ["sh", "-c", "echo cannot set up guest memory >&2; exit 1"], tmp_path / "log", left_s()
+    )
     assert "cannot set up guest memory" in str(died(tmp_path / "log"))
 
 
@@ -103,7 +103,7 @@ def test_unknown_boards_and_kernels():
 def test_it_ends_when_we_are_killed(tmp_path):
     code = (
         "import pathlib, sys; from boards.emulated.qemu import run_qemu;"
-        "run_qemu(['sh', '-c', 'echo $$; exec sleep 60'], pathlib.Path(sys.argv[1]), 60)"
+        "run_qemu(['sh', '-c', 'echo $$; exec sleep 600'], pathlib.Path(sys.argv[1]), 600)"
     )
     log = tmp_path / "log"
     root = Path(__file__).parents[3]

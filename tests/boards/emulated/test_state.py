@@ -27,7 +27,7 @@ def begin(tmp_path):
 
 
 def test_it_is_known_by_the_id_that_it_wrote(begin, tmp_path):
-    process = begin("exec sleep 60")
+    process = begin("exec sleep 600")
     assert (tmp_path / state.PROCESS).read_text().startswith(f"{process.pid} (")
     assert state.runs(tmp_path)
     state.end(tmp_path)
@@ -44,7 +44,7 @@ def test_one_that_ignores_sigterm_is_killed(begin, tmp_path, monkeypatch):
 
 
 def test_one_that_ended_is_not_waited_for(begin, tmp_path, monkeypatch):
-    process = begin("exec sleep 60")
+    process = begin("exec sleep 600")
     process.kill()
     wait_until(lambda: not state.runs(tmp_path))  # it is a zombie until we wait for it
     monkeypatch.setattr("boards.emulated.state.select.select", pytest.fail)
@@ -54,7 +54,7 @@ def test_one_that_ended_is_not_waited_for(begin, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("field", ["start", "boot"])
 def test_another_program_with_that_id_is_left_alone(field, begin, tmp_path):
-    process = begin("exec sleep 60")
+    process = begin("exec sleep 600")
     stat, boot = (tmp_path / state.PROCESS).read_text().splitlines()
     fields = stat.split()
     if field == "start":
@@ -83,7 +83,7 @@ def test_nothing_begins_where_nothing_can_be_written(tmp_path):
 def test_a_name_is_taken_while_its_board_runs(begin, tmp_path):
     folder = tmp_path / "one"
     with state.claimed(folder):
-        begin("exec sleep 60", folder)
+        begin("exec sleep 600", folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     with pytest.raises(state.TakenError, match="one runs already") as caught, state.claimed(folder):
         pass
@@ -111,6 +111,6 @@ def test_a_board_has_ended_once_its_process_was_written_down_and_is_gone(lines, 
 def test_a_board_that_runs_has_not_ended(begin, tmp_path):
     folder = tmp_path / "arm64"
     folder.mkdir()
-    begin("exec sleep 60", folder)
+    begin("exec sleep 600", folder)
     assert state.ended(tmp_path) == []
     assert state.folders(tmp_path) == [folder]

@@ -14,7 +14,7 @@ from ssh_servers import SshServer, free_port
 from ssh_servers import missing as ssh_missing
 from terminal_servers import MISSING as SER2NET_MISSING
 from terminal_servers import ser2net
-from waiting import wait_until
+from waiting import left_s, wait_until
 
 from boards import shell
 from boards.labgrid import held, place
@@ -138,13 +138,13 @@ def test_a_place_that_somebody_holds_is_waited_for(lab, server, monkeypatch):
     other = threading.Thread(target=release_then)
     other.start()
     try:
-        url = "labgrid://by-ssh?wait=100"
+        url = "labgrid://by-ssh?wait=300"
         with open_target(url, server.known_hosts, server.identity, tell) as target:
             assert target.run(["true"]).status == 0
     finally:
         waits.set()
         other.join()
-    assert asked == ["waiting up to 100 s for labgrid://by-ssh"]
+    assert asked == ["waiting up to 300 s for labgrid://by-ssh"]
 
 
 @pytest.mark.thorough
@@ -249,9 +249,9 @@ def test_a_place_that_cannot_be_released_is_said_and_stays_noted(lab, monkeypatc
 def test_a_board_that_does_not_come_back_is_switched_off_and_on(lab, server, switch, monkeypatch):
     """The server's own reboot does nothing, so that its boot_id stays."""
     monkeypatch.setattr(shell, "REBOOT", "true")
-    monkeypatch.setattr(place, "ORDERLY", 0.02)
+    monkeypatch.setattr(place, "ORDERLY", 0.005)
     with opened(server) as target:
-        target.reboot(timeout_s=60)
+        target.reboot(timeout_s=left_s())
     assert switch[1][-2:] == ["/1/0", "/1/1"]
 
 

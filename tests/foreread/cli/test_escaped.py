@@ -5,12 +5,12 @@ import os
 import pty
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from terminals import shown_until
 
 from foreread.cli.main import main
 from foreread.cli.text.escaped import EscapedStream, escaped, escaped_output
@@ -64,13 +64,8 @@ def test_a_progress_line_overwrites_itself_and_nothing_else_moves_the_cursor():
         assert line.on_terminal
         line.say(f"one {HOSTILE}\n")
         line.say("two")
-    os.set_blocking(primary, False)
-    shown = b""
-    while shown.count(b"\r") < 2:  # a terminal hands on what it has
-        with suppress(BlockingIOError):
-            shown += os.read(primary, 4096)
+    shown = shown_until(primary, lambda shown: shown.count(b"\r") >= 2).decode()
     os.close(primary)
-    shown = shown.decode()
     assert shown.count("\r") == 2 and shown.startswith("\rforeread: one \\x1b")
     assert shown.replace("\r", "").isprintable()
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from fleet_turns import take_turns
 from paired_benches import PairedBench, open_paired_bench
 from rings import further
 from waiting import wait_until
@@ -31,6 +32,7 @@ UNKNOWN = "noise=30:saves=-10"  # of a bench: no difference, and much noise
 @pytest.fixture(autouse=True)
 def benches(monkeypatch, tmp_path):
     monkeypatch.setattr(fleet_confirming, "open_bench", open_paired_bench)
+    take_turns(monkeypatch)
     monkeypatch.setenv("FLEET_LOG", str(tmp_path / "log"))
     (tmp_path / "log").mkdir()
 
@@ -100,9 +102,7 @@ def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed
 
 
 def test_pairs_are_counted_in_the_order_of_handing_out_and_alternate(confirmed, tmp_path):
-    found = confirmed(
-        f"a:{UNKNOWN}", f"b:{UNKNOWN}:sleeps=0.15", more=("--force", "--budget", "40")
-    )
+    found = confirmed(f"a:{UNKNOWN}", f"b:{UNKNOWN}:takes=3", more=("--force", "--budget", "40"))
     made_on = found["made_on"]
     assert made_on[:3] == [0, 1, 0]  # b ends its pair later than a its second one
     assert len(found["pairs"]) == 20

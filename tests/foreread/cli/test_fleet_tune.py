@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fleet_benches import open_fleet_bench
+from fleet_turns import take_turns
 from rings import further
 from waiting import wait_until
 
@@ -25,6 +26,7 @@ GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
 @pytest.fixture(autouse=True)
 def benches(monkeypatch, tmp_path):
     monkeypatch.setattr(fleet_tuning, "open_bench", open_fleet_bench)
+    take_turns(monkeypatch)
     monkeypatch.setenv("FLEET_LOG", str(tmp_path / "log"))
     (tmp_path / "log").mkdir()
 

@@ -12,6 +12,7 @@ import hostile_archives as hostile
 import pytest
 from children import text_from_child
 from rings import further
+from waiting import left_s
 
 import foreread
 from analyzer.ingest import load
@@ -58,7 +59,7 @@ def refusal(path):
 @pytest.mark.parametrize("make", hostile.CASES, ids=lambda make: make.__name__)
 def test_a_hostile_capture_is_refused_with_little_memory(make, tmp_path):
     path = make(tmp_path)
-    message, grown = text_from_child(lambda: refusal(path), seconds=300).splitlines()
+    message, grown = text_from_child(lambda: refusal(path)).splitlines()
     assert re.search(hostile.CASES[make], message), message
     assert str(path) in message
     assert "/foreread-" not in message  # the folder that an archive is unpacked in
@@ -108,7 +109,7 @@ def test_a_command_takes_a_good_capture_under_a_limit_of_memory_of_its_own(tmp_p
         capture_output=True,
         preexec_fn=limit,
         cwd=tmp_path,
-        timeout=300,
+        timeout=left_s(),
         check=False,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )

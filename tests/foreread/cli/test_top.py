@@ -9,6 +9,8 @@ import math
 import re
 
 import pytest
+from clocks import FakeClock
+from waiting import wait_in_loop
 
 from foreread.cli.commands import top as command
 from foreread.cli.main import main
@@ -72,8 +74,7 @@ def shown(view, *keys, duration_s=math.inf):
     async def drive():
         app = TopApp(view, 0.01, duration_s, "board\x1b")
         async with app.run_test(size=(90, 24)) as pilot:
-            while app.query_one("#files").row_count < 2:
-                await pilot.pause(0.01)
+            await wait_in_loop(lambda: app.query_one("#files").row_count == 2, pilot.pause)
             for key in keys:
                 await pilot.press(key)
             await pilot.pause()
@@ -110,10 +111,7 @@ def test_a_failure_ends_the_screen_and_is_kept():
     async def drive():
         app = TopApp(view, 0.01, math.inf, "board")
         async with app.run_test():
-            for _ in range(6000):
-                if app.failure is not None:
-                    break
-                await asyncio.sleep(0.01)
+            await wait_in_loop(lambda: app.failure is not None)
         app.wait()
         return app.failure
 
@@ -122,8 +120,9 @@ def test_a_failure_ends_the_screen_and_is_kept():
 
 @pytest.fixture
 def watched(monkeypatch):
-    """No machine is watched: the command gets figures made by hand."""
+    """No machine is watched: the command gets figures made by hand, and no time passes."""
     views = []
+    monkeypatch.setattr(command, "time", FakeClock())
 
     class Opened(View):
         def __init__(self, target, *options):

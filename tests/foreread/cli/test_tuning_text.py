@@ -8,6 +8,7 @@ import termios
 from dataclasses import replace
 
 import pytest
+from terminals import shown_until
 
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.findings.confirming import Confirming
@@ -37,9 +38,7 @@ def terminal():
             for step in steps:
                 step(line)
             line.end()
-        said = b""
-        while not said.endswith(b"\n"):
-            said += os.read(ours, 1 << 16)
+        said = shown_until(ours, lambda said: said.endswith(b"\n"))
         return said.decode().replace("\r\n", "\n")
 
     yield shown

@@ -6,11 +6,10 @@ import errno
 import os
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
-from waiting import PATIENCE_S
+from waiting import left_s, wait_until
 
 from boards.owner import PREFIX, owner_tag
 from tracer.backends import supervised
@@ -35,15 +34,8 @@ def command(recording: Supervised) -> list[str]:
     return [*RECORDER[:2], RECORDER[2], str(recording.scratch / "file")]
 
 
-def eventually_dead(pids: list[int]) -> bool:
-    """Return whether all ``pids`` end: gone, or zombies that init has not reaped yet."""
-    deadline = time.monotonic() + 10
-    while (alive := any(map(is_running, pids))) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not alive
-
-
 def is_running(pid: int) -> bool:
+    """Return whether a process has not ended; init may not have waited for it yet."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -66,7 +58,7 @@ def test_clean_ends_a_recorder_that_still_runs(recording: Supervised) -> None:
     recording.start(command(recording))
     group = recording.processes()
     recording.clean()
-    assert eventually_dead(group)
+    wait_until(lambda: not any(map(is_running, group)))
     recording.clean()
 
 
@@ -107,7 +99,7 @@ def test_a_recorder_that_hangs_is_ended(
         recording.stop()
     group = recording.processes()
     recording.clean()
-    assert eventually_dead(group)
+    wait_until(lambda: not any(map(is_running, group)))
 
 
 def test_a_full_disk_is_an_error_and_leaves_no_part(
@@ -129,7 +121,7 @@ def test_when_the_pipe_breaks_the_supervisor_removes_the_scratch(recording: Supe
     process = recording._process
     assert process and process.stdin
     process.stdin.close()  # what the kernel does when foreread is killed
-    assert process.wait(PATIENCE_S) == 0
+    assert process.wait(left_s()) == 0
     assert not recording.scratch.exists()
 
 

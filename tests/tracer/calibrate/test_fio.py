@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import left_s
 
 from boards.target import LocalTarget, Result
 from tracer.calibrate import run
@@ -163,7 +164,9 @@ def test_the_largest_request_is_that_of_the_disk(fio_here):
         disk = queue.parents[1]
         for name in (disk.name, *(part.parent.name for part in disk.glob("*/partition"))):
             if Path("/dev", name).is_block_device():
-                done = LocalTarget().run(["sh", "-c", SCRIPT, "sh", f"/dev/{name}"], timeout_s=60)
+                done = LocalTarget().run(
+                    ["sh", "-c", SCRIPT, "sh", f"/dev/{name}"], timeout_s=left_s()
+                )
                 assert f"largest {queue.read_text()}" in done.stdout.decode()
                 seen += 1
     if not seen:

@@ -144,6 +144,6 @@ def test_this_kernel_unpacks_in_a_time_above_nothing(tmp_path):
     name = f"foreread-unpacking-test-{os.getpid()}"
     found = measure_unpacking(LocalTarget(), images, drawn, 0.2, name, 1 << 17)
     assert found.missing == ("xz",)
-    assert 0 < found.compressors[0].page_ns + found.compressors[0].sector_ns < 1e7
+    assert found.compressors[0].page_ns + found.compressors[0].sector_ns > 0
     assert found.kernel == os.uname().release
     assert not Path(f"/tmp/{name}").exists()

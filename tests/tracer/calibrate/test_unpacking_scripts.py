@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from erofs_builder import build
 from image_trees import contents
 from shells import each_shell
+from waiting import left_s
 
 from boards.target import LocalTarget
 from tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
@@ -37,7 +39,15 @@ def printed(shell, script, folder, *images, before="", after=""):
     parts = [(CALIBRATE / name).read_text() for name in ("passes.sh", script)]
     text = "".join([before, *parts, after])
     command = [*shell, "-c", text, "sh", str(folder), "0", *images]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=left_s()
+    ).stdout
+
+
+def of_children():
+    """Return the seconds that all children have computed that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def of_kernel_threads():
@@ -54,14 +64,18 @@ def of_kernel_threads():
 @pytest.mark.parametrize("script", WAYS)
 @pytest.mark.parametrize("shell", each_shell())
 def test_a_pass_has_no_time_that_its_mount_waits(shell, script, tmp_path):
+    threads, own = of_kernel_threads(), of_children()
     answer = printed(shell, script, tmp_path, "packed", "other", before=STAND_INS)
+    computed = of_children() - own
+    if script == "erofs_unpacking.sh":
+        computed += sum(now - threads.get(one, 0) for one, now in of_kernel_threads().items()) / 100
     kernel, passes = passes_of(answer)
     assert kernel == os.uname().release
     assert list(passes) == [(way, "packed") for way in WAYS[script]]
     assert answer.endswith("refused other\n")
-    for count, seconds in passes.values():
-        assert count == 1
-        assert seconds < WAITED_S
+    assert [count for count, _ in passes.values()] == [1] * len(passes)
+    # The mounts alone wait longer than this machine computes; a pass is stated in hundredths.
+    assert sum(seconds for _, seconds in passes.values()) <= computed + 0.01 * len(passes)
 
 
 @pytest.mark.parametrize("shell", each_shell())

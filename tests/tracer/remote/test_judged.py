@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from shells import each_shell
+from waiting import left_s
 
 from boards.mounts import MountPoint
 from tracer.remote.job import script
@@ -28,7 +29,9 @@ def job(request, tmp_path):
 
     def run(*words):
         command = [*request.param, folder / "job.sh", "-", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=left_s()
+        )
 
     run.folder, run.disk = folder, tmp_path / "disk"
     return run

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from waiting import left_s
 
 from tracer.error import RecordError
 from tracer.runner.executable import FAILED, executable
@@ -51,7 +52,7 @@ def run(machine, program, folder, *options):
     if shutil.which(emulator) is None:
         pytest.skip(f"this machine has no {emulator}: the runner was not executed")
     return subprocess.run(
-        [emulator, *options, runner], capture_output=True, text=True, check=False, timeout=60
+        [emulator, *options, runner], capture_output=True, text=True, check=False, timeout=left_s()
     )
 
 
