@@ -16,6 +16,7 @@ from foreread.recording import record
 from tracer.formats.capture import Capture
 from tracer.local.command import Streams
 from tracer.local.ending import Ending
+from tracer.local.output import check_capture
 from tracer.local.run import RunOptions
 
 
@@ -61,6 +62,8 @@ def record_suite(
                 f"add command = [...] to start {start.name!r}, or put its capture there",
             )
     present = {path for board in of.boards for case in board.cases for path in case.captures}
+    for _, _, path in missing:
+        check_capture(path)
     made = []
     for number, (board, start, path) in enumerate(missing, 1):
         tell(f"recording {start.name} on {board.board.name} ({number} of {len(missing)}): {path}")

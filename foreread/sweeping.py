@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from boards.open import LOCAL, open_target
+from boards.outputs import check_new
 from boards.silent import silent
 from foreread.checks import (
     Command,
@@ -22,7 +23,7 @@ from foreread.checks import (
 from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from foreread.version import VERSION
-from tracer.formats.sweep import Sweep, check_writable, write_sweep
+from tracer.formats.sweep import Sweep, write_sweep
 from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
 from tracer.local.sweep_run import Progress, SweepOptions
@@ -76,10 +77,11 @@ def sweep(
 
     Raises:
         ArgumentError: arguments that make no sense.
+        boards.outputs.OutputError: ``output`` cannot be created.
         tracer.error.RecordError: the runs cannot be made; ``remedy`` says what to do.
     """
     file = checked_path(output, "output")
-    check_writable(file)
+    check_new(file)
     of = _recorded(start, question)
     options = SweepOptions(
         run=checked_run(start) if of is None else _run_of(of, ending),

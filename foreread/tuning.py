@@ -25,9 +25,9 @@ from analyzer.tuner.space.genes import Space
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.store.store import Store
-from analyzer.tuner.store.store_file import check_new
 from boards.counted import plural
 from boards.open import open_target
+from boards.outputs import check_changed, check_new
 from boards.silent import silent
 from foreread.beginning import check_genes, earlier_campaign
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
@@ -97,11 +97,19 @@ def trials_of(asked: TuneOptions, recipe: Recipe) -> TrialOptions:
 
 def recipe_of(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
     """Return the recipe asked for; that of a campaign that is resumed is in its store."""
+    check_output(output, resume)
     if resume:
         with Store.read(output) as store:
             return CampaignSetup.of(store.spec).recipe
-    check_new(output)
     return load_recipe(asked.recipe)
+
+
+def check_output(output: Path, resume: bool) -> None:
+    """Raise OutputError if a campaign cannot be created at ``output``, or continued there."""
+    if resume:
+        check_changed(output, opened=True)
+    else:
+        check_new(output, instead="continue it with --resume")
 
 
 @contextmanager

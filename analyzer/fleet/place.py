@@ -37,7 +37,7 @@ class Place:
 def open_place(address: str) -> Place:
     """Return the place of an address; raises FleetError if no file system opens it."""
     fsspec = extra("fsspec")
-    if not _URL.match(address):
+    if not is_address(address):
         address = str(Path(address).absolute())
     try:
         fs, path = fsspec.core.url_to_fs(address, **_options(address))
@@ -50,6 +50,11 @@ def open_place(address: str) -> Place:
             raise
         raise unreachable(address, error) from error
     return Place(address, fs, path.rstrip("/") or path)
+
+
+def is_address(text: str) -> bool:
+    """Return whether ``text`` is an address of fsspec, and not a path of this machine."""
+    return _URL.match(text) is not None
 
 
 def is_far(error: Exception) -> bool:
@@ -78,4 +83,4 @@ def _protocols(fs: Any) -> tuple[str, ...]:
 
 def _options(address: str) -> dict[str, Any]:
     """Return options that keep listings fresh and small: no listing is cached."""
-    return {} if not _URL.match(address) else {"use_listings_cache": False}
+    return {} if not is_address(address) else {"use_listings_cache": False}

@@ -73,7 +73,6 @@ def write_layout(
     texts |= _instructions(order, starts, block_size, compressor, erofs or ErofsWords(), doubt)
     if measured is not None:
         texts["unpacking.json"] = measured.document.to_json().encode() + b"\n"
-    check_output(output)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     found = []
@@ -82,12 +81,6 @@ def write_layout(
         write_whole(folder / name, text, mode)
         found.append(folder / name)
     return found
-
-
-def check_output(output: StrPath) -> None:
-    """Raise LayoutError if something that is not a folder is in the place of a folder."""
-    if Path(output).exists() and not Path(output).is_dir():
-        raise LayoutError(f"{output} is not a folder", "give another folder with -o")
 
 
 def _instructions(

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TypedDict
 
 from analyzer.tuner.engines.stopping import Budget
+from boards.outputs import check_changed
 from foreread.advised import Advised, row_of_advice
 from foreread.cli.arguments import UsageError, duration, window_kb
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
+from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.run import add_wait
 from foreread.cli.text.confirming import confirmed_text
 from foreread.confirm_start import MOST_RUNS, Confirmed
@@ -27,6 +29,7 @@ _REPEATED = (
 
 def add_comparison(parser: argparse.ArgumentParser, boards: str = "this board") -> None:
     """Declare the arguments but the capture and its target; ``boards`` made an earlier result."""
+    add_check(parser, "capture", lambda args: check_changed(args.capture))  # it gets the result
     add_model(parser)
     add_image(parser)
     add_criterion(parser)

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
 from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.output import check_outputs
 from foreread.cli.text.escaped import escaped, escaped_output
 from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
@@ -119,6 +120,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.print_completion:
             code = _print_completion(args.print_completion)
         else:
+            check_outputs(args)
             with orderly_exit():  # whatever a command makes for a moment is removed again
                 code = command_module(args.command).run(args)
         sys.stdout.flush()

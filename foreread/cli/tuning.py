@@ -12,11 +12,13 @@ from analyzer.ingest.load import load
 from analyzer.tuner.findings.results import Results
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
+from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import tell
 from foreread.cli.arguments.tune import add_search
 from foreread.cli.text.tuning import TuningLine, outcome_text
 from foreread.tune_options import TuneOptions
+from foreread.tuning import check_output
 
 
 def add_tuning(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +26,7 @@ def add_tuning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to create"
     )
+    add_check(parser, "output", lambda args: check_output(args.output, args.resume))
     parser.add_argument(
         "--scenario",
         action="append",

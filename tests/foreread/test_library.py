@@ -16,6 +16,7 @@ from msgspec import structs
 import foreread
 from analyzer.predict.choice import ChoiceError
 from analyzer.report.write import ReportFiles
+from boards.outputs import OutputError
 from foreread.error import ERRORS, ArgumentError
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +101,15 @@ def test_examples_give_what_they_show(page, monkeypatch, tmp_path, example_advic
         done = doctest.testfile(str(ROOT / page), module_relative=False)
     assert done.attempted > 3
     assert done.failed == 0
+
+
+@pytest.mark.parametrize("measure", [foreread.sweep, foreread.tune])
+def test_a_file_that_exists_is_refused_before_any_run(measure, tmp_path):
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(OutputError, match="there exists already"):
+        measure(["touch", str(tmp_path / "was-run")], tmp_path / "there")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    assert (tmp_path / "there").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from waiting import left_s
-
+HANG_S = 120  # for a call that takes milliseconds
+AT_WORK = 77  # the exit code of a command that does no work, and would have begun
 _MEMORY = 6 << 30  # bytes of address space: an endless file ends in an error here, not in swap
 _CAPSET_VERSION = 0x20080522
 _OVERRIDES = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which let root read anything
@@ -88,44 +89,63 @@ def _growing(path: Path) -> Iterator[None]:
         thread.join()
 
 
-def outcomes(
-    calls: list[list[str]], folder: Path, most_bytes: int = resource.RLIM_INFINITY
-) -> list[Outcome]:
-    """Return what foreread does with each list of words, all run in ``folder`` by one process.
+class Calls:
+    """Calls foreread in forks of one process, which imports each command once."""
 
-    Root is made to respect permissions, so that an unreadable file is one for root too. No file
-    grows beyond ``most_bytes``: a write fails in its middle, as on a full disk.
-    """
-    done = subprocess.run(
-        [sys.executable, __file__],
-        input=json.dumps([calls, most_bytes]),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=True,
-        timeout=left_s(),
-    )
-    return [Outcome(**one) for one in json.loads(done.stdout)]
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def __call__(
+        self,
+        calls: list[list[str]],
+        folder: Path,
+        most_bytes: int = resource.RLIM_INFINITY,
+        idle: bool = False,
+    ) -> list[Outcome]:
+        """Return what foreread does with each list of words in ``folder``.
+
+        Root is made to respect permissions, so that an unreadable file is one for root too. No
+        file grows beyond ``most_bytes``: a write fails in its middle, as on a full disk. With
+        ``idle`` a command ends with AT_WORK where its work begins.
+        """
+        asked = {"folder": str(folder), "most_bytes": most_bytes, "idle": idle}
+        return [self._outcome({"words": words, **asked}) for words in calls]
+
+    def _outcome(self, asked: dict[str, object]) -> Outcome:
+        to, answers = self._process.stdin, self._process.stdout
+        print(json.dumps(asked), file=to, flush=True)
+        return Outcome(**json.loads(answers.readline()))
+
+
+@contextlib.contextmanager
+def calls_of_foreread() -> Iterator[Calls]:
+    """Start the process, and end it with the block."""
+    words = [sys.executable, __file__]
+    piped = subprocess.PIPE
+    with subprocess.Popen(words, stdin=piped, stdout=piped, text=True) as process:
+        yield Calls(process)
+        process.stdin.close()  # the process ends
 
 
 def _main() -> None:
     from foreread.cli import main
 
-    calls, most_bytes = json.load(sys.stdin)
-    for name in {words[0] for words in calls}:
-        main.command_module(name)
-    print(json.dumps([_called(main.main, words, most_bytes) for words in calls]))
+    for line in sys.stdin:
+        asked = json.loads(line)
+        main.command_module(asked["words"][0])
+        print(json.dumps(_called(main, **asked)), flush=True)
 
 
-def _called(main, words: list[str], most_bytes: int) -> dict[str, object]:
+def _called(main, words: list[str], folder: str, **how: Any) -> dict[str, object]:
     """Run one call in a fork, which takes milliseconds where Python's start takes a second."""
-    out = Path("out")
+    out = Path(folder) / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.unlink(missing_ok=True)
     streams = [os.memfd_create(name) for name in ("stdout", "stderr")]
     pid = os.fork()
     if pid == 0:
-        _run(main, words, streams, most_bytes)
+        os.chdir(folder)
+        _run(main, words, streams, **how)
     status = _status(pid)
     texts = [os.pread(stream, 1 << 20, 0).decode(errors="replace") for stream in streams]
     for stream in streams:
@@ -133,7 +153,7 @@ def _called(main, words: list[str], most_bytes: int) -> dict[str, object]:
     return {"code": status, "stdout": texts[0], "stderr": texts[1]}
 
 
-def _run(main, words: list[str], streams: list[int], most_bytes: int) -> None:
+def _run(main, words: list[str], streams: list[int], most_bytes: int, idle: bool) -> None:
     code = 99
     try:
         os.setsid()
@@ -143,7 +163,9 @@ def _run(main, words: list[str], streams: list[int], most_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
         _respect_permissions()
-        code = main(words)
+        if idle:
+            main.command_module(words[0]).run = lambda _args: AT_WORK
+        code = main.main(words)
     except SystemExit as ended:  # argparse
         code = ended.code
     except BaseException:
@@ -155,7 +177,7 @@ def _run(main, words: list[str], streams: list[int], most_bytes: int) -> None:
 
 def _status(pid: int) -> int | None:
     with os.fdopen(os.pidfd_open(pid)) as ended:
-        if select.select([ended], [], [], left_s() / 2)[0]:
+        if select.select([ended], [], [], HANG_S)[0]:
             return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

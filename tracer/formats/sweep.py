@@ -56,20 +56,6 @@ class SweepError(TracerError, ValueError):
     """A SWEEP file that cannot be read; ``remedy`` says what to do."""
 
 
-def check_writable(path: Path) -> None:
-    """Raise SweepError if a sweep cannot be written to ``path``, before hours of runs."""
-    if path.is_dir():
-        raise SweepError(f"{path} is a directory", "give the name of a file")
-    if os.path.lexists(path):  # also a link to nothing, in whose place the sweep would be put
-        raise SweepError(f"{path} exists already", "give another name with -o, or remove it")
-    if not path.parent.is_dir():
-        raise SweepError(
-            f"{path.parent} is not a directory", "create it, or write to another place with -o"
-        )
-    if not os.access(path.parent, os.W_OK):
-        raise SweepError(f"{path.parent} cannot be written to", "write to another place with -o")
-
-
 def write_sweep(path: Path, sweep: Sweep) -> None:
     """Write ``sweep`` as JSON, atomically: an interrupted sweep keeps its last points."""
     temporary = path.with_name(path.name + ".part")

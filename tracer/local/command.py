@@ -46,13 +46,16 @@ class Ended:
 def find_executable(name: str, cwd: Path) -> Path:
     """Return the file that exec would run, as PATH says; RecordError if there is none."""
     found = shutil.which(name if "/" not in name else str(cwd / name))
-    if found is None:
-        there = (cwd / name).exists() if "/" in name else False
+    if found is not None and Path(found).is_file():  # a socket has the permission, too
+        return Path(found).absolute()
+    place = cwd / name
+    if "/" not in name or not place.exists():
         raise RecordError(
-            f"the command {name!r} {'cannot be executed' if there else 'does not exist'}",
-            "make it executable: chmod +x" if there else "check its spelling, or give its path",
+            f"the command {name!r} does not exist", "check its spelling, or give its path"
         )
-    return Path(found).absolute()
+    if not place.is_file():
+        raise RecordError(f"the command {name!r} is not a file", "give the path of a program")
+    raise RecordError(f"the command {name!r} cannot be executed", "make it executable: chmod +x")
 
 
 class HeldCommand:

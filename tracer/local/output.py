@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from boards.outputs import check_folder
 from tracer.error import RecordError
 from tracer.formats.capture import FILES, METADATA, TRACE
 
@@ -18,9 +19,9 @@ _PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}
 @contextmanager
 def output_directory(output: Path) -> Iterator[None]:
     """Make the directory of the capture; remove it again if the capture fails."""
-    existed = output.exists()
+    existed = output.is_dir()
     if existed:
-        _check_output(output)
+        _check_contents(output)
         _clear(output)
     try:
         _make_output(output)
@@ -34,6 +35,13 @@ def output_directory(output: Path) -> Iterator[None]:
         raise
 
 
+def check_capture(output: Path, option: str = "-o") -> None:
+    """Raise RecordError or OutputError if a capture cannot be written to ``output``."""
+    check_folder(output, option)
+    if output.is_dir():
+        _check_contents(output)
+
+
 def _make_output(output: Path) -> None:
     try:
         (output / TRACE).mkdir(parents=True)
@@ -42,10 +50,8 @@ def _make_output(output: Path) -> None:
         raise RecordError(message, "give another directory") from error
 
 
-def _check_output(output: Path) -> None:
+def _check_contents(output: Path) -> None:
     """Refuse to touch anything but an empty directory or an interrupted capture."""
-    if not output.is_dir():
-        raise RecordError(f"{output} is a file", "give a new directory with -o")
     names = {entry.name for entry in output.iterdir()}
     if METADATA in names:
         raise RecordError(

@@ -30,7 +30,6 @@ from boards.bounded import UnboundedError, open_regular
 
 __all__ = [
     "StoreError",
-    "check_new",
     "is_store",
     "new_memory",
     "open_to_read",
@@ -58,23 +57,8 @@ def new_memory() -> sqlite3.Connection:
     return connection
 
 
-def check_new(path: Path) -> None:
-    """Raise StoreError if no file can be made at ``path``, before anything is measured."""
-    if os.path.lexists(path):
-        raise StoreError(
-            f"{path} exists already", "give another name with -o, or continue it with --resume"
-        )
-    if not path.parent.is_dir():
-        raise StoreError(
-            f"{path.parent} is not a directory", "create it, or write to another place with -o"
-        )
-    if not os.access(path.parent, os.W_OK):
-        raise StoreError(f"{path.parent} cannot be written to", "write to another place with -o")
-
-
 def write_new(path: Path, image: bytes) -> None:
     """Make the file ``path`` of ``image``, whole or not at all; never over another file."""
-    check_new(path)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
@@ -83,6 +67,9 @@ def write_new(path: Path, image: bytes) -> None:
             os.fsync(file.fileno())
         path.hardlink_to(part)  # in place of a rename, which would replace
     except OSError as error:
+        if os.path.lexists(path):
+            remedy = "give another name with -o, or continue it with --resume"
+            raise StoreError(f"{path} exists already", remedy) from error
         raise StoreError(f"{path} cannot be made: {error.strerror}", "write elsewhere") from error
     finally:
         with suppress(OSError):

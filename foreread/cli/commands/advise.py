@@ -18,9 +18,11 @@ from analyzer.predict.linux import PREFIX
 from analyzer.suite.advised import advise_suite
 from analyzer.suite.predicted import SuiteQuestion
 from analyzer.suite.read import is_suite, read_suite
+from boards.outputs import check_folder
 from boards.written import write_whole
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
+from foreread.cli.arguments.output import add_output
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
@@ -64,11 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the board's times to unpack: unpacking.json of `foreread layout --target` (default: "
         "the present compressor alone, learnt from the capture)",
     )
-    parser.add_argument(
+    add_output(
+        parser,
         "-o",
         "--output",
         metavar="DIR",
-        type=Path,
+        check=check_folder,
         help=f"folder to write {DOCUMENT} to, and the lists that the table refers to",
     )
 
@@ -82,8 +85,6 @@ def run(args: argparse.Namespace) -> int:
     if any(map(is_suite, args.capture)):
         return _suite(args)
     sources = _sources(args)
-    if args.output is not None:
-        args.output.mkdir(parents=True, exist_ok=True)  # refused now, not after the replays
     line = ProgressLine()
     try:
         recording, *more = (load(path, args.pids) for path in args.capture)
@@ -128,9 +129,7 @@ def _suite(args: argparse.Namespace) -> int:
         line.end()
     if args.output is not None:
         for (board, start), table in found.tables.items():
-            place = args.output / board / start
-            place.mkdir(parents=True, exist_ok=True)
-            _write(place, table, found.lists[board, start])
+            _write(args.output / board / start, table, found.lists[board, start])
     print(found.document.to_json() if args.json else advice_text(found.document))
     return 0
 
@@ -150,6 +149,7 @@ def _sources(args: argparse.Namespace) -> list[Source]:
 
 
 def _write(folder: Path, document: AdviceDocument, lists: Mapping[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in lists.items():
         write_whole(folder / name, content)
     write_whole(folder / DOCUMENT, f"{document.to_json()}\n".encode())

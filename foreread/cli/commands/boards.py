@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
+from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,9 +16,11 @@ from boards.document import encode
 from boards.emulated.live import ended, running
 from boards.live import live_profile, target_profile
 from boards.open import LOCAL, open_target, transport_of
-from boards.profile import Profile, ProfileError, Storage, known_profiles, load_profile
+from boards.outputs import check_new
+from boards.profile import Profile, Storage, known_profiles, load_profile
 from boards.profile_toml import encode_profile
 from boards.written import write_whole
+from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.commands import boards_start
 from foreread.cli.main import printable
@@ -31,6 +32,7 @@ MORE = {
     "start": "start an emulated board and keep it running, as a target",
     "stop": "stop emulated boards",
 }
+_check_new = partial(check_new, instead="remove it if it has no changes of yours")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("board", metavar="NAME|FILE", help="a name from the list, or a TOML file")
     new = actions.add_parser("new", help="create a profile of a running board")
     add_target(new)
-    new.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="file to create (default: stdout)"
+    add_output(
+        new,
+        "-o",
+        "--output",
+        metavar="FILE",
+        check=_check_new,
+        help="file to create (default: stdout)",
     )
     for sub, function in ((listing, _list), (show, _show), (new, _new)):
         sub.set_defaults(act=function)
@@ -105,21 +112,13 @@ def _new(args: argparse.Namespace) -> int:
             profile = target_profile(target, transport_of(args.target, args.identity))
     text = encode_profile(profile)
     if args.output is not None:
-        _write_new(args.output, text)
+        _check_new(args.output)  # again: a file that appeared meanwhile stays
+        write_whole(args.output, text.encode())
     if args.json:
         print(encode(profile))
     elif args.output is None:
         print(text, end="")
     return 0
-
-
-def _write_new(path: Path, text: str) -> None:
-    if os.path.lexists(path):
-        raise ProfileError(
-            f"{path} exists already",
-            "choose another name with -o FILE: this file may contain your changes",
-        )
-    write_whole(path, text.encode())
 
 
 def _lines(profile: Profile) -> list[str]:

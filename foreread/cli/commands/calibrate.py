@@ -6,19 +6,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
+from boards.outputs import check_new
 from boards.profile import read_profile, with_cost
 from boards.profile_toml import encode_profile
 from boards.written import write_whole
 from foreread.calibrating import Calibrated, calibrate
+from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from tracer.calibrate.limits import Limit
-from tracer.formats.sweep import check_writable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,23 +29,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="block device, large file, or directory on the disk; foreread only reads it",
     )
     add_target(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="device model to write (TOML)"
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        metavar="FILE",
+        check=check_new,
+        help="device model to write (TOML)",
     )
-    parser.add_argument(
+    add_output(
+        parser,
         "--profile",
         metavar="FILE",
-        type=Path,
+        check=check_profile,
         help="board profile to store the cost in (`foreread boards new -o FILE` makes one)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, explain, print and write."""
-    if args.profile is not None:
-        check_profile(args.profile)
-    if args.output is not None:
-        check_writable(args.output)
     line = ProgressLine(sys.stderr)
     done = calibrate(
         args.device,

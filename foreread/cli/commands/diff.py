@@ -6,9 +6,11 @@ import argparse
 from pathlib import Path
 
 from analyzer.diff.whole import diff
+from boards.outputs import check_file
 from boards.written import write_whole
 from foreread.cli.arguments import add_pids, percent
 from foreread.cli.arguments.model import add_model
+from foreread.cli.arguments.output import add_output
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.diff import diff_text
 from foreread.cli.text.diff_junit import junit_xml
@@ -32,12 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if NEW, or one of its starts, is predicted to take more than so many per "
         "cent longer than OLD, such as 3%%",
     )
-    parser.add_argument(
-        "--markdown", metavar="FILE", type=Path, help="write the result as Markdown, too"
-    )
-    parser.add_argument(
-        "--junit", metavar="FILE", type=Path, help="write the result as JUnit XML, too"
-    )
+    for name, form in (("--markdown", "Markdown"), ("--junit", "JUnit XML")):
+        add_output(
+            parser,
+            name,
+            metavar="FILE",
+            check=check_file,
+            help=f"write the result as {form}, too",
+        )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from boards.target import Target
 from boards.written import write_whole
 from foreread.booting import remove_boot_hook
 from foreread.cli.arguments import UsageError, seconds
+from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="with --judge: board profile to store the result in, too",
     )
+    add_check(parser, "profile", _check_profile)
     parser.add_argument(
         "--wait",
         type=seconds,
@@ -79,6 +81,11 @@ def run(args: argparse.Namespace) -> int:
     return 0 if diagnosis.can_record else 1
 
 
+def _check_profile(args: argparse.Namespace) -> None:
+    if args.judge:
+        check_profile(args.profile)
+
+
 def _restored(args: argparse.Namespace, target: Target) -> list[Restored]:
     """Restore this machine; a target's guard does so itself, but a boot's hook may be left."""
     if args.target == LOCAL:
@@ -90,8 +97,6 @@ def _judge(args: argparse.Namespace) -> int:
     """Judge the kernel; exit 1 if it is not confirmed."""
     if args.restore:
         raise UsageError("--judge and --restore are two commands: repeat with one of them")
-    if args.profile is not None:
-        check_profile(args.profile)
     done = judge(
         target=args.target,
         identity=args.identity,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from analyzer.export.make import FORMATS, ExportDocument, export
 from analyzer.ingest.load import load
 from analyzer.predict.linux import PREFIX
+from boards.outputs import check_file
 from foreread.cli.arguments import add_capture, window_kb
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
+from foreread.cli.arguments.output import add_output
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 
@@ -24,8 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="perfetto (ui.perfetto.dev), chrome (trace events as JSON), parquet, csv, or "
         "trace-dat (KernelShark, trace-cmd)",
     )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, required=True, help="file to write"
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        metavar="FILE",
+        check=check_file,
+        required=True,
+        help="file to write",
     )
     parser.add_argument(
         "--window",

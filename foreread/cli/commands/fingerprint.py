@@ -9,9 +9,11 @@ from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
 from analyzer.tuner.findings.plans import Plans, check_learning, learn, read_plans
 from analyzer.tuner.space.losses import losses_in
 from boards.open import open_target
+from boards.outputs import check_changed, check_file
 from boards.written import write_whole
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.allow import add_allow
+from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
@@ -69,10 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="disk to watch, such as mmcblk0; repeatable (default: all disks)",
     )
-    parser.add_argument(
+    add_output(
+        parser,
         "--learn",
         metavar="TUNING",
-        type=Path,
+        check=lambda path, _option: check_changed(path, opened=True),
         help="associate the running workload with the best settings in this file",
     )
     _add_applying(parser)
@@ -116,11 +119,12 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
         "after N periods; the number doubles while the result stays the same, up to 32 times; "
         "0: never (default: 60)",
     )
-    group.add_argument(
+    add_output(
+        group,
         "-o",
         "--output",
         metavar="FILE",
-        type=Path,
+        check=check_file,
         help="write a shell script that does this on a board without foreread (actions: start, "
         "stop, "
         "status)",

@@ -7,7 +7,10 @@ import logging
 from pathlib import Path
 
 from analyzer.fleet.error import extra
+from analyzer.fleet.place import is_address
+from boards.outputs import check_folder
 from foreread.cli.arguments.model import add_model
+from foreread.cli.arguments.output import add_check, add_output
 from foreread.cli.commands import fleet_confirm, fleet_tune
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.fleet import analysed_text
@@ -50,6 +53,7 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the store, a folder or an address; captures that it has are not analysed again",
     )
+    add_check(parser, "output", _check_store)
     add_model(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -75,13 +79,19 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
+def _check_store(args: argparse.Namespace) -> None:
+    if not is_address(args.output):  # those are opened before a capture is read
+        check_folder(Path(args.output))
+
+
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("store", metavar="STORE", help="a store that fleet analyse wrote")
-    parser.add_argument(
+    add_output(
+        parser,
         "-o",
         "--output",
         metavar="DIR",
-        type=Path,
+        check=check_folder,
         required=True,
         help="folder to write the report to",
     )

@@ -14,11 +14,13 @@ from analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, 
 from analyzer.layout.document import LayoutRow
 from analyzer.layout.support import read_kernel_config
 from analyzer.layout.unpacking_file import Measured, read_unpacking
-from analyzer.layout.write import ErofsWords, check_output, write_layout
+from analyzer.layout.write import ErofsWords, write_layout
 from boards.counted import plural
+from boards.outputs import check_folder
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.relaid import BLOCK_SIZES
 from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments.output import add_output
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
@@ -40,11 +42,12 @@ _ALL_COMPRESSORS = tuple(dict.fromkeys((*COMPRESSORS, *EROFS_COMPRESSORS)))
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="+")
-    parser.add_argument(
+    add_output(
+        parser,
         "-o",
         "--output",
         metavar="DIR",
-        type=Path,
+        check=check_folder,
         required=True,
         help="folder for the sort files and INSTALL.md",
     )
@@ -135,7 +138,6 @@ def _add_costs(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder, and print what each layout costs."""
-    check_output(args.output)
     if args.target and not (args.image or args.root):
         raise UsageError("--target needs an image: add --image IMAGE or --root DIR")
     if args.best and not (args.image or args.root):

@@ -17,8 +17,10 @@ from analyzer.prefetch.listing import decode, read_listing
 from analyzer.prefetch.ranges import ORDERS
 from analyzer.prefetch.state import SUFFIX, read_state, state_of
 from boards.counted import plural
+from boards.outputs import check_file
 from boards.written import write_whole
 from foreread.cli.arguments import UsageError, add_capture, percent
+from foreread.cli.arguments.output import add_check
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.prefetch import PrefetchDocument
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser)
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("-o", "--output", metavar="LIST", type=Path, help="file to write the list to")
+    add_check(parser, "output", _check_output)
     goal.add_argument(
         "--check",
         metavar="LIST",
@@ -102,6 +105,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(compared, args, text))
     return 0
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    check_file(args.output)
+    if args.root is not None:
+        check_file(_state_file(args.output))
 
 
 def _state_file(path: Path) -> Path:

@@ -12,6 +12,7 @@ from boards.counted import plural
 from boards.open import LOCAL
 from foreread.booting import record_boot
 from foreread.cli.arguments import UsageError, buffer_kib, duration, window_kb
+from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
@@ -23,15 +24,17 @@ from foreread.suite_recording import record_suite
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
 from tracer.local.command import Streams
+from tracer.local.output import check_capture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
+    add_output(
+        parser,
         "-o",
         "--output",
         metavar="CAPTURE",
-        type=Path,
+        check=check_capture,
         help="folder to create (needed without --suite)",
     )
     parser.add_argument(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from boards.outputs import check_folder
+from foreread.cli.arguments.output import add_output
 from foreread.cli.reports import add_content, written
 from foreread.documents.report import ReportDocument
 
@@ -12,11 +13,12 @@ from foreread.documents.report import ReportDocument
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_content(parser)
-    parser.add_argument(
+    add_output(
+        parser,
         "-o",
         "--output",
         metavar="DIR",
-        type=Path,
+        check=check_folder,
         required=True,
         help="folder to write the report to",
     )

@@ -20,10 +20,12 @@ from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
+from boards.outputs import check_folder
 from boards.target import TargetError
 from foreread.cli.arguments import UsageError, add_capture, boot_attempts, window_kb
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
+from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.documents.script import (
@@ -48,8 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_image(parser)
     add_criterion(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="folder to write the files to"
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        metavar="DIR",
+        check=check_folder,
+        help="folder to write the files to",
     )
     parser.add_argument(
         "--read-ahead-kb",

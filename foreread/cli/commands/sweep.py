@@ -8,8 +8,10 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from boards.outputs import check_new
 from foreread.cli.arguments import UsageError, add_windows, parse_windows
 from foreread.cli.arguments.model import add_model, question_of
+from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
@@ -25,8 +27,14 @@ from tracer.local.sweep_run import Progress
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "-o", "--output", metavar="SWEEP", type=Path, required=True, help="file to write (JSON)"
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        metavar="SWEEP",
+        check=check_new,
+        required=True,
+        help="file to write (JSON)",
     )
     add_target(parser)
     default = ",".join(f"{kb}k" if kb else "0" for kb in DEFAULT_WINDOWS_KB)

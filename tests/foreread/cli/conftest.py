@@ -1,8 +1,16 @@
 """What tests of commands share."""
 
 import pytest
+from special_files import calls_of_foreread
 
 import analyzer.report.write
+
+
+@pytest.fixture(scope="session")
+def outcomes():
+    """What foreread does with words that it gets in a process of its own."""
+    with calls_of_foreread() as calls:
+        yield calls
 
 
 @pytest.fixture

@@ -90,25 +90,6 @@ def test_a_profile_without_that_disk_gets_one(disk, tmp_path):
     assert storage.name == "sdb"
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--profile", "arm64"], 2, "boards new"),
-        (["--profile", "{tmp}/none.toml"], 1, "none.toml"),
-        (["-o", "{tmp}/there"], 1, "exists already"),
-        (["-o", "{tmp}/no/where"], 1, "not a directory"),
-    ],
-)
-def test_an_unwritable_output_is_reported_before_measuring(
-    words, code, message, tmp_path, monkeypatch, capsys
-):
-    (tmp_path / "there").touch()
-    monkeypatch.setattr(calibrating, "find_place", lambda *_: pytest.fail("measured"))
-    words = [word.replace("{tmp}", str(tmp_path)) for word in words]
-    assert main(["calibrate", "/dev/sdb1", *words]) == code
-    assert message in capsys.readouterr().err
-
-
 def test_a_disk_that_cannot_be_measured_is_one_line(monkeypatch, capsys):
     def refuse(*_):
         raise CalibrateError("no disk", "name one")

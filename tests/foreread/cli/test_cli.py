@@ -148,14 +148,6 @@ def test_a_stdout_that_is_closed_brings_no_traceback(words, redirection):
     assert "Error" not in done.stderr
 
 
-@pytest.mark.parametrize("output", ["", "none/sweep.json"])
-def test_a_sweep_that_could_not_be_saved_is_refused_before_any_run(output, tmp_path, foreread):
-    done = foreread("sweep", "-o", tmp_path / output, "--", "touch", tmp_path / "was-run")
-    assert done.returncode == 1
-    assert "directory" in done.stderr and " -- " in done.stderr
-    assert not (tmp_path / "was-run").exists()
-
-
 @pytest.mark.parametrize(
     "options",
     [

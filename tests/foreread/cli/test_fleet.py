@@ -8,7 +8,7 @@ import os
 import pytest
 from fleet_captures import copies, damaged
 from fleet_rows import analysed, store_of
-from special_files import outcomes, special_files
+from special_files import special_files
 
 from foreread.cli.main import main
 
@@ -114,7 +114,7 @@ def test_without_the_extra_its_package_is_named(tmp_path, capsys, monkeypatch):
     assert 'duckdb is not installed -- type: pip install "foreread[fleet]"' in said
 
 
-def test_files_that_are_no_plain_data_are_rows_or_left_out(tmp_path):
+def test_files_that_are_no_plain_data_are_rows_or_left_out(tmp_path, outcomes):
     """Nothing waits for a pipe, and nothing reads a device."""
     with special_files(tmp_path):
         names = ("pipe", "held-pipe", "zero", "terminal", "socket", "unreadable", "empty")

@@ -169,12 +169,6 @@ def test_a_compressor_that_was_asked_for_and_the_kernel_lacks_is_refused(image, 
     assert {row["compressor"] for row in rows} == {"gzip", "lz4"}
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path, capsys):
-    (tmp_path / "out").write_text("mine")
-    assert "is not a folder" in refused(capsys, CAPTURE, "-o", tmp_path / "out")
-    assert (tmp_path / "out").read_text() == "mine"
-
-
 @pytest.mark.parametrize("words", [("--weights", "1,x"), ("--target", "local"), ("--best",)])
 def test_words_that_make_no_sense_are_wrong_usage(words, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:

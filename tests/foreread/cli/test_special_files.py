@@ -1,20 +1,20 @@
-"""Every path that a command takes, given every kind of file that is not plain data.
+"""Every path that a command reads, given every kind of file that is not plain data.
 
 The tables are complete: test_every_option_that_takes_text_is_in_the_tables walks the parsers.
+test_outputs.py has the paths that a command writes.
 """
 
-import argparse
 import shutil
 from pathlib import Path
 
 import pytest
 from fleet_rows import analysed, store_of
-from special_files import NAMES, Outcome, outcomes, special_files
+from parsed_options import declared_outputs, text_options
+from special_files import NAMES, Outcome, special_files
 from tuned_stores import tuned
 
 from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn
-from foreread.cli.main import build_parser
 
 EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
 CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it
@@ -115,25 +115,6 @@ INPUTS = {
     "top --identity": ["top", "--once", *SSH, "--identity", "{}"],
     "boards new --identity": ["boards", "new", *SSH, "--identity", "{}"],
 }
-OUTPUTS = {
-    "export --output": ["export", CAPTURE, "--format", "csv", "-o", "{}"],
-    "record --output": ["record", "-o", "{}", "--", "true"],
-    "report --output": ["report", CAPTURE, "-o", "{}"],
-    "prefetch --output": ["prefetch", CAPTURE, "-o", "{}"],
-    "advise --output": ["advise", CAPTURE, "-o", "{}"],
-    "fleet analyse --output": ["fleet", "analyse", CAPTURE, "-o", "{}"],
-    "fleet report --output": ["fleet", "report", "fleet-store", "-o", "{}"],
-    "diff --markdown": ["diff", CAPTURE, CAPTURE, "--markdown", "{}"],
-    "diff --junit": ["diff", CAPTURE, CAPTURE, "--junit", "{}"],
-    "layout --output": ["layout", CAPTURE, "-o", "{}"],
-    "script --output": ["script", CAPTURE, "-o", "{}"],
-    "sweep --output": ["sweep", "-o", "{}", "--", "true"],
-    "fleet tune --output": ["fleet", "tune", *BOTH, "-o", "{}", "--", "true"],
-    "tune --output": ["tune", "-o", "{}", "--", "true"],
-    "calibrate --output": ["calibrate", ".", "-o", "{}"],
-    "fingerprint --output": ["fingerprint", "--apply", "tuning", "-o", "{}"],
-    "boards new --output": ["boards", "new", "-o", "{}"],
-}
 # Text other than a path on this machine, and words of the command that is run.
 OTHERS = {
     *(f"{command} --target" for command in ("doctor", "record", "confirm", "sweep", "tune")),
@@ -181,19 +162,11 @@ KEYS = ("growing.toml", "empty.toml")
 NO_CONNECTION = "ssh://root@127.0.0.1:1: connecting"
 
 
-def _options(parser: argparse.ArgumentParser, words: str = ""):
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, sub in action.choices.items():
-                yield from _options(sub, f"{words}{name} ")
-        elif action.nargs != 0 and not action.choices and action.type in (None, Path):
-            yield words + (action.option_strings or [action.dest])[-1]
-
-
 def test_every_option_that_takes_text_is_in_the_tables():
-    """A new option must be added to INPUTS or OUTPUTS if it takes a path, else to OTHERS."""
-    known = {*INPUTS, *OUTPUTS, *OTHERS} - {"tune --resume", "fleet tune --resume"}
-    assert set(_options(build_parser())) - {"--version"} == known
+    """A new option must be added to INPUTS if its path is read, or to OTHERS; or be an output."""
+    inputs = set(INPUTS) - {"tune --resume", "fleet tune --resume"}
+    assert set(text_options()) == {*inputs, *OTHERS, *declared_outputs()}
+    assert set(declared_outputs()) & OTHERS == set()
 
 
 @pytest.fixture(scope="module")
@@ -201,8 +174,6 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("special")
     (made / "list").write_bytes(b"foreread-prefetch 1\n0 4096 /bin/sh\n")
     shutil.copy(EXAMPLES / "python-start.capture.tar.xz", made / CAPTURE)
-    (made / "full").symlink_to("/dev/full")
-    (made / "read-only").mkdir(mode=0o500)
     tuned(made / "tuning")
     store_of(made / "fleet-store", analysed())
     learn(made / "tuning", BY_NAME["read-random-small"])
@@ -211,37 +182,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", INPUTS)
-def test_an_input_that_is_no_plain_file_is_refused_in_one_line(case, folder):
+def test_an_input_that_is_no_plain_file_is_refused_in_one_line(case, folder, outcomes):
     names = [name for name in NAMES if (case, name) not in LEFT_OUT]
     calls = [_words(INPUTS[case], folder / name) for name in names]
     for name, seen in zip(names, outcomes(calls, folder), strict=True):
         of_ssh = case.endswith("--identity") and name in KEYS
         _check_refused(seen, NO_CONNECTION if of_ssh else name)
-
-
-FOLDERS = ("record", "report", "script", "advise", "layout", "fleet")
-# Where a result is a folder, one that is missing is made, and one that is there is filled.
-BAD_FILES = ("full", "pipe.toml", "missing/out", "socket.toml", "loop.toml", "folder.toml")
-BAD_FOLDERS = ("full", "pipe.toml", "socket.toml", "loop.toml", "list", "list/below")
-
-
-@pytest.mark.parametrize("case", OUTPUTS)
-def test_an_output_that_cannot_be_written_is_named_in_one_line(case, folder):
-    to_folder = case.split()[0] in FOLDERS and case != "fleet tune --output"
-    names = [*(BAD_FOLDERS if to_folder else BAD_FILES), "read-only/out"]
-    before = _content(folder)
-    calls = [_words(OUTPUTS[case], folder / name) for name in names]
-    for name, seen in zip(names, outcomes(calls, folder), strict=True):
-        _check_refused(seen, name.partition("/")[0])
-    assert _content(folder) == before
-
-
-@pytest.mark.parametrize("case", ["fingerprint --output", "boards new --output"])
-def test_a_file_that_is_cut_off_while_it_is_written_is_no_result(case, folder):
-    before = _content(folder)
-    (seen,) = outcomes([_words(OUTPUTS[case], folder / "cut")], folder, most_bytes=100)
-    _check_refused(seen, "cut")
-    assert _content(folder) == before
 
 
 def _words(words: list[str], path: Path) -> list[str]:
@@ -256,9 +202,3 @@ def _check_refused(seen: Outcome, name: str) -> None:
     assert len(errors) == 1, seen
     assert errors[0] == seen.stderr.splitlines()[-1]
     assert name in errors[0], seen
-
-
-def _content(folder: Path) -> dict[str, int]:
-    """Return the files below a folder with their sizes, but for the one that grows."""
-    found = {str(path): path.lstat().st_size for path in folder.rglob("*")}
-    return {path: size for path, size in found.items() if "growing" not in path}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import foreread
+from foreread import suite_recording
 from foreread.cli.main import main
 from foreread.suite_recording import run_of
 from tracer.formats.capture import METADATA
@@ -114,6 +115,20 @@ def test_an_interrupted_capture_counts_as_missing(tmp_path, capsys):
     assert "not recorded: " in run(capsys, "predict", str(suite), code=1).err
     (capture / METADATA).write_text("{}")
     assert "missing required field" in run(capsys, "predict", str(suite), code=1).err
+
+
+def test_every_place_is_checked_before_the_first_recording(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(suite_recording, "record", lambda *_, **__: pytest.fail("recorded"))
+    suite = tmp_path / "suite.toml"
+    starts = (f'[[start]]\nname = "{n}"\ncommand = ["true"]\ncaptures = ["{n}/1"]\n' for n in "ab")
+    suite.write_text(f"schema = 1\n{''.join(starts)}")
+    (tmp_path / "b").touch()
+    said = run(capsys, "record", "--suite", str(suite), code=1).err
+    assert (
+        said
+        == f"foreread: {tmp_path}/b is not a folder -- give another folder for {tmp_path}/b/1\n"
+    )
+    assert not (tmp_path / "a").exists()
 
 
 def test_a_hostile_suite_is_escaped_and_runs_nothing(tmp_path, capsys):
