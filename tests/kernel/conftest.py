@@ -1,13 +1,12 @@
 """Kernel tests run one after another; each module leaves nothing of its own on the machine."""
 
 import os
-import time
 
 import pytest
 from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
 from machine_lock import nobody_records
 from machine_state import differences, state, watched
-from waiting import PATIENCE_S
+from waiting import wait_until
 
 
 def pytest_collection_modifyitems(items):
@@ -27,10 +26,8 @@ def as_before(tmp_path_factory):
         with nobody_records():
             before = state(run)
         yield
-        end = time.monotonic() + PATIENCE_S  # guards put back what jobs that were killed left
-        while left := not_as(run, before):
-            assert time.monotonic() < end, "these tests left:\n" + "\n".join(left)
-            time.sleep(0.2)
+        # Guards put back what jobs that were killed left.
+        wait_until(lambda: not not_as(run, before), lambda: "\n".join(not_as(run, before)))
 
 
 def not_as(run, before):
