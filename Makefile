@@ -4,21 +4,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SITE_READY := $(VENV)/.site-ready
+EVERYTHING := --no-build-isolation -e '.[dev,docs]'
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 FUZZ_SECONDS ?= 60
 KILLS ?= 1000
 SEED ?= 1
-# Some tests wait for timeouts: with more workers than processors others run meanwhile.
+# One worker has the kernel tests, which wait for disks and timeouts: with more workers than
+# processors the others run meanwhile.
 WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 TEST_FLAGS := -q -rfEs --durations=20
-UNIT := not kernel and not boards and not package
+EACH_CHANGE := not thorough and not boards and not package
 
 SOURCES := analyzer boards bench docs emulator examples foreread fuzz studies tests tracer
 C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-thorough test-fresh test-boards torture paper accuracy layout-study tune-study test-package wheel deb release docs man lint bench fuzz clean
+.PHONY: help setup packages demo test test-all torture paper accuracy layout-study tune-study wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -28,67 +30,50 @@ setup: $(READY) ## install packages, make the virtual environment, build the ext
 packages: ## install the Debian or Ubuntu packages that are missing (as root, or by sudo)
 	@.ci/packages $(PYTHON)
 
+# uv installs in seconds what takes pip more than a minute. It does not read pip's settings (another
+# index, a certificate): where it fails, pip installs.
 # Without build isolation, so that a change of a C file is rebuilt without network.
 $(READY): setup.py pyproject.toml foreread/version.py $(EXTENSION_FILES)
 	@.ci/packages $(PYTHON)
-	@echo "installing Python packages into $(VENV)"
+	@echo "installing Python packages into $(VENV), and building foreread"
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -q --disable-pip-version-check 'setuptools>=77'
-	@echo "building foreread"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[dev]'
-	@touch $@
-
-# What builds the site, and nothing else needs.
-$(SITE_READY): $(READY)
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[docs]'
+	@$(PIP) 'setuptools>=77'
+	@{ $(PIP) --only-binary uv uv==0.13.9 && \
+		$(BIN)/uv pip install -q --python $(BIN)/python --reinstall-package foreread $(EVERYTHING); } || \
+		$(PIP) $(EVERYTHING)
 	@touch $@
 
 demo: $(READY) ## the main job on a real application; ends by saying where the report is
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo/demo.sh
 
-test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
+test: $(READY) ## each change: lint, and the tests of the code and on the running kernel (root)
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and not thorough'
-	@$(MAKE) --no-print-directory test-kernel
+	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) --dist loadgroup -m '$(EACH_CHANGE)'
 
-test-kernel: $(READY) ## tests against the running kernel (root)
-	$(BIN)/python -m pytest $(TEST_FLAGS) --session-timeout 3000 -m 'kernel and not thorough'
-
-test-thorough: $(READY) ## the cases that make test leaves out: other shells, servers, file systems (root)
-	@.ci/packages $(PYTHON) thorough
-	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and thorough'
-	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and thorough'
-
-test-fresh: ## the README's commands in bare roots of Debian (root; network); RELEASE=bookworm for one
-	@.ci/fresh $(RELEASE)
-
-test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at first)
-	@.ci/packages $(PYTHON) boards
-	$(BIN)/python -m pytest -q -rfEs -s --timeout 0 -m boards
+test-all: $(READY) ## before an issue is resolved, or a release: every test (hours; root, network); ONLY="unit boards"
+	@.ci/packages $(PYTHON) all
+	@$(BIN)/python .ci/test_all.py $(ONLY)
 
 paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in paper-out (QEMU)
-	@.ci/packages $(PYTHON) boards
+	@.ci/packages $(PYTHON) all
 	$(BIN)/python -m studies.paper.run
 
 torture: $(READY) ## kill foreread at random moments and compare the machine (root); KILLS=1000 SEED=1 PARTS=record,tune
-	@.ci/packages $(PYTHON) boards
+	@.ci/packages $(PYTHON) all
 	$(BIN)/python tests/torture --kills $(KILLS) --seed $(SEED) $(if $(PARTS),--parts $(PARTS))
 
 accuracy: $(READY) ## how exact predictions are, in accuracy-out (hours; root, QEMU); ONLY=boards,loop/10M
-	@.ci/packages $(PYTHON) boards
+	@.ci/packages $(PYTHON) all
 	$(BIN)/python -m studies.accuracy.run $(if $(ONLY),--only $(ONLY))
 
 layout-study: $(READY) ## layouts of images, predicted and measured, in layout-out (hours; root, QEMU)
 	$(BIN)/python -m studies.layout.run
 
 tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, QEMU); ONLY="start-up storage"
-	@.ci/packages $(PYTHON) boards
+	@.ci/packages $(PYTHON) all
 	$(BIN)/python -m studies.tuning.run $(ONLY)
 
-test-package: $(READY) ## wheel and Debian package, installed and used in bare roots (root; network)
-	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
-
-docs: $(SITE_READY) ## the documentation as a site, in build/site; broken links are errors
+docs: $(READY) ## the documentation as a site, in build/site; broken links are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -n -j auto -c docs -d build/site-cache . build/site
 	@mkdir -p build/site/docs/reference/schemas && cp docs/reference/schemas/*.json build/site/docs/reference/schemas
 	@$(BIN)/foreread report examples/python-start/python-start.capture.tar.xz examples/python-start/python-start.sweep.json -o build/site/docs/live-report
@@ -115,7 +100,6 @@ lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain wor
 	@shellcheck $(SHELL_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	@$(BIN)/python -m emulator.wasm.build --check
 	@$(BIN)/python .ci/words.py
 	@$(BIN)/python .ci/links.py
 
@@ -123,11 +107,11 @@ bench: $(READY) ## benchmarks beside their peers, as JSON
 	@for b in bench/*.py; do echo "== $$b"; $(BIN)/python $$b; done
 
 fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each
-	@.ci/packages $(PYTHON) fuzz
+	@.ci/packages $(PYTHON) all
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out layout-out tune-study-out fuzz-out fresh-out torture-out
+	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out layout-out tune-study-out fuzz-out test-all-out torture-out
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find $(SOURCES) -name '*.so' -delete

@@ -95,5 +95,8 @@ setup(
     ],
     data_files=[("share/man/man1", sorted(glob("docs/man/*.1")))],  # written by `make man`
     cmdclass={"build_ext": BuildWithoutRpath},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={
+        "bdist_wheel": {"py_limited_api": "cp311"},
+        "build_ext": {"parallel": os.cpu_count()},
+    },
 )

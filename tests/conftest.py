@@ -13,6 +13,7 @@ import pytest
 from inherited import shed
 from made_once import made_once, make_advice, make_report
 from requirements import fail_for_missing_package
+from scheduling import ByModule
 from waiting import Limit, forget_limit
 
 # The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
@@ -27,6 +28,10 @@ def end(_number: int, _frame: object) -> None:
 
 # Tests that are ended, by timeout(1) for instance, leave mounts and knobs as they were.
 signal.signal(signal.SIGTERM, end)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(wrapper=True)

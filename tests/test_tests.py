@@ -5,23 +5,28 @@ from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-TREES = {path: ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
-SUPPORT = {path.stem: path for path in TREES if path.parent.name == "support"}
+PATHS = sorted(TESTS.rglob("*.py"))
+SUPPORT = {path.stem: path for path in PATHS if path.parent.name == "support"}
 CHECKS = ("raises", "warns", "fail", "validate")  # the last: of jsonschema
+
+
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
 
 
 @cache
 def definitions(path):
     """Functions and classes of a file by name."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    return {node.name: node for node in ast.walk(TREES[path]) if isinstance(node, kinds)}
+    return {node.name: node for node in ast.walk(tree(path)) if isinstance(node, kinds)}
 
 
 @cache
 def imported(path):
     """What a file takes from tests/support: where each name is defined."""
     found = {}
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module in SUPPORT:
             for name in node.names:
                 found[name.asname or name.name] = (SUPPORT[node.module], name.name)
@@ -67,7 +72,7 @@ def can_fail(path, node, seen=()):
 
 
 def every_test():
-    for path in TREES:
+    for path in PATHS:
         for name, node in definitions(path).items():
             if name.startswith("test_") and isinstance(node, ast.FunctionDef):
                 yield path, node
@@ -89,8 +94,8 @@ def test_each_test_asserts_something():
 def test_no_test_waits_without_an_end():
     loops = [
         f"{path.name}:{node.lineno}"
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
+        for path in PATHS
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.While) and polls(node)
     ]
     assert loops == []

@@ -58,7 +58,6 @@ def test_every_word_has_a_sample_that_it_finds():
     assert [word for word, samples in found.items() if not samples] == []
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -74,8 +73,10 @@ def test_every_word_has_a_sample_that_it_finds():
         ("analyzer/a.toml", "# {}\n"),
     ],
 )
-def test_a_bad_sample_is_found_in_every_kind_of_text(path, text, sample):
-    assert [line for line, _, _ in words.findings(path, text.format(sample))] == [1]
+def test_a_bad_sample_is_found_in_every_kind_of_text(path, text):
+    for sample in SAMPLES:
+        found = list(words.findings(path, text.format(sample)))
+        assert [line for line, _, _ in found] == [1], sample
 
 
 def test_a_check_without_files_fails(tmp_path, capsys):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from foreread.cli.main import COMMANDS, build_parser
 
@@ -44,6 +45,7 @@ class Manual:
         return self.name.replace(" ", "-")
 
 
+@cache
 def manuals() -> dict[str, Manual]:
     """Return the manual of foreread and of each command and action, by name."""
     parser = build_parser(tuple(COMMANDS))

@@ -1,4 +1,4 @@
-"""Compiles the core to WebAssembly: ``python -m emulator.wasm.build [--check]``.
+"""Compiles the core to WebAssembly: ``python -m emulator.wasm.build``.
 
 The compiler is pinned, since another one makes other bytes. ``core.wasm`` beside this file is what
 it makes; a test compiles it again and compares the bytes.
@@ -7,9 +7,7 @@ it makes; a test compiles it again and compares the bytes.
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.error import EmulatorError
@@ -79,24 +77,6 @@ def is_current() -> bool:
         return again.read_bytes() == CORE.read_bytes()
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the module, or with ``--check`` compare it; return the exit status."""
-    if list(arguments) != ["--check"]:
-        build(CORE)
-        CORE.chmod(0o644)
-        return 0
-    lacking = missing()
-    if lacking:
-        print(f"{CORE.name} is not compared with the C core: {lacking}", file=sys.stderr)
-        return 0
-    if is_current():
-        return 0
-    print(
-        f"{CORE.name} is older than the C core; type: python -m emulator.wasm.build",
-        file=sys.stderr,
-    )
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    build(CORE)
+    CORE.chmod(0o644)

@@ -215,4 +215,4 @@ def _pages(live: Live, board: Board, application: Application) -> Cell:
 def missing() -> str | None:
     """Return why no board can be started here."""
     absent = [name for name in ("qemu-system-aarch64", "mke2fs", "ssh") if not shutil.which(name)]
-    return f"{', '.join(absent)} missing: .ci/packages python3 boards" if absent else None
+    return f"{', '.join(absent)} missing: .ci/packages python3 all" if absent else None

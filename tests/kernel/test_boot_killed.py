@@ -26,7 +26,7 @@ pytestmark = [
     ),
     pytest.mark.skipif(
         shutil.which("strace") is None,
-        reason="this machine has no strace: the boot script was not killed at its system calls",
+        reason="no strace: the boot script was not killed at its system calls",
     ),
 ]
 # What changes a file, or starts a process that does. A shell opens what it reads, too.

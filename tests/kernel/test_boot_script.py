@@ -1,6 +1,6 @@
 """The boot script on emulated boards with busybox init: installed through ssh, applied by a boot.
 
-Figures are printed (``make test-boards`` shows them), in guest time.
+Figures are printed (``make test-all`` keeps them in its logs), in guest time.
 """
 
 from __future__ import annotations

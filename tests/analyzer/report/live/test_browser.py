@@ -13,11 +13,12 @@ from waiting import wait_until
 from analyzer.report.live.inputs import live_inputs
 from analyzer.report.write import write_report
 
-pytestmark = pytest.mark.thorough
-if shutil.which("chromedriver") is None:
-    pytest.skip(
-        "this machine has no chromedriver: the report's page is not opened", allow_module_level=True
-    )
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        shutil.which("chromedriver") is None, reason="no chromedriver: the page was not opened"
+    ),
+]
 
 HOSTILE = [
     "/opt/</script><img src=x onerror='window.pwned=1'>.so",

@@ -38,11 +38,10 @@ SETTINGS = [
 ]
 UNPREDICTED = {"erofs-lz4-madplay"}  # compressed clusters are read whole at any window
 
-if shutil.which("node") is None:
-    pytest.skip(
-        "this machine has no node: the page's numbers are not compared with the native core",
-        allow_module_level=True,
-    )
+pytestmark = pytest.mark.skipif(
+    shutil.which("node") is None,
+    reason="no node: the page's numbers were not compared with the native core",
+)
 
 
 def name_of(path):

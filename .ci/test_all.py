@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Run every test there is, part by part, and print one table.
+
+usage: test_all.py [PART...]     PART: a part, or the word before the hyphen of several (boards)
+
+Each part's output and result are kept in test-all-out/, with the commit that they hold for. On the
+same commit, without local changes, a part that has passed does not run again: if this program is
+ended, start it again to continue. A failed part does not stop the others.
+Exit status 1 if a part failed or did not run, 2 for an unknown part.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RELEASES = ("bookworm", "trixie", "forky")
+MOST_S = 5400.0  # a part that takes longer hangs
+# The last line of pytest: "3 failed, 812 passed, 2 skipped in 61.50s (0:01:01)".
+CLOSING = re.compile(r"^=* ?((?:\d+ [a-z]+,? )+)in [\d.]+s", re.MULTILINE)
+COUNTED = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
+
+Command = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is known of a part: the counts are of its tests, or None if it has none."""
+
+    result: str = "not run"
+    seconds: float = 0.0
+    passed: int | None = None
+    failed: int | None = None
+    skipped: int | None = None
+
+
+def _pytest(marks: str, *words: str) -> Command:
+    common = ("-q", "-rfEs", "--durations=20", "--hypothesis-profile=all")
+    return (sys.executable, "-m", "pytest", *common, "-m", marks, *words)
+
+
+def parts(root: Path) -> dict[str, Command]:
+    """Return the command of each part, in the order in which they run: the quick ones first."""
+    workers = os.environ.get("WORKERS") or str((os.cpu_count() or 1) * 3 // 2)
+    found = {
+        "lint": ("make", "lint"),
+        "docs": ("make", "docs"),
+        "unit": _pytest("not kernel and not boards and not package", "-n", workers),
+        "kernel": _pytest("kernel and not boards and not package"),
+        "fuzz": ("make", "fuzz"),
+        "package": _pytest("package", "--timeout", "0"),
+    }
+    found |= {f"fresh-{release}": (".ci/fresh", release) for release in RELEASES}
+    for module in sorted(root.glob("tests/**/test_*.py")):
+        if "pytest.mark.boards" in module.read_text(encoding="utf-8"):
+            name = module.stem.removeprefix("test_").replace("_", "-").removesuffix("-on-boards")
+            path = str(module.relative_to(root))
+            found[f"boards-{name}"] = _pytest("boards", "-s", "--timeout", "0", path)
+    return found
+
+
+def chosen(names: Iterable[str], words: Iterable[str]) -> list[str]:
+    """Return the parts that the words name; all without a word. An unknown word is a KeyError."""
+    names = list(names)
+    found: set[str] = set()
+    for word in words:
+        named = {name for name in names if name == word or name.startswith(f"{word}-")}
+        if not named:
+            raise KeyError(word)
+        found |= named
+    return [name for name in names if name in found or not words]
+
+
+def counts(text: str) -> dict[str, int]:
+    """Return the sums of the counts in every closing line of pytest; empty without one."""
+    found: dict[str, int] = {}
+    for line in CLOSING.findall(text):
+        found |= {kind: found.get(kind, 0) for kind in COUNTED.values()}
+        for number, word in re.findall(r"(\d+) ([a-z]+)", line):
+            if kind := COUNTED.get(word.removesuffix("s")):
+                found[kind] += int(number)
+    return found
+
+
+def result_of(status: int, text: str, seconds: float) -> Result:
+    """Return the result of a part that ended with this exit status and output."""
+    counted = counts(text)
+    if status != 0:
+        word = "failed"
+    elif counted.get("passed") == 0:
+        word = "not run"  # all tests were skipped: the log says why
+    else:
+        word = "passed"
+    return Result(word, seconds, **counted)
+
+
+class Runner:
+    """Runs parts in ``root`` and keeps their results in ``out``."""
+
+    def __init__(self, root: Path, out: Path, commands: dict[str, Command]) -> None:
+        self.root, self.out, self.commands = root, out, commands
+
+    def commit(self) -> str:
+        """Return the commit that the working copy is exactly, or an empty string."""
+        if self._git("status", "--porcelain") != "":
+            return ""
+        return self._git("rev-parse", "HEAD") or ""
+
+    def _git(self, *words: str) -> str | None:
+        done = subprocess.run(
+            ["git", *words], cwd=self.root, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    def kept(self, name: str) -> Result:
+        """Return the kept result of a part, if it holds for the working copy."""
+        try:
+            commit, fields = json.loads((self.out / f"{name}.json").read_text())
+            return Result(**fields) if commit and commit == self.commit() else Result()
+        except (OSError, ValueError, TypeError):
+            return Result()
+
+    def run(self, name: str) -> Result:
+        """Run a part, and keep its result."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        kept, output = self.out / f"{name}.json", self.out / f"{name}.log"
+        kept.unlink(missing_ok=True)
+        commit, started = self.commit(), time.monotonic()
+        with output.open("w", encoding="utf-8") as log:
+            status = self._status(self.commands[name], log.fileno())
+        text = output.read_text(encoding="utf-8", errors="replace")
+        found = result_of(status, text, time.monotonic() - started)
+        if commit == self.commit():
+            kept.write_text(json.dumps([commit, asdict(found)]) + "\n")
+        return found
+
+    def _status(self, command: Command, log: int) -> int:
+        # Every package that a test needs is installed: a skip for want of another fails it.
+        environment = {**os.environ, "FOREREAD_FRESH": "yes"}
+        with subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        ) as running:
+            try:
+                return running.wait(MOST_S)
+            except subprocess.TimeoutExpired:
+                os.write(log, f"ended after {MOST_S:.0f} s\n".encode())
+                return 1
+            finally:
+                running.terminate()  # a test that is ended leaves the machine as it was
+
+
+def table(results: dict[str, Result], out: Path) -> str:
+    """Return one line for each part."""
+    head = ("part", "result", "passed", "failed", "skipped", "duration", "log")
+    lines: list[tuple[str, ...]] = [head]
+    for name, found in results.items():
+        counted = [
+            "-" if n is None else str(n) for n in (found.passed, found.failed, found.skipped)
+        ]
+        duration = f"{found.seconds // 60:.0f}:{found.seconds % 60:02.0f}"
+        lines.append((name, found.result, *counted, duration, f"{out}/{name}.log"))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    form = "{:{}}  {:{}}  {:>{}}  {:>{}}  {:>{}}  {:>{}}  {}"
+    return "\n".join(
+        form.format(*(word for pair in zip(line, widths, strict=True) for word in pair))
+        for line in lines
+    )
+
+
+def run(runner: Runner, words: list[str]) -> int:
+    """Run the chosen parts that have not passed yet; print the table; return the exit status."""
+    try:
+        names = chosen(runner.commands, words)
+    except KeyError as error:
+        print(f"test_all: no part {error}; parts: {' '.join(runner.commands)}", file=sys.stderr)
+        return 2
+    results = {name: runner.kept(name) for name in names}
+    try:
+        for name in names:
+            if results[name].result != "passed":
+                print(f"== {name}: {runner.out}/{name}.log", flush=True)
+                results[name] = runner.run(name)
+                print(f"== {name}: {results[name].result}", flush=True)
+    except KeyboardInterrupt:
+        print("ended before all parts had run: start it again to continue")
+    print(table(results, runner.out))
+    return int(any(found.result != "passed" for found in results.values()))
+
+
+def _end(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
+    sys.exit(run(Runner(ROOT, Path("test-all-out"), parts(ROOT)), sys.argv[1:]))
