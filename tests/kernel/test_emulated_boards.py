@@ -1,7 +1,7 @@
 """Emulated boards, really booted: repeatability, the cost model, and what can go wrong.
 
-Figures are printed (``make test-all`` keeps them in its logs). The first run downloads Debian packages
-into the cache; later ones need no network.
+Figures are printed (``make test-all`` keeps them in its logs). The first run downloads Debian
+packages into the cache; later ones need no network.
 """
 
 from __future__ import annotations
