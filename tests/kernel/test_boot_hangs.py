@@ -8,13 +8,14 @@ of their own, since the root of these boards is in memory.
 from __future__ import annotations
 
 import pytest
-from booted_board import KNOB, PATIENCE_S, SCRIPT, BootedBoard, tell
+from booted_board import KNOB, SCRIPT, BootedBoard, tell
+from waiting import left_s, wait_until
 
 from analyzer.apply import install
 from boards.emulated.live import EmulatedTarget, LiveOptions
 
 # Up to eight boots, each with its own patience: the limit of most tests is that of one boot.
-pytestmark = [pytest.mark.boards, pytest.mark.timeout(8 * PATIENCE_S)]
+pytestmark = [pytest.mark.boards, pytest.mark.timeout(2400)]
 
 MOUNT = """#!/bin/sh
 mkdir -p /data
@@ -56,7 +57,7 @@ def check_that_the_third_boot_leaves_the_defaults(board, capsys, what):
     done = install(board.target, plan)
     assert done.notes == []
     before = hangs(board.target)
-    board.target.reboot(3 * PATIENCE_S)  # one reboot, and three boots until it answers
+    board.target.reboot(left_s())  # one reboot, and three boots until it answers
     assert hangs(board.target) - before == 2
     assert board.kb == 128
     assert LEFT in board.sh("dmesg | grep foreread: || journalctl -b -u foreread.service || :")
@@ -72,7 +73,7 @@ def check_that_reset_sets_it_again(board):
     for _ in range(3):
         board.boot()
         assert board.start().kb == 64
-        board.wait_for(lambda: board.text("/data/foreread-apply.attempts").startswith("reached "))
+        wait_until(lambda: board.text("/data/foreread-apply.attempts").startswith("reached "))
     assert board.status(f"{SCRIPT} status") == 0
     assert board.text("/data/foreread-apply.attempts").count("\n") == 0
 
@@ -116,5 +117,5 @@ def test_root_that_is_read_only_at_that_point_still_gets_its_window(capsys):
         board.boot()
         assert board.start().kb == 64
         assert "/etc/foreread-apply.attempts: cannot be written yet" in board.log
-        board.wait_for(lambda: board.status("[ -e /etc/foreread-apply.attempts ]") == 0)
+        wait_until(lambda: board.status("[ -e /etc/foreread-apply.attempts ]") == 0)
         assert board.text("/etc/foreread-apply.attempts").startswith("reached ")

@@ -39,6 +39,7 @@ CASES = [
     for step in (11, 1)
     for case in [*((verb, ALL, step) for verb in FIRST), ("start", WINDOWS, step)]
 ]
+MOST_CALLS = 10_000
 
 
 @pytest.fixture(params=each_shell(DASH, of=(BUSYBOX, DASH)))
@@ -73,8 +74,8 @@ def test_whatever_call_it_is_killed_at_stop_restores_the_disk(board, verb, knobs
     step = step if knobs is ALL else min(step, 5)  # it sets its windows in the last seven calls
     before = board.values()
     attempts = board.directory / "foreread-apply.attempts"
-    number, kills, changed = 1, 0, 0
-    while True:
+    kills = changed = 0
+    for number in range(1, MOST_CALLS, step):
         attempts.unlink(missing_ok=True)
         for earlier in FIRST[verb]:
             assert board.run(earlier).returncode == 0
@@ -88,7 +89,8 @@ def test_whatever_call_it_is_killed_at_stop_restores_the_disk(board, verb, knobs
         assert stopped.returncode == 0, (number, stopped.stderr)
         assert board.values() == before, (number, stopped.stderr)
         assert not list(board.run_directory.iterdir()), number
-        number += step
+    else:
+        pytest.fail(f"the script has not ended after {MOST_CALLS} calls")
     assert board.run("stop").returncode == 0
     with capsys.disabled():
         print(f"\n  {verb}: killed at {kills} calls, {changed} with changed values", end="")

@@ -11,6 +11,7 @@ from statistics import median
 
 import pytest
 from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
+from waiting import wait_until
 
 from analyzer.apply import Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
@@ -76,7 +77,7 @@ def test_two_phases_by_time(board):
     install(board.target, board.plan(64, after=32, boot_done_seconds=15))
     board.boot()
     assert board.start().kb == 64
-    board.wait_for(lambda: board.kb == 32)
+    wait_until(lambda: board.kb == 32)
     assert float(board.text("/proc/uptime").split()[0]) > 15
 
 

@@ -7,6 +7,7 @@ from statistics import median
 
 import pytest
 from booted_board import KNOB, SCRIPT, UNITS, BootedBoard, tell
+from waiting import wait_until
 
 from analyzer.apply import Board, install, uninstall
 from boards.emulated.live import EmulatedTarget, LiveOptions
@@ -54,7 +55,7 @@ def test_two_phases_end_with_the_boot(board):
     install(board.target, board.plan(64, after=32))
     board.boot()
     assert board.start().kb == 64
-    board.wait_for(lambda: active(board, "foreread-boot-done.service"))
+    wait_until(lambda: active(board, "foreread-boot-done.service"))
     assert board.kb == 32
     board.sh("systemctl stop foreread.service")
     assert board.kb == 128
@@ -64,7 +65,7 @@ def test_two_phases_by_time(board):
     install(board.target, board.plan(64, after=32, boot_done_seconds=20))
     board.boot()
     assert board.start().kb == 64
-    board.wait_for(lambda: board.kb == 32)
+    wait_until(lambda: board.kb == 32)
     assert float(board.text("/proc/uptime").split()[0]) >= 20
 
 

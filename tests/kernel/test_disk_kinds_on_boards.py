@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 
 import pytest
 from disk_kinds import model_of
+from waiting import left_s
 
 from boards.emulated import disks
 from boards.emulated.live import LiveOptions, boot
@@ -15,7 +16,6 @@ pytestmark = pytest.mark.boards
 NAMED = [name for name in disks.kinds() if name != disks.FIXED]
 PARAMETERS = "/sys/module/slowdisk/parameters"
 SCRATCH_MIB = 48
-PATIENCE_S = 600.0
 # Between the issue of a request and the driver's timer: setting up, and copying the data.
 SET_UP_NS, COPY_NS_PER_KIB = 60e3, 3e3
 ROW = re.compile(
@@ -64,7 +64,7 @@ def board(request):
     machine, kernel = request.param
     live = boot(
         LiveOptions(
-            machine, kernel=kernel, disk="nvme", scratch_mib=SCRATCH_MIB, time_out_s=PATIENCE_S
+            machine, kernel=kernel, disk="nvme", scratch_mib=SCRATCH_MIB, time_out_s=left_s()
         )
     )
     try:
@@ -76,7 +76,7 @@ def board(request):
 
 
 def run(target, script):
-    done = target.run(["sh", "-c", script], timeout_s=PATIENCE_S)
+    done = target.run(["sh", "-c", script], timeout_s=left_s())
     assert done.status == 0, done
     return done.stdout.decode()
 

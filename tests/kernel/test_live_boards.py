@@ -10,12 +10,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
 import pytest
+from waiting import left_s, wait_until
 
 from boards.console.line import SerialAddress
 from boards.console.serial import SerialTarget
@@ -29,7 +29,6 @@ from boards.shell import BOOT_ID
 pytestmark = pytest.mark.boards
 
 ROOT = Path(__file__).parents[2]
-REBOOT_S = 300
 # Prints guest nanoseconds, requests and sectors of one cold start.
 COLD_START = f"""
 clock=/sys/module/slowdisk/parameters/now_ns stat=/sys/block/slow0/stat
@@ -78,15 +77,6 @@ def alive(process):
         return False
 
 
-def until(condition):
-    """Return what the condition gives once it is true, or fail after two minutes."""
-    for _ in range(1200):
-        if value := condition():
-            return value
-        time.sleep(0.1)
-    raise AssertionError("it did not come true")
-
-
 def write_kept_file(target, tmp_path):
     (tmp_path / "file").write_bytes(b"kept\n")
     target.push(tmp_path / "file", "/root/kept")
@@ -106,7 +96,7 @@ def test_cold_starts_repeat_and_what_is_written_outlives_a_reboot(name, capsys, 
         assert target.run(["test", "-e", "/root/kept"]).status == 1
         write_kept_file(target, tmp_path)
         boots.append(target.read_knob(BOOT_ID))
-        target.reboot(REBOOT_S)
+        target.reboot(left_s())
         boots.append(target.read_knob(BOOT_ID))
         assert shell(target, "cat /root/kept") == "kept\n"
     times = [run[0] / 1e6 for run in runs]
@@ -122,11 +112,11 @@ def test_with_systemd_a_unit_runs_at_the_next_boot(tmp_path):
         "[Service]\nExecStart=/bin/sh -c 'echo ran >/run/ran'\n[Install]\nWantedBy=basic.target\n"
     )
     (tmp_path / "unit").write_text(unit)
-    with EmulatedTarget(LiveOptions("arm64", init="systemd", time_out_s=REBOOT_S)) as target:
+    with EmulatedTarget(LiveOptions("arm64", init="systemd", time_out_s=left_s())) as target:
         assert shell(target, "cat /proc/1/comm") == "systemd\n"
         target.push(tmp_path / "unit", "/etc/systemd/system/mine.service")
         target.run(["systemctl", "enable", "mine.service"])
-        target.reboot(REBOOT_S)
+        target.reboot(left_s())
         assert shell(target, "cat /run/ran") == "ran\n"
         assert shell(target, "systemctl --failed --no-legend") == ""
 
@@ -164,7 +154,7 @@ def test_one_that_is_ended_while_it_boots_a_board(number, state_home):
     """Ctrl-C takes the board with it; what is killed leaves one that can be found and ended."""
     words = [sys.executable, "-m", "foreread", "boards", "start", "arm64"]
     with subprocess.Popen(words, cwd=ROOT, start_new_session=True) as process:
-        board = until(lambda: started("arm64"))
+        board = wait_until(lambda: started("arm64"))
         process.send_signal(number)
     assert process.returncode == -number
     if number == signal.SIGKILL:
@@ -185,7 +175,7 @@ def test_a_target_that_is_killed_takes_its_board_with_it(tmp_path):
         folder = Path(process.stdout.readline().strip())
         assert states.runs(folder)
         process.kill()
-    until(lambda: not states.runs(folder))
+    wait_until(lambda: not states.runs(folder))
 
 
 def test_a_root_that_is_not_written_to(tmp_path):
@@ -194,11 +184,11 @@ def test_a_root_that_is_not_written_to(tmp_path):
             write_kept_file(target, tmp_path)
         shell(target, "mount -o remount,rw /")
         write_kept_file(target, tmp_path)
-        target.reboot(REBOOT_S)
+        target.reboot(left_s())
         assert shell(target, "cat /root/kept") == "kept\n"
     with EmulatedTarget(LiveOptions("arm64", fs="squashfs")) as target:
         assert "/dev/slow0 / squashfs ro" in shell(target, "cat /proc/mounts")
-        target.reboot(REBOOT_S)
+        target.reboot(left_s())
 
 
 def test_clock_and_command_line_are_as_requested():

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.boards
 PLAY = ("madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}")
 KNOB = "/sys/block/slow0/queue/read_ahead_kb"
 DEFAULT_KB = 128
-BOOT_S = 180.0
 WINDOWS_KB = (0, 16, 64, 1024)
 
 
@@ -88,8 +87,8 @@ def test_from_one_recorded_run_to_the_next_boot(name, tmp_path, capsys):
 
         script = ("script", capture, "-o", tmp_path / "script", "--read-ahead-kb", "64")
         foreread(*script, "--install", "--target", name)
-        board.reboot(BOOT_S)
+        board.reboot(left_s())
         assert board.read_knob(KNOB) == "64"
         foreread("script", "--uninstall", "--target", name)
-        board.reboot(BOOT_S)
+        board.reboot(left_s())
         assert board.read_knob(KNOB) == str(DEFAULT_KB)

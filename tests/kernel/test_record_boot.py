@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from booted_board import PATIENCE_S, BootedBoard, tell
-from waiting import wait_until
+from booted_board import BootedBoard, tell
+from waiting import left_s, wait_until
 
 from analyzer.apply import InstallError, install
 from analyzer.apply.boot_hook import HOOK_FOLDER, BoardHook
@@ -27,7 +27,7 @@ from tracer.remote.boot import HOOK_SCRIPT, BootEnding, record_boot_on, with_ini
 from tracer.remote.job import part
 
 # Up to three boots, each with its own patience.
-pytestmark = [pytest.mark.boards, pytest.mark.timeout(4 * PATIENCE_S)]
+pytestmark = [pytest.mark.boards, pytest.mark.timeout(1200)]
 DATA = """#!/bin/sh
 mkdir -p /data
 for disk in /sys/block/vd*; do
@@ -43,7 +43,7 @@ done
 
 
 def record(board, output, ending=None, state_dir=HOOK_FOLDER):
-    ending = ending or BootEnding(within_s=2 * PATIENCE_S)
+    ending = ending or BootEnding(within_s=left_s())
     hook = BoardHook(board.target, part(HOOK_SCRIPT), done=ending.by_init, state_dir=state_dir)
     options = with_init(RecordOptions(RunOptions(["/sbin/init"])), board.target)
     seen = SeenTrace()
@@ -71,7 +71,7 @@ def test_a_boot_is_recorded_and_the_board_is_as_before(init, tmp_path, capsys):
         if init == "busybox":
             board.put("/etc/init.d/S60app", "#!/bin/sh\n[ $1 != start ] || /usr/bin/app\n")
         capture = record(board, tmp_path / "capture")
-        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+        wait_until(lambda: left(board) == NOTHING)
         assert (capture.ended_by, sum(capture.lost.values())) == ("boot-done", 0)
         assert capture.boot is not None
         assert 1 in capture.boot.processes
@@ -109,7 +109,7 @@ def test_boot_of_an_overlay_that_keeps_what_is_written_is_recorded(tmp_path):
     with EmulatedTarget(options) as target:
         board = BootedBoard(target)
         capture = record(board, tmp_path / "capture")
-        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+        wait_until(lambda: left(board) == NOTHING)
         assert (capture.ended_by, sum(capture.lost.values())) == ("boot-done", 0)
         on_rom = [one.path for one in load(tmp_path / "capture").entries if one and one.path]
         assert any(path.startswith("/rom/") for path in on_rom)
@@ -159,7 +159,7 @@ def test_board_that_never_answers_again_is_reported_and_removes_the_hook_itself(
             assert b"S45silent" in console.run(["ls", "/etc/init.d"]).stdout
             assert console.run(["ls", "-d", HOOK_FOLDER]).status == 0
             console.run(["sh", "-c", f"{END_LEASES}; ifconfig eth0 up"])
-        wait_until(lambda: is_as_before(board), PATIENCE_S)
+        wait_until(lambda: is_as_before(board))
         assert board.sh(f"ls {HOOK_FOLDER} 2>/dev/null || :") == ""
 
 
@@ -171,9 +171,9 @@ def test_other_ends_and_a_board_that_has_the_boot_script(tmp_path):
             record(board, tmp_path / "refused")
         board.take_off()
         board.put("/etc/init.d/S70said", "#!/bin/sh\necho the shop is open >/dev/kmsg\n")
-        ending = BootEnding(output="shop is (open|closed)", within_s=2 * PATIENCE_S)
+        ending = BootEnding(output="shop is (open|closed)", within_s=left_s())
         assert record(board, tmp_path / "said", ending).ended_by == "output"
-        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+        wait_until(lambda: left(board) == NOTHING)
 
 
 FOREREAD = """
@@ -206,12 +206,12 @@ def test_board_removes_the_hook_itself_if_foreread_is_killed(tmp_path):
         )
         process = subprocess.Popen([sys.executable, "-c", script])
         boot = board.text("/proc/sys/kernel/random/boot_id")
-        wait_until(lambda: target.board.log.read_text().count("board: init") == 2, PATIENCE_S)
-        wait_until(lambda: answers(board, boot), PATIENCE_S)
+        wait_until(lambda: target.board.log.read_text().count("board: init") == 2)
+        wait_until(lambda: answers(board, boot))
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         board.sh("for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done")
-        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+        wait_until(lambda: left(board) == NOTHING)
 
 
 def answers(board, before):

@@ -8,13 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from waiting import left_s, wait_until
+from waiting import left_s, random_moment, wait_until
 
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store import Store
@@ -70,7 +69,7 @@ def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_ba
     path, before, rng = tmp_path / "app.tuning", [], random.Random(5)
     for _ in range(KILLS):
         process = tune(loop, path, LONG)
-        time.sleep(rng.uniform(0.5, 4))
+        random_moment(rng, most_s=4, least_s=0.5)
         process.kill()
         process.communicate()
         if path.exists():

@@ -107,11 +107,10 @@ class _Connection:
 
     def _receive(self, size: int) -> bytes:
         data = b""
-        while len(data) < size:
-            piece = self._end.recv(size - len(data))
-            if not piece:
-                raise EOFError
+        while len(data) < size and (piece := self._end.recv(size - len(data))):
             data += piece
+        if len(data) < size:
+            raise EOFError
         return data
 
 

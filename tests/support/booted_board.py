@@ -7,10 +7,10 @@ that what is read here was in force before it opened a file. Times are the guest
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from waiting import left_s, wait_until
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, uninstall
 from analyzer.apply.manifest import MANIFEST
@@ -30,7 +30,6 @@ echo "$kb $((end - begin)) $((requests_b - requests_a)) $((sectors_b - sectors_a
 mv /run/app.part "/run/app-${{0##*/}}"
 """
 UNITS = "/etc/systemd/system"
-PATIENCE_S = 300.0  # real seconds; the machine may be busy with other boards
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,13 @@ class BootedBoard:
 
     def sh(self, line: str) -> str:
         """Run a line of shell, which must succeed, and return what it prints."""
-        done = self.target.run(["sh", "-c", line], timeout_s=PATIENCE_S)
+        done = self.target.run(["sh", "-c", line], timeout_s=left_s())
         assert done.status == 0, (line, done)
         return done.stdout.decode().strip()
 
     def status(self, line: str) -> int:
         """Return the exit status of a line of shell."""
-        return self.target.run(["sh", "-c", line], timeout_s=PATIENCE_S).status
+        return self.target.run(["sh", "-c", line], timeout_s=left_s()).status
 
     @property
     def kb(self) -> int:
@@ -104,19 +103,12 @@ class BootedBoard:
 
     def boot(self) -> None:
         """Restart the board."""
-        self.target.reboot(PATIENCE_S)
+        self.target.reboot(left_s())
 
     def start(self, name: str = "app") -> Start:
         """Return what the application wrote down at this boot, once it has."""
-        self.wait_for(lambda: self.status(f"[ -e /run/app-{name} ]") == 0)
+        wait_until(lambda: self.status(f"[ -e /run/app-{name} ]") == 0)
         return Start(*map(int, self.text(f"/run/app-{name}").split()))
-
-    def wait_for(self, what: Callable[[], bool]) -> None:
-        """Return once it is so."""
-        end = time.monotonic() + PATIENCE_S
-        while not what():
-            assert time.monotonic() < end, "it never was"
-            time.sleep(1)
 
     def plan(self, kb: int = 64, **changes) -> ApplyPlan:
         """Return a plan that fits this board."""

@@ -11,10 +11,11 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import tty
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from waiting import take_time
 
 PRINTK = b"[ 1234.567890] mmcblk0: a message of the kernel, in the middle of a line\r\n"
 
@@ -109,8 +110,8 @@ class ConsoleBoard:
                 continue
             try:
                 data = os.read(self.master, self.faults.piece)
-            except OSError:
-                time.sleep(0.01)
+            except OSError:  # nothing runs at the other end
+                take_time(0.01)
                 continue
             if not self._powered:
                 continue
@@ -157,11 +158,11 @@ class Faults:
         self._since = 0
 
     def to_board(self, data: bytes) -> bytes:
-        time.sleep(self.byte_s * len(data))
+        take_time(self.byte_s * len(data))
         return self._dropped(data, self.dropped_to_board)
 
     def from_board(self, data: bytes) -> bytes:
-        time.sleep(self.byte_s * len(data))
+        take_time(self.byte_s * len(data))
         kept = self._dropped(data, self.dropped_from_board)
         if not self.printk_each:
             return kept

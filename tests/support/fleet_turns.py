@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from fleet_benches import words_of
+from waiting import wait_until
 
 from foreread.boards_at_work import BoardsAtWork
 
@@ -41,13 +42,19 @@ def take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     def reply_in_turn(boards):
         turns = turns_of(boards)
         first = min(turns.ends_s.keys() & boards.alive, key=lambda one: (turns.ends_s[one], one))
-        while not turns.early.get(first):
-            came = reply(boards)
-            if came.board not in turns.ends_s:
-                return came  # it made no run
-            boards.idle.discard(came.board)
-            turns.early.setdefault(came.board, []).append(came)
-        found = turns.early[first].pop(0)
+
+        def has_come():
+            if not turns.early.get(first):
+                came = reply(boards)
+                if came.board not in turns.ends_s:  # it makes no run: it is out
+                    return [came]
+                boards.idle.discard(came.board)
+                turns.early.setdefault(came.board, []).append(came)
+            return turns.early.get(first)
+
+        found = wait_until(has_come).pop(0)
+        if found.board != first:
+            return found
         turns.now_s = turns.ends_s.pop(first)
         if found.lost:  # it will say whether it comes back
             turns.ends_s[first] = turns.now_s + lasts_s(boards, first)

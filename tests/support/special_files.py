@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from waiting import take_time
+
 HANG_S = 120  # for a call that takes milliseconds
 AT_WORK = 77  # the exit code of a command that does no work, and would have begun
 _MEMORY = 6 << 30  # bytes of address space: an endless file ends in an error here, not in swap
@@ -73,12 +75,16 @@ def special_files(folder: Path) -> Iterator[None]:
 def _growing(path: Path) -> Iterator[None]:
     """Append to a file all the time, up to a size that no reader catches up with."""
     ended = threading.Event()
-    path.write_bytes(b"# tracer: nop\n#\n" + _TRACE_LINE * 100)
+    piece = _TRACE_LINE * 100
+    path.write_bytes(b"# tracer: nop\n#\n" + piece)
 
     def grow() -> None:
         with path.open("ab", buffering=0) as file:
-            while file.tell() < _GROWN and not ended.wait(0.01):
-                file.write(_TRACE_LINE * 100)
+            for _ in range(_GROWN // len(piece)):
+                if ended.is_set():
+                    break
+                take_time(0.01)
+                file.write(piece)
 
     thread = threading.Thread(target=grow)
     thread.start()

@@ -23,9 +23,9 @@ _ENDS = "FOREREAD_TEST_ENDS"  # in the environment: when waits end, in seconds o
 _BODY, _WHOLE = 0.8, 0.95  # shares of a test's limit, before and in its teardown
 _UNLIMITED_S = 1800.0  # for a wait where nothing limits the test: emulated boards
 _LONGEST_PAUSE_S = 0.1
-_LONGEST_TEXT = 300
+_LONGEST_SHOWN = 2000  # characters
 _shortened = Repr()
-_shortened.maxother = _shortened.maxstring = _LONGEST_TEXT
+_shortened.maxother = _shortened.maxstring = 300
 
 
 class Limit:
@@ -98,7 +98,7 @@ class _Wait:
         now = time.monotonic()
         waited_s = now - self._begun
         if now >= self._ends:
-            last = f"; last: {str(self._shown())[-_LONGEST_TEXT:]}" if self._shown else ""
+            last = f"; last: {str(self._shown())[-_LONGEST_SHOWN:]}" if self._shown else ""
             raise AssertionError(f"not true after {waited_s:.1f} s: {_text(self._condition)}{last}")
         # What comes soon is noticed soon, and looks that start a program leave time for others.
         pause_s = min(max(now - self._looks, waited_s / 10), _LONGEST_PAUSE_S, self._ends - now)

@@ -98,10 +98,11 @@ def test_the_best_survive_and_only_children_are_asked():
 def test_rates_go_from_the_first_to_the_last():
     engine = make_engine(IOPERF, SHARES, 5)
     sizes, rates = [], []
-    while tell(engine, lambda _: 1.0):
+    for _ in range(50):
+        assert tell(engine, lambda _: 1.0)
         sizes.append(len(engine.ask()))
         rates.append(engine.mutation_rate)
-    assert len(rates) == 50
+    assert not tell(engine, lambda _: 1.0)
     assert rates[0] < 0.11 and rates[-1] == pytest.approx(0.25)
     assert rates == sorted(rates)
     assert 0.9 * 50 <= sizes[0] <= 0.9 * 50 + 15
