@@ -58,6 +58,7 @@ def fleet_tune(
 
     Raises:
         ArgumentError: arguments that make no sense, or boards that are not alike.
+        boards.outputs.OutputError: nothing can be written to ``output``, or it exists already.
         analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
         tracer.error.RecordError: a board cannot be opened.

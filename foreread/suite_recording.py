@@ -63,7 +63,7 @@ def record_suite(
             )
     present = {path for board in of.boards for case in board.cases for path in case.captures}
     for _, _, path in missing:
-        check_capture(path)
+        check_capture(path, f"captures = [...] in {of.path}")
     made = []
     for number, (board, start, path) in enumerate(missing, 1):
         tell(f"recording {start.name} on {board.board.name} ({number} of {len(missing)}): {path}")

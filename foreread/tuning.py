@@ -63,6 +63,7 @@ def tune(
 
     Raises:
         ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
+        boards.outputs.OutputError: nothing can be written to ``output``, or it exists already.
         analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued, or
             ``options.earlier`` cannot be read.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.

@@ -39,7 +39,7 @@ def check_capture(output: Path, option: str = "-o") -> None:
     """Raise RecordError or OutputError if a capture cannot be written to ``output``."""
     check_folder(output, option)
     if output.is_dir():
-        _check_contents(output)
+        _check_contents(output, option)
 
 
 def _make_output(output: Path) -> None:
@@ -50,15 +50,15 @@ def _make_output(output: Path) -> None:
         raise RecordError(message, "give another directory") from error
 
 
-def _check_contents(output: Path) -> None:
+def _check_contents(output: Path, option: str = "-o") -> None:
     """Refuse to touch anything but an empty directory or an interrupted capture."""
     names = {entry.name for entry in output.iterdir()}
     if METADATA in names:
         raise RecordError(
-            f"{output} already contains a capture", "give another name with -o, or remove it"
+            f"{output} already contains a capture", f"give another name with {option}, or remove it"
         )
     if not names <= _PARTIAL:
-        raise RecordError(f"{output} contains other files", "give a new directory with -o")
+        raise RecordError(f"{output} contains other files", f"give a new folder with {option}")
 
 
 def _clear(output: Path) -> None:

@@ -124,10 +124,8 @@ def test_every_place_is_checked_before_the_first_recording(tmp_path, capsys, mon
     suite.write_text(f"schema = 1\n{''.join(starts)}")
     (tmp_path / "b").touch()
     said = run(capsys, "record", "--suite", str(suite), code=1).err
-    assert (
-        said
-        == f"foreread: {tmp_path}/b is not a folder -- give another folder for {tmp_path}/b/1\n"
-    )
+    remedy = f"give another folder with captures = [...] in {suite}"
+    assert said == f"foreread: {tmp_path}/b is not a folder -- {remedy}\n"
     assert not (tmp_path / "a").exists()
 
 
