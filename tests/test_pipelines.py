@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from rings import further
 from unpacked import unpack
 
 from analyzer.suite.read import decode_suite
@@ -68,7 +69,7 @@ def with_capture(folder, name):
     shutil.move(folder / "unpacked" / name, folder / CAPTURE)
 
 
-@pytest.mark.parametrize("system", ["github", "gitlab"])
+@pytest.mark.parametrize("system", further(["github", "gitlab"]))
 def test_the_steps_that_compare_pass_for_the_same_build(system, repository):
     for script in scripts()[system]:
         done = run(repository, script, GITHUB_STEP_SUMMARY=str(repository / "summary.md"))
@@ -80,7 +81,7 @@ def test_the_steps_that_compare_pass_for_the_same_build(system, repository):
         assert (repository / "summary.md").read_text() == (repository / "start-up.md").read_text()
 
 
-@pytest.mark.parametrize("system", ["github", "gitlab"])
+@pytest.mark.parametrize("system", further(["gitlab", "github"]))
 def test_the_step_that_compares_fails_for_a_slower_build_and_leaves_its_files(system, repository):
     """The disk of the new build's board costs twice as much."""
     slow = 'kind = "fixed"\nlatency_us = 2000\nns_per_kib = 100000\n'

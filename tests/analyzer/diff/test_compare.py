@@ -73,6 +73,7 @@ def test_another_window_alone_is_the_whole_difference_and_as_predicted(new):
     assert all(file.reasons == ["settings"] for file in found.files)
 
 
+@pytest.mark.thorough
 def test_another_disk_alone_is_the_whole_difference(new):
     found = compare(new, new, "madplay", devices=(DISK, SLOW), limit=0.03)
     disk = part(found, "disk")

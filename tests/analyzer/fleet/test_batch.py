@@ -130,6 +130,7 @@ def test_children_are_killed_when_the_driver_ends(good, tmp_path, monkeypatch):
     assert len(errors) == 1
 
 
+@pytest.mark.thorough
 def test_a_folder_is_read_as_an_archive_is(tmp_path):
     from analyzer.ingest.archive import unpack
 

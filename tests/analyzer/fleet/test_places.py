@@ -73,6 +73,7 @@ def analysed(source, store):
     return found
 
 
+@pytest.mark.thorough
 def test_an_object_store_has_captures_and_store(s3, captures, tmp_path):
     source = uploaded(captures, f"{s3}/in")
     assert analysed(source, f"{s3}/store").other_files == 1
@@ -155,6 +156,7 @@ def test_a_capture_that_was_copied_is_not_added_again(captures, tmp_path):
     assert (both.listed, both.analysed, both.copies) == (2, 1, 1)
 
 
+@pytest.mark.thorough
 def test_another_device_model_is_another_analysis(captures, tmp_path):
     device = tmp_path / "slow.toml"
     device.write_text('kind = "fixed"\nlatency_us = 5000\nns_per_kib = 50000\n')

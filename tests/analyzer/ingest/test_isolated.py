@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hostile_archives import EXAMPLE
+from rings import further
 from waiting import wait_until
 
 from analyzer.ingest import allowance, handed_over, isolated
@@ -231,7 +232,7 @@ CALLER = {
 }
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", further(["fork", "spawn"]))
 @pytest.mark.parametrize("state", CALLER)
 def test_the_reader_ends_when_its_caller_is_killed(state, method, tmp_path):
     fifo = tmp_path / "fifo"  # as long as it is open here, reading it has no end

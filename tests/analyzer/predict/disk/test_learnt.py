@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from disk_kinds import model_of
+from rings import further
 
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from analyzer.predict.disk.in_run import table_finding
@@ -141,14 +142,14 @@ def test_a_wrong_disk_does_not_explain_the_requests(name):
     assert abs(off.part) > 0.05
 
 
-def test_noise_alone_contradicts_no_group():
+@pytest.mark.parametrize("seed", further(range(20), 4))
+def test_noise_alone_contradicts_no_group(seed):
     """Twenty disks whose times are random: none is refused."""
-    for seed in range(20):
-        noisy = Stateful(1e6, 5e4, jitter_ns=3e5, seed=seed + 1)
-        requests = reads(noisy, seed=seed, several=0.0)
-        assert mean_ns(learn_disk(requests), requests) == pytest.approx(
-            float(observed(requests).took_ns.mean()), rel=0.02
-        )
+    noisy = Stateful(1e6, 5e4, jitter_ns=3e5, seed=seed + 1)
+    requests = reads(noisy, seed=seed, several=0.0)
+    assert mean_ns(learn_disk(requests), requests) == pytest.approx(
+        float(observed(requests).took_ns.mean()), rel=0.02
+    )
 
 
 def test_the_drivers_copies_are_added_to_a_given_disk():
