@@ -26,6 +26,7 @@ from analyzer.tuner.store.records import Evaluation
 from analyzer.tuner.store.store import Store
 
 ROOT = Path(__file__).parents[2]
+OTHERS = ("--wait", "600")  # for other forereads on the machine
 FIO = ("--direct=1", "--rw=randread", "--bs=4k", "--time_based", "--runtime=36000")
 
 
@@ -146,7 +147,7 @@ def bench() -> Iterator[Bench]:
 
 def prepare(made: Bench) -> None:
     """Make the capture and the TUNING that cases begin with, and learn what is steady."""
-    words = ["record", "--allow-warm", "--wait", "60", "-o", made.capture, "--", *made.app]
+    words = ["record", "--allow-warm", *OTHERS, "-o", made.capture, "--", *made.app]
     _checked(made.foreread(words))
     _make_plans(made)
     _checked(made.foreread(["doctor", "--restore"]))

@@ -17,7 +17,7 @@ import state
 from commands import WAIT_S, Begun, Commands
 from memory import memory_group
 
-from bench import Bench
+from bench import OTHERS, Bench
 from boards.guard import is_guard
 
 SIGNALS = ("KILL", "KILL", "KILL", "TERM", "HUP", "PIPE")
@@ -30,7 +30,6 @@ RECORD_S = 2.0  # a recording, on the machine on which these are so
 MEASURED = ("record", "sweep", "confirm", "boot-script")
 MEMORY, REMOTE = "memory", "remote"
 LIMITED = ("record", "sweep", "confirm", "tune")  # what is put into a group of little memory
-OTHERS = ("--wait", "600")  # for other forereads on the machine
 CLOCK_SHARE = 0.1  # of the cases that run under a clock that jumps
 
 
