@@ -87,6 +87,14 @@ def test_what_a_living_foreread_has_made_is_left_out(state):
     assert not state._lives(f"tracefs foreread-{DEAD} /")
 
 
+def test_job_lives_as_long_as_its_foreread(state, tmp_path):
+    job = tmp_path / f"foreread-{'c' * 16}"
+    job.mkdir()
+    for tag in (owner_tag(), DEAD):
+        (job / "host").write_text(f"{tag}\n")
+        assert state._lives(job.name) == (tag != DEAD)
+
+
 def test_job_lives_as_long_as_a_process_of_it(state):
     job = f"foreread-{'b' * 16}"
     with subprocess.Popen(["sh", "-c", "read -r line", job], stdin=subprocess.PIPE) as process:

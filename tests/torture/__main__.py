@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,6 +18,7 @@ from board import BOARD, Board  # noqa: E402
 from further import Further  # noqa: E402
 from inherited import shed  # noqa: E402
 from killing import MEMORY, REMOTE, Case, Killer, end_all  # noqa: E402
+from results import results  # noqa: E402
 
 from bench import Bench, bench, prepare  # noqa: E402
 from boards.emulated.error import BoardError  # noqa: E402
@@ -40,55 +39,61 @@ def main() -> int:
         return 2
     shed()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    cases: list[Case] = []
-    began = time.monotonic()
-    whole = False
+    so_far = results(args.output, args.seed, args.parts, args.kills)
+    if so_far.cases:
+        print(f"continued: {len(so_far.cases)} cases are in {args.output}")
     with bench() as made:
         try:
             prepare(made)
             print(f"seed {args.seed}; {len(made.unsteady)} of {len(made.before)} facts unsteady")
-            for case in torture(made, args):
-                cases.append(case)
-                print(case.line(), flush=True)
-                if not case.passed:
+            for case in list(torture(made, args))[len(so_far.cases) :]:
+                so_far.add(done := case())
+                if not done.passed:
                     made.before = made.dump()  # a change is counted once
-            whole = True
+            so_far.end()
         except KeyboardInterrupt:
             print("interrupted: cleaning up", file=sys.stderr)
         finally:
             end_all(made.token)
             made.foreread(["doctor", "--restore"])
-    report(args, cases, time.monotonic() - began)
-    return 0 if whole and all(case.passed for case in cases) else 1
+    print(so_far.summary())
+    return 0 if so_far.whole and all(case.passed for case in so_far.cases) else 1
 
 
-def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
-    """Yield the cases as they are made."""
+def torture(made: Bench, args: argparse.Namespace) -> Iterator[Callable[[], Case]]:
+    """Yield what makes each case."""
     further = Further(made)
     for number, name in enumerate(further.cases if FURTHER in args.parts else ()):
-        yield further.case(number, name)
-    rng = random.Random(args.seed)
-    killer = Killer(made, args.seed)
+        yield partial(further.case, number, name)
     parts = [part for part in args.parts if part in LOCAL]
-    if parts:
-        killer.measure(parts)
+    rng = random.Random(args.seed)
+
+    @cache
+    def killer() -> Killer:
+        ready = Killer(made, args.seed)
+        ready.measure(parts)
+        return ready
+
     for number in range(1, args.kills + 1 if parts else 1):
         (name,) = rng.choices(parts, [SHARES[part] for part in parts])
-        yield killer.case(number, name)
-    if BOARD in args.parts:
-        yield from cut(made, args.kills, rng)
+        yield lambda number=number, name=name: killer().case(number, name)
+
+    @cache
+    def board() -> Board | str:
+        try:
+            return Board(made, args.seed)
+        except BoardError as error:
+            return f"the board did not boot: {error}"
+
+    for number in range(1, max(1, args.kills // CUT_SHARE) + 1 if BOARD in args.parts else 1):
+        yield lambda number=number: cut(board(), number)
 
 
-def cut(made: Bench, kills: int, rng: random.Random) -> Iterator[Case]:
-    """Yield the power cuts."""
-    try:
-        board = Board(made, rng)
-    except BoardError as error:
-        problem = f"the board did not boot: {error}"
-        yield Case(1, "boot", "-", "-", 0.0, BOARD, problems=[problem])
-        return
-    for number in range(1, max(1, kills // CUT_SHARE) + 1):
-        yield board.case(number)
+def cut(board: Board | str, number: int) -> Case:
+    """Make a power cut of the board, or say why there is none."""
+    if isinstance(board, str):
+        return Case(number, "boot", "-", "-", 0.0, BOARD, problems=[board])
+    return board.case(number)
 
 
 def parse() -> argparse.Namespace:
@@ -101,50 +106,6 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("torture-out/torture.json"))
     return parser.parse_args()
-
-
-def report(args: argparse.Namespace, cases: list[Case], seconds: float) -> None:
-    """Write the record, and print the summary."""
-    print(f"\n{'part':12} cases  kills  while alive      while changed  s a case  left")
-    for part in dict.fromkeys(case.part for case in cases):
-        print(f"{part:12} {_summary([case for case in cases if case.part == part])}")
-    print(f"{'all':12} {_summary(cases)}")
-    kills = [case for case in cases if case.signal != "-"]
-    alive = sum(case.alive for case in kills)
-    signals = Counter((case.signal, case.victim) for case in kills if case.alive)
-    named = ", ".join(f"{' '.join(both)} {number}" for both, number in sorted(signals.items()))
-    print(f"alive at: {named}")
-    took = Counter(case.recovery for case in cases)
-    left = [case for case in cases if not case.passed]
-    print(f"{len(cases)} cases, {len(kills)} kills, {alive} while alive, in {seconds / 60:.1f} min")
-    print("recovery: " + ", ".join(f"{name} {number}" for name, number in sorted(took.items())))
-    print(f"changes left: {len(left)}")
-    document = {
-        "seed": args.seed,
-        "kernel": os.uname().release,
-        "kills": len(kills),
-        "alive": alive,
-        "in_force": sum(case.in_force for case in kills),
-        "changes_left": len(left),
-        "seconds": round(seconds, 1),
-        "cases": [case.document() for case in cases],
-    }
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    args.output.write_text(json.dumps(document, indent=1) + "\n")
-    print(f"the record: {args.output}")
-
-
-def _summary(cases: list[Case]) -> str:
-    kills = [case for case in cases if case.signal != "-"]
-    alive = sum(case.alive for case in kills)
-    in_force = sum(case.in_force for case in kills)
-    share, changed = (100 * part / max(1, len(kills)) for part in (alive, in_force))
-    mean_s = sum(case.seconds for case in cases) / max(1, len(cases))
-    left = sum(not case.passed for case in cases)
-    return (
-        f"{len(cases):5}  {len(kills):5}  {alive:5} ({share:3.0f} %)    {in_force:5} "
-        f"({changed:3.0f} %)  {mean_s:8.1f}  {left:4}"
-    )
 
 
 if __name__ == "__main__":

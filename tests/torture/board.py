@@ -41,8 +41,8 @@ ENDS_S, LASTS_S = 60.0, 10.0  # of a recording there; its moment of death
 class Board:
     """A board that is booted once, and after each cut."""
 
-    def __init__(self, bench: Bench, rng: random.Random) -> None:
-        self.bench, self.rng = bench, rng
+    def __init__(self, bench: Bench, seed: int) -> None:
+        self.bench, self._seed = bench, seed
         self.options = LiveOptions("arm64", swap_mib=0, data_mib=8)
         target = bench.stack.enter_context(EmulatedTarget(self.options))
         self.live = target.board
@@ -56,12 +56,13 @@ class Board:
 
     def case(self, number: int) -> Case:
         """Cut the power while something is done, and look at the board once it is up again."""
-        what = self.rng.choice(("record", "boot script", "boot"))
+        rng = random.Random(f"{self._seed} {number}")
+        what = rng.choice(("record", "boot script", "boot"))
         made = Case(number, what, "POWER", "board", 0.0, BOARD)
         began = time.monotonic()
         output = self.bench.scratch / "outputs" / f"board-{number}"
         doing = self._begin(what, output)
-        made.moment_s = round(self.rng.uniform(0, LASTS_S), 3)
+        made.moment_s = round(rng.uniform(0, LASTS_S), 3)
         time.sleep(made.moment_s)
         made.alive = doing is None or doing.poll() is None
         words = self._cut()

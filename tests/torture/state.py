@@ -264,7 +264,11 @@ def _lives(text: str) -> bool:
 
 
 def _job_lives(number: str) -> bool:
-    """Whether a process belongs to this job: its script's name or its mark in the environment."""
+    """Whether the job's foreread lives, or a process with its script or its mark."""
+    for host in (place / f"foreread-{number}/host" for place in PLACES):
+        with suppress(OSError):
+            if is_alive(_text(host)):
+                return True
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if number.encode() in (process / "cmdline").read_bytes():
