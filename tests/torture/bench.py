@@ -18,6 +18,7 @@ import state
 from loop_image import LoopImage, loop_image
 from remote import Remote
 from tuned_stores import spec_of
+from waiting import wait_until
 from watched_disks import WINDOW_KB, a_disk
 
 from analyzer.tuner.evaluation import Attempt
@@ -121,14 +122,20 @@ class Bench:
 
     @contextmanager
     def workload(self) -> Iterator[None]:
-        """Keep the disk under load."""
+        """Keep the disk under load, from the first read on."""
         words = ["fio", "--name=load", f"--filename=/dev/{self.disk}", *FIO, "--thinktime=5ms"]
+        reads = self._reads()
         load = subprocess.Popen([*words, "--ioengine=psync"], stdout=subprocess.DEVNULL)
         try:
+            wait_until(lambda: self._reads() > reads)
             yield
         finally:
             load.terminate()
             load.wait()
+
+    def _reads(self) -> int:
+        """Return how many reads the disk has completed (Documentation/block/stat.rst)."""
+        return int(Path(f"/sys/block/{self.disk}/stat").read_text().split()[0])
 
 
 @contextmanager
