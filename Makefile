@@ -48,7 +48,7 @@ demo: $(READY) ## the main job on a real application; ends by saying where the r
 
 test: $(READY) ## each change: lint, and the tests of the code and on the running kernel (root)
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) --dist loadgroup -m '$(EACH_CHANGE)'
+	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) --dist loadscope -m '$(EACH_CHANGE)'
 
 test-all: $(READY) ## before an issue is resolved, or a release: every test (hours; root, network); ONLY="unit boards"
 	@.ci/packages $(PYTHON) all

@@ -31,7 +31,7 @@ signal.signal(signal.SIGTERM, end)
 
 
 def pytest_xdist_make_scheduler(config, log):
-    return ByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
+    return ByModule(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Kernel tests run one after another; each module leaves nothing of its own on the machine."""
+"""Each module of kernel tests leaves nothing of its own on the machine."""
 
 import os
 
@@ -7,13 +7,6 @@ from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
 from machine_lock import nobody_records
 from machine_state import differences, state, watched
 from waiting import wait_until
-
-
-def pytest_collection_modifyitems(items):
-    """Give all kernel tests to one worker: a trace and the page cache are the whole machine's."""
-    for item in items:
-        if item.get_closest_marker("kernel"):
-            item.add_marker(pytest.mark.xdist_group("kernel"))
 
 
 @pytest.fixture(scope="module", autouse=True)

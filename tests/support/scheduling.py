@@ -1,14 +1,16 @@
 """Which worker of pytest-xdist runs which tests."""
 
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
+
+KERNEL = "tests/kernel"
 
 
-class ByModule(LoadGroupScheduling):
-    """One worker runs a whole module, whose tests share fixtures, or a whole ``xdist_group``.
+class ByModule(LoadScopeScheduling):
+    """One worker runs a whole module, whose tests share fixtures; one worker all of tests/kernel.
 
-    The largest are handed out first: the group of the kernel tests begins at once.
+    The largest are handed out first: the kernel tests begin at once.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        """Return the group of a test, or its module."""
-        return super()._split_scope(nodeid).partition("::")[0]
+        """Return what the worker gets that gets this test: a module, or all kernel tests."""
+        return KERNEL if nodeid.startswith(f"{KERNEL}/") else nodeid.partition("::")[0]
