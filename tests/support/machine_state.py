@@ -99,10 +99,10 @@ class TestRun:
 @contextmanager
 def watched(folder: Path) -> Iterator[TestRun]:
     """Yield the run that writes to the folder; whom it starts is noted until the block ends."""
-    run, ended = TestRun(folder), threading.Event()
+    run, ended, pause_s = TestRun(folder), threading.Event(), _LOOK_S
 
     def watch() -> None:
-        while not ended.wait(_LOOK_S):
+        while not ended.wait(pause_s):
             run.look()
 
     watcher = threading.Thread(target=watch, daemon=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from loop_image import mounted
 from machine_lock import nobody_records
+from waiting import wait_until
 
 from tracer.backends import tracefs_mount
 
@@ -22,7 +23,8 @@ def read_from(folder: Path, kib: int, calls: Calls) -> tuple[list[tuple[int, int
 
     Return what its disk read (sector, sectors), and the largest request of that disk in KiB.
     """
-    while True:
+
+    def read_undisturbed() -> tuple[list[tuple[int, int]], int] | None:
         with ExitStack() as stack:
             tracefs = stack.enter_context(tracefs_mount.mounted())
             # Before the mount: what makes runs cold reads files of each squashfs that is mounted.
@@ -38,6 +40,9 @@ def read_from(folder: Path, kib: int, calls: Calls) -> tuple[list[tuple[int, int
                 os.close(descriptor)
             if undisturbed():
                 return bios(), int((queue / "max_sectors_kb").read_text())
+        return None
+
+    return wait_until(read_undisturbed)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Other work on this machine while tests run: load, writes, mounts, and another foreread.
 
-    python tests/support/disturbance.py &
+    python tests/torture/disturbance.py &
 
 As root, until SIGTERM, Ctrl-C or the end of its parent; then all that it made is removed. The first
 line says that everything runs, the last one counts. Needs stress-ng, busybox and mkfs.ext4.
@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+sys.path[:0] = [str(HERE.parent / "support"), str(HERE.parents[1])]
 
 from loop_image import loop_image  # noqa: E402
 
