@@ -20,7 +20,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-all torture paper accuracy layout-study tune-study wheel deb release docs man lint bench fuzz clean
+.PHONY: help setup packages demo test pytest test-all torture paper accuracy layout-study tune-study wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,7 +47,9 @@ demo: $(READY) ## the main job on a real application; ends by saying where the r
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo/demo.sh
 
 test: $(READY) ## each change: lint, and the tests of the code and on the running kernel (root)
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j2 lint pytest
+
+pytest: $(READY)
 	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) --dist loadscope -m '$(EACH_CHANGE)'
 
 test-all: $(READY) ## before an issue is resolved, or a release: every test (hours; root, network); ONLY="unit boards"

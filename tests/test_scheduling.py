@@ -9,8 +9,8 @@ from scheduling import ByModule
     [
         ("tests/a/test_b.py::test_c", "tests/a/test_b.py"),
         ("tests/a/test_b.py::test_c[1-x::y@z]", "tests/a/test_b.py"),
-        ("tests/kernel/test_b.py::test_c[1]@kernel", "kernel"),
+        ("tests/kernel/test_b.py::test_c[1]", "tests/kernel"),
     ],
 )
-def test_a_unit_of_work_is_a_group_or_a_module(test, unit):
+def test_a_unit_of_work_is_a_module_or_all_kernel_tests(test, unit):
     assert ByModule._split_scope(ByModule.__new__(ByModule), test) == unit

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fleet_rows import analysed, store_of
 from parsed_options import declared_outputs, text_options
+from rings import further
 from special_files import NAMES, Outcome, special_files
 from tuned_stores import tuned
 
@@ -181,7 +182,11 @@ def folder(tmp_path_factory):
         yield made
 
 
-@pytest.mark.parametrize("case", INPUTS)
+# Of each kind of input, one command with each change.
+NOW = {case.split()[-1]: case for case in INPUTS}.values()
+
+
+@pytest.mark.parametrize("case", further(INPUTS, NOW))
 def test_an_input_that_is_no_plain_file_is_refused_in_one_line(case, folder, outcomes):
     names = [name for name in NAMES if (case, name) not in LEFT_OUT]
     calls = [_words(INPUTS[case], folder / name) for name in names]
