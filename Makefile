@@ -95,7 +95,7 @@ release: ## check version, changelogs and tag of the current commit, and build e
 	@.ci/wheel
 	@.ci/deb
 
-lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain words, links
+lint: $(READY) ## ruff, mypy, clang-format, shellcheck, imports, words, links, READMEs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
@@ -104,6 +104,7 @@ lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain wor
 	$(BIN)/lint-imports
 	@$(BIN)/python .ci/words.py
 	@$(BIN)/python .ci/links.py
+	@$(BIN)/python .ci/house.py
 
 bench: $(READY) ## benchmarks beside their peers, as JSON
 	@for b in bench/*.py; do echo "== $$b"; $(BIN)/python $$b; done
