@@ -24,7 +24,7 @@ _FIELDS = {one.name for one in fields(Case)}
 
 @dataclass
 class Results:
-    """All cases so far; ``of`` says of what."""
+    """All cases so far; ``of`` names the seed, the parts and the commit."""
 
     file: Path
     of: dict[str, object]
