@@ -7,6 +7,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from boards.owner import owner_tag, start_time
 
@@ -98,6 +99,6 @@ def test_job_lives_as_long_as_its_foreread(state, tmp_path):
 def test_job_lives_as_long_as_a_process_of_it(state):
     job = f"foreread-{'b' * 16}"
     with subprocess.Popen(["sh", "-c", "read -r line", job], stdin=subprocess.PIPE) as process:
-        assert state._lives(job)
+        wait_until(lambda: state._lives(job))  # Popen returns before the kernel shows the words
         process.communicate()
     assert not state._lives(job)
