@@ -63,6 +63,7 @@ def test_the_fuzz_target_of_the_kernel_model_knows_how_many_values_each_rule_has
     ]
 
 
+@pytest.mark.thorough
 def test_the_kernel_model_replays_seeds_and_findings_without_a_fault(tmp_path):
     seeds = tmp_path / "seeds"
     seeds.mkdir()

@@ -54,6 +54,7 @@ def test_two_captures_of_one_build_hardly_differ(new, again):
     assert part(found, "window") is part(found, "kernel") is None
 
 
+@pytest.mark.thorough
 def test_the_steps_add_up_to_the_difference(both):
     found = compare(*both, "madplay")
     seconds = sum(cause.seconds for cause in found.causes)
@@ -82,6 +83,7 @@ def test_another_disk_alone_is_the_whole_difference(new):
     assert found.regressed is True
 
 
+@pytest.mark.thorough
 def test_another_kernel_alone_is_the_whole_difference(new):
     older = replace(new, kernel="5.10.0")
     found = compare(older, new, "madplay")

@@ -68,6 +68,7 @@ def test_the_rows_are_those_of_predict(good):
         assert (row["f"], row["g"], row["pages"]) == (curve.f[at], curve.g[at], curve.pages[at])
 
 
+@pytest.mark.thorough
 def test_a_damaged_capture_is_a_row_with_the_error(tmp_path, good):
     (bad,) = damaged(tmp_path)
     found = done([bad, *good])
@@ -141,6 +142,7 @@ def test_a_folder_is_read_as_an_archive_is(tmp_path):
     assert [one.rows.rows[0][name] for name in same] == [two.rows.rows[0][name] for name in same]
 
 
+@pytest.mark.thorough
 def test_device_and_model_are_part_of_the_key_and_the_prediction(good, tmp_path):
     device = tmp_path / "slow.toml"
     device.write_text('kind = "fixed"\nlatency_us = 5000\nns_per_kib = 50000\n')

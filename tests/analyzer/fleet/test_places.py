@@ -145,6 +145,7 @@ def test_memory_has_captures_and_store(captures, tmp_path):
         fsspec.filesystem("memory").rm("/", recursive=True)
 
 
+@pytest.mark.thorough
 def test_a_capture_that_was_copied_is_not_added_again(captures, tmp_path):
     foreread.fleet_analyse([captures / "packed"], tmp_path / "store", jobs=1)
     (one,) = (captures / "packed/board-0").iterdir()

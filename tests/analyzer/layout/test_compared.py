@@ -52,6 +52,7 @@ def test_seconds_are_known_for_the_recorded_compressor(found):
     assert found.rows[found.rows.index(found.best)].seconds is not None
 
 
+@pytest.mark.thorough
 def test_a_measured_compressor_has_seconds(recording, image, found):
     cheap = {"gzip": Unpacking(1e5), "xz": Unpacking(1e5)}
     dear = cheap | {"xz": Unpacking(9e5)}
@@ -82,6 +83,7 @@ def test_without_an_image_there_is_the_order_alone(recording):
     assert "/usr/bin/madplay" in [one.path for one in found.order]
 
 
+@pytest.mark.thorough
 def test_a_capture_from_ext4_predicts_an_image_without_seconds(tmp_path):
     recording = load(ON_EXT4)
     image = squashfs(tree_of(recording, tmp_path / "root"), tmp_path / "image")

@@ -97,6 +97,7 @@ def test_runs_that_did_not_count_are_reported(results):
     assert bad > 0 and f"{bad} contended" in bullets[0].items[0] and bullets[0].warning
 
 
+@pytest.mark.thorough
 def test_unconfirmed_gains_are_reported_as_partly_luck(tmp_path):
     found = tuned(tmp_path / "app.tuning", runs=60, confirm=False)
     text = of_kind(sections(found)["tuned"], Paragraph)[0].text

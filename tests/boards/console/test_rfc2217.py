@@ -39,6 +39,7 @@ def test_every_byte_passes_in_both_directions(port):
     assert (done.status, done.stdout, done.stderr) == (0, data, data)
 
 
+@pytest.mark.thorough
 def test_one_user_after_another_with_another_speed(port):
     for more in ("", "?baud=57600"):
         with target(port, more) as opened:
@@ -46,6 +47,7 @@ def test_one_user_after_another_with_another_speed(port):
             assert opened.run(["echo", "here"]).stdout == b"here\n"
 
 
+@pytest.mark.thorough
 def test_a_command_that_hangs_is_interrupted(port):
     with target(port) as opened:
         with pytest.raises(TargetError, match="took longer than"):

@@ -215,6 +215,7 @@ def test_messages_without_a_time_are_asked_for_again(own_board):
         assert target.run(["head", "-c", "100000", "/dev/zero"]).stdout == bytes(100_000)
 
 
+@pytest.mark.thorough
 def test_a_uart_that_loses_bytes(own_board):
     data = os.urandom(1_500)
     with connect(own_board) as target:
@@ -309,6 +310,7 @@ def test_closing_leaves_the_console_as_it_was(own_board, tmp_path):
     wait_until(lambda: termios.tcgetattr(own_board.master) == before)
 
 
+@pytest.mark.thorough
 def test_one_host_after_another_finds_the_console(own_board, tmp_path):
     """The first is gone without a word, as after a kill -9 or with the cable pulled."""
     first = connect(own_board)

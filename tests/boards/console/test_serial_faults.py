@@ -128,6 +128,7 @@ def begun(board, folder, before):
     )
 
 
+@pytest.mark.thorough
 def test_after_a_cut_line_the_next_command_finds_the_prompt(board, target, tmp_path):
     striker = threading.Thread(
         target=lambda: (wait_until((tmp_path / "begun").exists), board.hang_up())

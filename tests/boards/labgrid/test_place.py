@@ -97,6 +97,7 @@ def test_a_place_is_acquired_used_by_ssh_and_released(lab, server):
     assert lab.holder("by-ssh") is None
 
 
+@pytest.mark.thorough
 def test_a_place_without_an_address_is_used_by_its_console(lab):
     with open_target("labgrid://by-console") as target:
         assert target.place.startswith("rfc2217://127.0.0.1:")
@@ -211,6 +212,7 @@ def left_note(lab, name):
     return note.rename(note.with_name(f"foreread-place-{dead.stdout.strip()}-1-aaaaaaaa"))
 
 
+@pytest.mark.thorough
 def test_the_next_foreread_releases_what_a_dead_one_held(lab, server):
     left_note(lab, "by-ssh")
     lab.client("by-ssh", "acquire")
@@ -246,6 +248,7 @@ def test_a_place_that_cannot_be_released_is_said_and_stays_noted(lab, monkeypatc
     note.unlink()
 
 
+@pytest.mark.thorough
 def test_a_board_that_does_not_come_back_is_switched_off_and_on(lab, server, switch, monkeypatch):
     """The server's own reboot does nothing, so that its boot_id stays."""
     monkeypatch.setattr(shell, "REBOOT", "true")
@@ -255,11 +258,13 @@ def test_a_board_that_does_not_come_back_is_switched_off_and_on(lab, server, swi
     assert switch[1][-2:] == ["/1/0", "/1/1"]
 
 
+@pytest.mark.thorough
 def test_a_place_with_neither_address_nor_console_is_refused(lab):
     with pytest.raises(TargetError, match="neither a NetworkService nor a NetworkSerialPort"):
         open_target("labgrid://bare").__enter__()
 
 
+@pytest.mark.thorough
 def test_a_key_for_a_console_is_refused(lab, server):
     with pytest.raises(TargetError, match="has only a console, which takes no key"):
         opened(server, "labgrid://by-console").__enter__()

@@ -166,6 +166,7 @@ def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_
     assert not (tmp_path / "boot").exists()
 
 
+@pytest.mark.thorough
 def test_an_unwritable_cache_prints_nothing_on_stderr(tmp_path):
     (tmp_path / "file").touch()
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file/none")}

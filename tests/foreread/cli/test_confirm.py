@@ -122,6 +122,7 @@ def test_every_block_has_both_orders(folder, confirming):
         assert runs[at : at + 4] in (["128", "32", "32", "128"], ["32", "128", "128", "32"])
 
 
+@pytest.mark.thorough
 def test_undecided_says_how_to_continue_and_resumes(folder, confirming, capsys):
     found = confirming(bench_of(folder, 0.97, 0.04), "--budget", "8")
     assert (found["outcome"], len(found["pairs"])) == ("undecided", 4)
@@ -139,6 +140,7 @@ def test_nothing_to_resume_is_reported(folder, confirming):
     assert "no undecided result" in confirming(bench_of(folder, 0.9), "--resume", code=1)
 
 
+@pytest.mark.thorough
 def test_a_disturbed_pair_is_made_again(folder, confirming):
     contended = Outcome("contended", 5.0, {}, notes=("others read",), cold=True)
     knob = bench_of(folder, 1).windows[0]
@@ -162,6 +164,7 @@ def test_runs_survive_what_ends_the_command(folder, confirming):
     assert (kept.outcome, len(kept.pairs)) == ("undecided", 4)
 
 
+@pytest.mark.thorough
 def test_another_board_is_refused_unless_forced(folder, confirming):
     bench = bench_of(folder, 0.9)
     bench.kernel = "9.9"
@@ -172,6 +175,7 @@ def test_another_board_is_refused_unless_forced(folder, confirming):
     assert confirming(bench, "--force")["kernel"] == "9.9"
 
 
+@pytest.mark.thorough
 def test_a_board_that_has_the_window_already_is_compared_with_what_it_had(folder, confirming):
     bench = bench_of(folder, 0.9)
     bench.now = "32"

@@ -77,11 +77,13 @@ def test_a_regression_beyond_the_limit_exits_with_1_and_fails_its_test_case(tmp_
     assert markdown.read_text().startswith("## foreread: regressed&#58;")
 
 
+@pytest.mark.thorough
 def test_no_regression_beyond_the_limit_exits_with_0(capsys):
     run(capsys, OLD, NEW, "--max-regression", "100")
     run(capsys, NEW, NEW, "--max-regression", "0")
 
 
+@pytest.mark.thorough
 def test_starts_that_one_suite_lacks_are_named(tmp_path, capsys):
     shutil.copytree(DATA, tmp_path / "old")
     old = tmp_path / "old/one-board.toml"
@@ -165,6 +167,7 @@ def test_a_limit_that_is_no_percentage_is_wrong_usage(limit, capsys):
     assert ended.value.code == 2
 
 
+@pytest.mark.thorough
 def test_two_reports_are_compared_by_their_totals(compared, tmp_path, capsys):
     for name, capture in (("old", OLD), ("new", NEW)):
         (tmp_path / name).mkdir()

@@ -27,6 +27,7 @@ def captures(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_the_text_says_what_was_added_and_what_to_type_next(captures, tmp_path, capsys):
     said = run(capsys, "analyse", captures, "-o", tmp_path / "store", "--jobs", "1")
     lines = said.out.splitlines()

@@ -172,6 +172,7 @@ def test_boards_that_fail_before_a_pair_leave_nothing(folder, capsys):
     assert read(folder)[0].confirmations == []
 
 
+@pytest.mark.thorough
 def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, confirmed, capsys):
     targets = (f"a:{UNKNOWN}", f"b:{UNKNOWN}")
     assert main(words(folder, *targets, more=("--force", "--budget", "16"))) == 0
@@ -187,6 +188,7 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
     assert "cannot be reached" in found["by_board"][1]["set_aside"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("targets", "more", "said", "code"),
     further(

@@ -78,6 +78,7 @@ def test_a_board_that_dies_is_set_aside_and_its_runs_go_to_the_other(word, tmp_p
     assert all(one.board == 0 for one in results.confirmation)
 
 
+@pytest.mark.thorough
 def test_a_board_that_comes_back_goes_on(tmp_path, capsys):
     assert main(words(tmp_path / "one.tuning", "a", "b:naps=6")) == 0
     assert "is set aside" not in capsys.readouterr().err
@@ -87,6 +88,7 @@ def test_a_board_that_comes_back_goes_on(tmp_path, capsys):
     assert {one.board for one in after} == {0, 1}
 
 
+@pytest.mark.thorough
 def test_when_all_boards_are_gone_it_says_so_and_can_go_on(tmp_path, capsys):
     output = tmp_path / "one.tuning"
     assert main(words(output, "a:dies=7", "b:dies=6")) == 1
@@ -105,6 +107,7 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
     assert len(again) == 25 and again[:15] == first
 
 
+@pytest.mark.thorough
 def test_it_goes_on_without_a_board_that_is_gone(tmp_path, capsys, monkeypatch):
     output = tmp_path / "one.tuning"
     assert main(words(output, "a", "b", more=["--budget", "15"])) == 0

@@ -78,6 +78,7 @@ def test_the_same_kernel_says_no_difference(capsys):
     assert "change, alone" not in said
 
 
+@pytest.mark.thorough
 def test_known_windows_are_options(capsys):
     words = ("--read-ahead-kb-now", "32", "--read-ahead-kb-then", "64")
     document = json.loads(run(capsys, NEW, "--model", "linux-6.12", *words, "--json").out)

@@ -70,6 +70,7 @@ def test_the_image_built_with_the_sort_file_reads_what_is_predicted(root, image,
     assert read_squashfs(again.read_bytes()).block_size == 131072
 
 
+@pytest.mark.thorough
 def test_a_root_stands_for_its_image(root, image, tmp_path, capsys):
     by_image = run(capsys, CAPTURE, "--image", image, *ONE_LAYOUT, "-o", tmp_path / "out")
     by_root = run(capsys, CAPTURE, "--root", root, *ONE_LAYOUT, "-o", tmp_path / "out")

@@ -38,6 +38,7 @@ def test_the_list_has_the_documented_format(tmp_path, capsys):
     assert "foreread-demo" in listing.capture
 
 
+@pytest.mark.thorough
 def test_a_device_says_which_gaps_are_read_over(tmp_path, capsys):
     model = tmp_path / "model.toml"
     model.write_text('kind = "fixed"\nlatency_us = 1000\nns_per_kib = 50000\n')
@@ -104,6 +105,7 @@ def test_a_report_has_them(tmp_path, capsys, text_only):
     assert main([*words, "--prefetch", "/nowhere"]) == 1
 
 
+@pytest.mark.thorough
 def test_a_boot_script_takes_the_list(tmp_path, capsys):
     path, out = tmp_path / "list", tmp_path / "boot"
     run(capsys, "prefetch", CAPTURE, "-o", path)

@@ -140,6 +140,7 @@ def test_the_table_has_no_field_that_is_gone():
         assert set(kept) <= set(text_fields(KINDS[name])), name
 
 
+@pytest.mark.thorough
 def test_every_text_of_a_capture_and_a_sweep_is_escaped(documents, tmp_path, monkeypatch):
     source, values = documents
     kept = []

@@ -68,6 +68,7 @@ def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     assert "nothing is installed" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, capsys):
     brief = EmulatedTarget.__new__(EmulatedTarget)  # which boots none
     monkeypatch.setattr(script, "open_target", lambda text, identity, tell: nullcontext(brief))

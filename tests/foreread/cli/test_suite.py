@@ -23,6 +23,7 @@ def run(capsys, *words, code=0):
     return capsys.readouterr()
 
 
+@pytest.mark.thorough
 def test_the_text_has_each_start_the_verdict_and_the_other_ways(capsys):
     said = run(capsys, "predict", SUITE).out
     lines = said.splitlines()
@@ -40,6 +41,7 @@ def test_json_is_the_library_s_result(capsys):
     assert document == json.loads(found.to_json())
 
 
+@pytest.mark.thorough
 def test_windows_are_of_each_board_s_pages(capsys):
     said = run(capsys, "predict", SUITE, "--windows", "64k,128k", "--json").out
     (disk,) = json.loads(said)["boards"][0]["disks"]

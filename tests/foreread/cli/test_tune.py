@@ -226,6 +226,7 @@ def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.thorough
 def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
     output, report = tmp_path / "app.tuning", tmp_path / "report"
     assert main(words(output, "--budget", "40")) == 0
