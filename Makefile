@@ -54,7 +54,7 @@ pytest: $(READY)
 
 test-all: $(READY) ## before an issue is resolved, or a release: every test (hours; root, network); ONLY="unit boards"
 	@.ci/packages $(PYTHON) all
-	@$(BIN)/python .ci/test_all.py $(ONLY)
+	@WORKERS=$(WORKERS) $(BIN)/python .ci/test_all.py $(ONLY)
 
 paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in paper-out (QEMU)
 	@.ci/packages $(PYTHON) all
