@@ -70,12 +70,7 @@ class Commands:
     def remote(self) -> Begun:
         """A recording over ssh, of this machine as a target."""
         process = self.bench.start(*self.remote_words(output := self._fresh("capture")))
-        return Begun(
-            "remote",
-            process,
-            lambda: capture_problems(output),
-            tidy=self.bench.remote.end_leases,
-        )
+        return Begun("remote", process, lambda: capture_problems(output))
 
     def remote_words(self, output: Path) -> tuple[list[object], list[str]]:
         """Return the words of such a recording, and what comes before them."""

@@ -208,7 +208,7 @@ class Killer:
             made.problems.append(f"not restored at once: {made.changes}")
         if made.changes:
             made.recovery = self.rng.choice(("doctor", "doctor", "next"))
-            if any(change.startswith("target's ") for change in made.changes):
+            if _on_target(made.changes):
                 made.recovery = "next there"
             made.problems += self._command(made.recovery)
             made.changes = self._settled(1.0)
@@ -217,6 +217,8 @@ class Killer:
         """Return the changes that are left once there are none, or after a while."""
         end = time.monotonic() + patience_s
         while (left := self.bench.changes()) and time.monotonic() < end:
+            if _on_target(left):
+                self.bench.remote.end_leases()  # a call that was under way may have renewed it
             time.sleep(0.05)
         return left
 
@@ -226,12 +228,15 @@ class Killer:
             output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"
             words = ["record", *OTHERS, "--allow-warm", "--no-probe", "-o", output, "--", "true"]
         if recovery == "next there":
-            self.bench.remote.end_leases()
             output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"
             done = self.bench.foreread(*self.commands.remote_words(output))
         else:
             done = self.bench.foreread(words)
         return [f"{recovery}: {done.stderr.decode(errors='replace')}"] if done.returncode else []
+
+
+def _on_target(changes: Sequence[str]) -> bool:
+    return any(change.startswith("target's ") for change in changes)
 
 
 def send(pid: int, number: signal.Signals) -> None:
