@@ -44,6 +44,10 @@ class Result:
     skipped: int | None = None
 
 
+# The mkfs.erofs of Debian 12 has no zstd, deflate and lzma.
+EROFS = "make setup; .venv/bin/python -m pytest -q -rfEs -m 'not boards' -k erofs"
+
+
 def _pytest(marks: str, *words: str) -> Command:
     common = ("-q", "-rfEs", "--durations=20", "--hypothesis-profile=all")
     return (sys.executable, "-m", "pytest", *common, "-m", marks, *words)
@@ -61,6 +65,7 @@ def parts(root: Path) -> dict[str, Command]:
         "package": _pytest("package", "--timeout", "0"),
     }
     found |= {f"fresh-{release}": (".ci/fresh", release) for release in RELEASES}
+    found["erofs"] = (".ci/fresh", "trixie", EROFS)
     for module in sorted(root.glob("tests/**/test_*.py")):
         if "pytest.mark.boards" in module.read_text(encoding="utf-8"):
             name = module.stem.removeprefix("test_").replace("_", "-").removesuffix("-on-boards")
