@@ -70,6 +70,7 @@ def test_knobs_of_other_loop_devices_are_left_out(state):
     ("key", "before", "after", "counts"),
     [
         ("knob /proc/sys/vm/swappiness", "60", "61", True),
+        ("knob /sys/class/bdi/btrfs-1/read_ahead_kb", None, "4096", False),
         ("mount /sys/kernel/tracing tracefs tracefs /", None, "rw", True),
         ("another's mount /mnt ext4 /dev/loop9 /", None, "rw", False),
         ("another's mount /mnt ext4 /dev/loop9 /", "rw", None, False),

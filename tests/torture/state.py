@@ -130,11 +130,11 @@ def _is_others(note: Path, token: str) -> bool:
 
 
 def _counts(key: str, before: State, after: State) -> bool:
-    """Whether a difference counts: not if a leftover goes, or another's mount comes or goes."""
+    """Whether a difference counts: not if a leftover goes, or a device or another's mount comes."""
     goes, comes = key not in after, key not in before
     if key.startswith(LEFTOVERS):
         return not goes
-    return not (key.startswith(ANOTHERS) and (goes or comes))
+    return not (key.startswith(("knob ", ANOTHERS)) and (goes or comes))
 
 
 def _knobs(own_loops: tuple[str, ...], token: str) -> Iterator[tuple[str, str]]:
@@ -212,7 +212,7 @@ def _tracing() -> Iterator[tuple[str, str]]:
             found.setdefault(name, []).append(value)
     for name, lines in found.items():
         if name == "instances":
-            for value in lines:
+            for value in filter(_TAG.match, lines):
                 yield f"trace instance {value}", ""
         else:
             yield f"tracing {name}", "\n".join(sorted(lines))
