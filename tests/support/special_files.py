@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import resource
@@ -100,6 +101,7 @@ class Calls:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
+        self._numbers = itertools.count()
 
     def __call__(
         self,
@@ -119,8 +121,12 @@ class Calls:
 
     def _outcome(self, asked: dict[str, object]) -> Outcome:
         to, answers = self._process.stdin, self._process.stdout
-        print(json.dumps(asked), file=to, flush=True)
-        return Outcome(**json.loads(answers.readline()))
+        number = next(self._numbers)
+        print(json.dumps([number, asked]), file=to, flush=True)
+        while True:  # also those to calls of a test that was ended before it read them
+            answered, found = json.loads(answers.readline())
+            if answered == number:
+                return Outcome(**found)
 
 
 @contextlib.contextmanager
@@ -137,9 +143,9 @@ def _main() -> None:
     from foreread.cli import main
 
     for line in sys.stdin:
-        asked = json.loads(line)
+        number, asked = json.loads(line)
         main.command_module(asked["words"][0])
-        print(json.dumps(_called(main, **asked)), flush=True)
+        print(json.dumps([number, _called(main, **asked)]), flush=True)
 
 
 def _called(main, words: list[str], folder: str, **how: Any) -> dict[str, object]:
