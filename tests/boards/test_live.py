@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET
+from waiting import wait_until
 
 from boards.device import Devices
 from boards.live import live_profile, target_profile
@@ -39,7 +40,8 @@ def test_this_machine_has_a_profile_that_reads_back():
     assert profile.memory.size_mib << 20 < os.sysconf("SC_PHYS_PAGES") * os.sysconf(
         "SC_PAGE_SIZE"
     ) + (1 << 20)
-    assert [disk.name for disk in profile.storage] == Devices().mounted()
+    # Others may mount or unmount a disk between two looks.
+    wait_until(lambda: [disk.name for disk in live_profile().storage] == Devices().mounted())
     assert decode_profile(encode_profile(profile).encode(), "F") == profile
 
 

@@ -89,5 +89,4 @@ def test_the_disk_is_only_read(loop, tmp_path):
     assert disk is not None
     assert disk.group == ""
     assert disk.requests > 100
-    assert disk.seconds < 20
     assert Path(f"/sys/block/{loop}/stat").read_text().split()[6] == written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,19 +36,17 @@ def nobody_records() -> Iterator[Callable[[], bool]]:
 
 
 def _lock(lock: BinaryIO) -> None:
-    """Lock it, after the guard of a foreread that was killed has restored the knobs."""
+    """Lock it, after the guard of a foreread that was killed has restored the knobs.
 
-    def nothing_to_restore() -> bool:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not any(DIRECTORY.glob("*.journal")):
-            return True
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        return False
-
-    try:
-        wait_until(nothing_to_restore, within_s=_GUARD_S)
-    except AssertionError:  # that guard was killed, too: nobody restores them for now
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    The lock is not tried meanwhile: a guard that finds it held restores nothing.
+    """
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if not any(DIRECTORY.glob("*.journal")):
+        return
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    with suppress(AssertionError):  # that guard was killed, too: nobody restores them for now
+        wait_until(lambda: not any(DIRECTORY.glob("*.journal")), within_s=_GUARD_S)
+    fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def _drops() -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from limited_disks import limiting_group
 from loop_devices import attached
+from machine_lock import nobody_records
 from waiting import wait_until
 from watched_disks import Disk
 
@@ -83,6 +84,7 @@ def slow_disk(directory, window_kb, requests, size):
         attached(image) as lower,
         attached(f"/dev/{lower}", "--direct-io=on") as upper,
         limiting_group(lower, requests, size) as group,
+        nobody_records(),
     ):
         disk = Disk(upper)
         disk.knob.write_text(str(window_kb))

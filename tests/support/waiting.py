@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 _ENDS = "FOREREAD_TEST_ENDS"  # in the environment: when waits end, in seconds of CLOCK_MONOTONIC
 _BODY, _WHOLE = 0.8, 0.95  # shares of a test's limit, before and in its teardown
 _UNLIMITED_S = 1800.0  # for a wait where nothing limits the test: emulated boards
-_LONGEST_PAUSE_S = 0.1
+_SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.1
 _LONGEST_SHOWN = 2000  # characters
 _shortened = Repr()
 _shortened.maxother = _shortened.maxstring = 300
@@ -101,7 +101,8 @@ class _Wait:
             last = f"; last: {str(self._shown())[-_LONGEST_SHOWN:]}" if self._shown else ""
             raise AssertionError(f"not true after {waited_s:.1f} s: {_text(self._condition)}{last}")
         # What comes soon is noticed soon, and looks that start a program leave time for others.
-        pause_s = min(max(now - self._looks, waited_s / 10), _LONGEST_PAUSE_S, self._ends - now)
+        pause_s = max(now - self._looks, waited_s / 10, _SHORTEST_PAUSE_S)
+        pause_s = min(pause_s, _LONGEST_PAUSE_S, self._ends - now)
         self._looks = now + pause_s
         return pause_s
 

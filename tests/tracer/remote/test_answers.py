@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from boards.device import Devices
 from boards.stacks import stacks
@@ -80,17 +82,26 @@ def test_a_board_is_described_as_this_machine_would_be():
 
 
 def test_the_copy_of_sysfs_is_as_good_as_sysfs():
-    with Job(LocalTarget(), PARTS) as job:
-        here = Machine.parse(job.ask("probe", step="probe"))
-    with here.devices() as copied:
-        real = Devices(mounts=here.mounts)
-        names = [path.name for path in Path("/sys/block").iterdir()]
-        assert copied.mounted() == real.mounted()
-        for name in names:
-            assert copied.below(name) == real.below(name)
-            assert copied.superblocks(name) == real.superblocks(name)
-            assert set(copied.queue(name)) == set(real.queue(name))
-        assert stacks(copied) == stacks(real) != []
+    def seen_in(devices):
+        """Return what is to be the same: by disk, and as a whole."""
+        by_disk = [
+            (devices.below(name), devices.superblocks(name), set(devices.queue(name)))
+            for name in sorted(path.name for path in Path("/sys/block").iterdir())
+        ]
+        return by_disk, devices.mounted(), stacks(devices)
+
+    def both():
+        """Return what the copy has and what sysfs has, unless others changed that meanwhile."""
+        before = seen_in(Devices())
+        with Job(LocalTarget(), PARTS) as job:
+            here = Machine.parse(job.ask("probe", step="probe"))
+        with here.devices() as copied, suppress(OSError):
+            found = seen_in(copied)
+            return (found, before) if seen_in(Devices()) == before else None
+
+    copied, real = wait_until(both)
+    assert copied == real
+    assert real[2] != []
 
 
 def test_times_windows_and_files_of_a_run():
