@@ -123,10 +123,11 @@ class Calls:
         to, answers = self._process.stdin, self._process.stdout
         number = next(self._numbers)
         print(json.dumps([number, asked]), file=to, flush=True)
-        while True:  # also those to calls of a test that was ended before it read them
-            answered, found = json.loads(answers.readline())
+        for line in answers:  # also those to calls of a test that was ended before it read them
+            answered, found = json.loads(line)
             if answered == number:
                 return Outcome(**found)
+        raise AssertionError("the process that calls foreread has ended")
 
 
 @contextlib.contextmanager

@@ -66,6 +66,7 @@ def test_more_memory_than_granted_is_an_error_and_not_a_traceback():
     assert refused(lambda _path: np.ones(700 * MIB, "u1"), "more memory").__cause__ is not None
 
 
+@pytest.mark.thorough
 def test_memory_is_granted_by_the_size_of_the_data():
     def fill(_path):
         allowance.grant(100 * MIB)

@@ -139,6 +139,7 @@ def test_every_figure_of_the_page_is_a_png_too(written):
     assert files.pdf.read_bytes().startswith(b"%PDF-")
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_bytes_and_each_drawing_is_counted(swept, written, tmp_path):
     first, _ = written
     heard = []

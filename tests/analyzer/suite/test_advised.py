@@ -19,6 +19,7 @@ captures = ["arm64-madplay-1.capture.tar.xz"]
 """
 
 
+@pytest.mark.thorough
 def test_rows_are_under_the_answer_s_window_weighted_and_leave_it():
     suite = decode_suite(TEXT, DATA / "suite.toml")
     found = advise_suite(suite, output="out")

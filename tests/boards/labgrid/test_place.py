@@ -185,6 +185,7 @@ def other_foreread(server):
     return process
 
 
+@pytest.mark.thorough
 def test_the_guard_of_a_killed_foreread_releases_its_place(lab, server):
     process = other_foreread(server)
     assert lab.holder("by-ssh") is not None

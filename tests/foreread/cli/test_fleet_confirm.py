@@ -101,6 +101,7 @@ def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed
     assert "confirmed on a, b (Some Board, Linux 6.1.0)" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_pairs_are_counted_in_the_order_of_handing_out_and_alternate(confirmed, tmp_path):
     found = confirmed(f"a:{UNKNOWN}", f"b:{UNKNOWN}:takes=3", more=("--force", "--budget", "40"))
     made_on = found["made_on"]

@@ -91,6 +91,7 @@ def test_the_smaller_parts_have_every_default_too(study):
     assert {one["mount"] for one in configurations(parts["fewer"](RULES))} == {"relatime"}
 
 
+@pytest.mark.thorough
 def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(study["storage_search"], "TPE_PROPOSALS", 20)
     out = tmp_path / "figures.json"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from rings import further
 
 from analyzer.confirm.sequential import assess
 from analyzer.confirm.text import cited, contradicting, stored
@@ -61,7 +62,7 @@ def test_several_results_are_kept_in_a_folder(folder):
     assert sorted(path.name for path in folder.iterdir()) == names
 
 
-@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz"])
+@pytest.mark.parametrize("kind", further(["tar", "tar.gz", "tar.xz"]))
 def test_they_are_kept_in_an_archive_with_all_else(folder, tmp_path, kind):
     archive = tmp_path / f"one.{kind}"
     mode = {"tar": "w", "tar.gz": "w:gz", "tar.xz": "w:xz"}[kind]
