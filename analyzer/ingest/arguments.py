@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal, cast
 
+from analyzer.ingest.page_size import is_page_size
 from analyzer.ingest.recording import TraceError
 
 Pids = Literal["tree", "all"] | frozenset[int]
@@ -28,4 +29,13 @@ def checked_pids(pids: object) -> Pids:
     raise TraceError(
         f"cannot choose threads by {pids!r}",
         'give pids="tree", pids="all", or a frozenset of thread ids',
+    )
+
+
+def checked_page_size(page_size: object) -> int | None:
+    """Return the page size, None for none given; raises TraceError if it is invalid."""
+    if page_size is None or (isinstance(page_size, int) and is_page_size(page_size)):
+        return page_size
+    raise TraceError(
+        f"no kernel has pages of {page_size!r} bytes", "give 4096, 8192, 16384, 32768 or 65536"
     )

@@ -11,12 +11,16 @@ from boards.bounded import open_regular
 from tracer.formats.limits import LimitError
 
 _HEAD_BYTES = 1 << 16
+# What may stand before the first line of a text: the viewer in a web page of systrace has 1 to 5
+# MB, a log of a whole boot less.
+_BEFORE_TEXT_BYTES = 16 << 20
 _ACCEPTED = (
     "give a perf.data, a trace.dat (version 6 or 7), tracefs text (trace, trace_pipe, trace-cmd "
     "report, perf script), a Perfetto trace, a blktrace file, or a directory of ring-buffer pages "
     "with their formats"
 )
 _PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")  # tools/perf/util/header.c, either byte order
+_BINARY = (*_PERF_MAGICS, tracing_data.MAGIC)
 _OTHER_MAGICS = {
     b"\x1f\x8b": "gzip data: unpack it first",
     b"\xfd7zXZ": "xz data: unpack it first",
@@ -27,14 +31,16 @@ _OTHER_MAGICS = {
 }
 
 
-def open_trace(path: Path) -> Trace:
+def open_trace(path: Path, page_size: int | None = None) -> Trace:
     """Decode a trace of any kind that can be read.
 
-    Every error names the file. Raises LimitError, and TraceError when it is none of them (the
-    message says what was found), cannot be read, or is damaged.
+    ``page_size`` is that of the traced kernel in bytes, for a text. Every error names the file.
+    Raises LimitError, and TraceError when it is none of them (the message says what was found),
+    cannot be read, or is damaged.
     """
     try:
-        return _reader(path)(path)
+        reader = _reader(path)
+        return text.read(path, page_size) if reader is text.read else reader(path)
     except (TraceError, LimitError) as error:
         if str(path) in str(error):
             raise
@@ -52,6 +58,8 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
         raise TraceError(f"{path} is neither a file nor a directory", _ACCEPTED)
     with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
+        if not head.startswith(_BINARY) and b"\0" not in head:
+            head += file.read(_BEFORE_TEXT_BYTES)
     if head.startswith(_PERF_MAGICS):
         return perfdata.read
     if head.startswith(tracing_data.MAGIC):

@@ -18,6 +18,7 @@ from analyzer.ingest.inserts import (
     folio_pages,
     of_block_device,
 )
+from analyzer.ingest.page_size import SMALLEST, of_reads
 from analyzer.ingest.probes import adopt
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
@@ -34,14 +35,24 @@ _WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next windo
 
 
 def interpret(
-    trace: Trace, capture: Capture | None, entries: list[FileEntry], pids: Pids
+    trace: Trace,
+    capture: Capture | None,
+    entries: list[FileEntry],
+    pids: Pids,
+    given_page_size: int | None = None,
 ) -> Recording:
-    """Turn a decoded trace into a Recording; see DESIGN's 'What an access is'."""
-    page_size = capture.host.page_size if capture else trace.page_size or 4096
+    """Turn a decoded trace into a Recording; see DESIGN's 'What an access is'.
+
+    ``given_page_size`` is that of the traced kernel, for a trace that does not name it.
+    """
+    page_size, assumed = _page_size(trace, capture, given_page_size)
     kernel = capture.host.kernel if capture else trace.kernel
     notes = list(trace.notes)
-    if trace.page_size is None and capture is None:
-        notes.append("the file does not contain the page size: 4096 bytes assumed")
+    if assumed:
+        notes.append(
+            f"nothing in the file proves the page size: {page_size} bytes assumed; --page-size "
+            "sets another"
+        )
     events = _within_run(trace.events, capture)
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
@@ -80,7 +91,7 @@ def interpret(
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
     return Recording(
-        trace=replace(trace, events=events),
+        trace=replace(trace, events=events, page_size_assumed=assumed),
         capture=capture,
         accesses=accesses,
         requests=find_requests(events),
@@ -97,6 +108,21 @@ def interpret(
         inserts=inserts,
         entries=known,
     )
+
+
+def _page_size(trace: Trace, capture: Capture | None, given: int | None) -> tuple[int, bool]:
+    """Return the page size, and whether it is assumed. Raises TraceError for a wrong one given."""
+    known = capture.host.page_size if capture else trace.page_size
+    if known is not None and given not in (None, known):
+        raise TraceError(
+            f"the trace is of a kernel with pages of {known} bytes, not of {given}",
+            "leave --page-size out: the trace names it",
+        )
+    if known is not None:
+        return known, trace.page_size_assumed and capture is None
+    size = given or of_reads(trace.events)
+    has_pages = bool((trace.events["kind"] <= Kind.RA_SYNC).any())
+    return size or SMALLEST, size is None and has_pages
 
 
 def _window_in_force(capture: Capture | None, files: Table) -> int | None:

@@ -8,7 +8,13 @@ from pathlib import Path
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.archive import unpacked
-from analyzer.ingest.arguments import Pids, StrPath, checked_path, checked_pids
+from analyzer.ingest.arguments import (
+    Pids,
+    StrPath,
+    checked_page_size,
+    checked_path,
+    checked_pids,
+)
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.isolated import call
@@ -24,42 +30,44 @@ _TRACE_PER_FILES = 4
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
-def load(path: StrPath, pids: Pids = "tree") -> Recording:
+def load(path: StrPath, pids: Pids = "tree", *, page_size: int | None = None) -> Recording:
     """Read a capture (directory or tar archive) or a foreign trace file, to be emulated.
 
     ``pids`` chooses whose touches count: the command's process tree (everything, if the file
-    does not name the command), all, or the given threads. Raises TraceError, also for a trace
-    without page-cache inserts and for arguments of another type, and CaptureError.
+    does not name the command), all, or the given threads. ``page_size`` is that of the traced
+    kernel in bytes, for a trace that does not name it. Raises TraceError, also for a trace without
+    page-cache inserts and for arguments of another type, and CaptureError.
     """
-    recording = load_any(path, pids)
+    recording = load_any(path, pids, page_size=page_size)
     _check_usable(recording)
     return recording
 
 
-def load_any(path: StrPath, pids: Pids = "tree") -> Recording:
+def load_any(path: StrPath, pids: Pids = "tree", *, page_size: int | None = None) -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated.
 
     A process of its own reads it, with limits on memory and time (``isolated.py``).
     """
-    checked, chosen = checked_path(path), checked_pids(pids)
+    checked, chosen, size = checked_path(path), checked_pids(pids), checked_page_size(page_size)
     if not checked.exists():
         raise TraceError(f"{checked} does not exist", "give a capture or a trace file")
     # Here, so that it is removed also when that process crashes.
     with scratch_folder("load") as scratch:
-        recording: Recording = call(read, checked, chosen, scratch)
+        recording: Recording = call(read, checked, chosen, scratch, size)
     return replace(recording, path=str(checked))
 
 
-def read(path: Path, pids: Pids, scratch: str) -> Recording:
+def read(path: Path, pids: Pids, scratch: str, page_size: int | None = None) -> Recording:
     """Read in this process; an archive is unpacked below ``scratch``."""
     if path.is_file() and is_archive(path):
         with unpacked(path, scratch) as directory:
-            return read(directory, pids, scratch)
+            return read(directory, pids, scratch, page_size)
     if path.is_dir() and not _is_bare_trace(path):
         grant(_bytes_of(path / capture_format.FILES) // _TRACE_PER_FILES)
         capture, files = capture_format.read(path)
-        return interpret(open_recorded(path / capture_format.TRACE), capture, files, pids)
-    return interpret(open_trace(path), None, [], pids)
+        trace = open_recorded(path / capture_format.TRACE)
+        return interpret(trace, capture, files, pids, page_size)
+    return interpret(open_trace(path, page_size), None, [], pids, page_size)
 
 
 def _bytes_of(path: Path) -> int:

@@ -21,7 +21,7 @@ from analyzer.ingest.columns import by_time
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, MissingLibrary, Table
-from analyzer.ingest.text import flags_of
+from analyzer.ingest.text_events import flags_of
 from boards.bounded import open_regular
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 

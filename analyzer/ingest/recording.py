@@ -22,7 +22,8 @@ class Trace:
     ``events`` is merged over CPUs in time order (schema EVENTS). ``lost`` counts lost events
     by CPU, as far as the file says so. ``event_names`` are the formats found in the file
     (``system:name``); ``paths`` are those it names by (dev_t, inode); ``read_fields`` decodes
-    fields of one event kind on demand.
+    fields of one event kind on demand. ``page_size_assumed``: nothing in the file proves its
+    ``page_size``. ``unread`` counts lines of needed events in a form that is not read.
     """
 
     format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text", …
@@ -34,6 +35,8 @@ class Trace:
     notes: tuple[str, ...] = ()
     paths: dict[tuple[int, int], str] = field(default_factory=dict)
     read_fields: Callable[[str, tuple[str, ...]], dict[str, Array]] | None = None
+    page_size_assumed: bool = False
+    unread: int = 0
 
 
 @dataclass(frozen=True)

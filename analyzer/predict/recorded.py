@@ -42,6 +42,7 @@ def of_recording(recording: Recording) -> Iterator[Finding]:
             spread=share,
             unusable=share > MOST_LOST,
         )
+    yield from _of_the_text(recording)
     yield from _other_readers(recording)
 
 
@@ -49,6 +50,24 @@ def lost_events(recording: Recording) -> int:
     """Return lost events: the recorder and the trace file may both have counted the same."""
     lost = sum(recording.trace.lost.values())
     return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
+
+
+def _of_the_text(recording: Recording) -> Iterator[Finding]:
+    """Yield what a text trace leaves open."""
+    trace = recording.trace
+    if trace.page_size_assumed:
+        yield Finding(
+            f"pages of {recording.page_size} bytes are assumed: nothing in the trace proves their "
+            "size"
+        )
+    if trace.unread:
+        share = trace.unread / (trace.unread + trace.events.rows)
+        yield Finding(
+            f"{plural(trace.unread, 'line')} of needed events could not be read ({share:.2g} of "
+            "all): pages and requests may be missing",
+            spread=share,
+            unusable=share > MOST_LOST,
+        )
 
 
 def _other_readers(recording: Recording) -> Iterator[Finding]:

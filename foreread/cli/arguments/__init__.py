@@ -7,6 +7,7 @@ import math
 import re
 from pathlib import Path
 
+from analyzer.ingest.page_size import is_page_size
 from boards.knobs import knob_of
 
 LARGEST_WINDOW_PAGES = 16383  # limit of the emulator (emulator/core/fixed/fixed_window.h)
@@ -56,8 +57,13 @@ def add_capture(
     nargs: str | None = None,
     metavar: str = "CAPTURE",
     suite: bool = False,
+    foreign: bool = True,
 ) -> None:
-    """Add the CAPTURE argument and the filter of processes; ``suite``: or a suite."""
+    """Add the CAPTURE argument and the filter of processes.
+
+    ``suite``: or a suite; ``foreign``: traces of other tools are of use, which may lack the page
+    size.
+    """
     other = "; or a suite, SUITE.toml, alone" if suite else ""
     parser.add_argument(
         "capture",
@@ -68,6 +74,13 @@ def add_capture(
         f"blktrace files, or a directory of raw tracefs pages{other}",
     )
     add_pids(parser)
+    if foreign:
+        parser.add_argument(
+            "--page-size",
+            type=page_size,
+            metavar="BYTES",
+            help="page size of the traced kernel, for a text trace that does not show it",
+        )
 
 
 def add_pids(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +104,15 @@ def pid_filter(text: str) -> str | frozenset[int]:
     if not all(re.fullmatch(r"\d{1,10}", word) and int(word) <= _LARGEST_PID for word in words):
         raise argparse.ArgumentTypeError(f"{text!r}: write tree, all, or thread ids")
     return frozenset(map(int, words))
+
+
+def page_size(text: str) -> int:
+    """Return a page size in bytes, from a number like 16384 or 16k."""
+    match = re.fullmatch(_NUMBER, text)
+    size = int(match[1]) * (1024 if match[2] else 1) if match else 0
+    if not is_page_size(size):
+        raise argparse.ArgumentTypeError(f"{text!r}: write 4096, 8192, 16384, 32768 or 65536")
+    return size
 
 
 def add_windows(parser: argparse.ArgumentParser, default: str) -> None:

@@ -87,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
     sources = _sources(args)
     line = ProgressLine()
     try:
-        recording, *more = (load(path, args.pids) for path in args.capture)
+        recording, *more = (
+            load(path, args.pids, page_size=args.page_size) for path in args.capture
+        )
         found = advise(
             recording,
             more,
@@ -118,8 +120,9 @@ def _suite(args: argparse.Namespace) -> int:
     for name, given in (("--image", args.image), ("--board", args.board)):
         if given is not None:
             raise UsageError(f"{name} is for single starts: remove it")
-    if args.pids != "tree":
-        raise UsageError("--pid is for single captures: remove it")
+    for name, given in (("--pid", args.pids != "tree"), ("--page-size", args.page_size)):
+        if given:
+            raise UsageError(f"{name} is for single captures: remove it")
     asked = SuiteQuestion(args.model, args.device_model)
     folder = OUTPUT if args.output is None else args.output
     line = ProgressLine()

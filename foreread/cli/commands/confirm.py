@@ -18,7 +18,7 @@ from foreread.suite_confirming import confirm_suite
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser, nargs="?")
+    add_capture(parser, nargs="?", foreign=False)
     parser.add_argument(
         "--suite",
         metavar="SUITE",

@@ -12,7 +12,7 @@ from foreread.cli.text.confirming import show_progress
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser)
+    add_capture(parser, foreign=False)
     add_targets(parser)
     add_comparison(parser, "such boards")
     parser.set_defaults(act=run)

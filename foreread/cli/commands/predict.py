@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
-    recording, *more = (load(path, args.pids) for path in args.capture)
+    recording, *more = (load(path, args.pids, page_size=args.page_size) for path in args.capture)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = question_of(args).predicted(recording, windows, more)
     confirmations = stored(recording.capture)
@@ -52,8 +52,9 @@ def _suite(args: argparse.Namespace) -> int:
     """Print the answer for a suite."""
     if len(args.capture) > 1:
         raise UsageError("a suite names its captures itself: give the suite alone")
-    if args.pids != "tree":
-        raise UsageError("--pid is for single captures: remove it")
+    for name, given in (("--pid", args.pids != "tree"), ("--page-size", args.page_size)):
+        if given:
+            raise UsageError(f"{name} is for single captures: remove it")
     asked = SuiteQuestion(
         args.model,
         args.device_model,

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary."""
-    recording = load_any(args.capture, args.pids)
+    recording = load_any(args.capture, args.pids, page_size=args.page_size)
     at_window = _waste(recording)
     if args.json:
         print(document(recording, at_window).to_json())

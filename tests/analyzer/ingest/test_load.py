@@ -294,9 +294,9 @@ def test_an_archive_writes_nothing_outside(capture, tmp_path):
 def test_the_folder_of_a_reader_names_its_owner(capture, monkeypatch):
     given = []
 
-    def read_here(read, path, pids, scratch):
+    def read_here(read, path, pids, scratch, page_size):
         given.append(Path(scratch).name)
-        return read(path, pids, scratch)
+        return read(path, pids, scratch, page_size)
 
     monkeypatch.setattr("analyzer.ingest.load.call", read_here)
     load_any(capture)

@@ -170,7 +170,7 @@ def test_report_equals_the_file_it_was_made_of() -> None:
     for name in binary.events:
         assert printed.events[name].tolist() == binary.events[name].tolist(), name
     assert printed.format == "tracefs text"
-    assert printed.page_size is None
+    assert (printed.page_size, printed.page_size_assumed, printed.unread) == (4096, False, 0)
     assert printed.event_names < binary.event_names
 
 
@@ -201,10 +201,10 @@ def test_lost_events_are_counted(tmp_path: Path) -> None:
 
 
 def test_lines_cut_off_are_said(tmp_path: Path) -> None:
-    good = HEAD + "mm_filemap_fault: dev=8:1 ino=1 ofs=4096\n"
+    good = HEAD + "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=0x1 ofs=4096 order=0\n"
     trace = read(tmp_path, good + HEAD + "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pf")
     assert trace.events.rows == 1
-    assert any(note.startswith("1 lines") for note in trace.notes)
+    assert any(note.startswith("1 line of needed events is in") for note in trace.notes)
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_lines_cut_off_are_said(tmp_path: Path) -> None:
         ("", "empty"),
         ("# tracer: nop\n#\n", "no events"),
         (HEAD + "sched_stat_wait: comm=a\n", r"other events \(sched_stat_wait\)"),
-        (HEAD + "mm_filemap_fault: dev=8:99999999 ino=1 ofs=0\n", "1 lines"),
-        (HEAD + "mm_filemap_fault: dev=8:1 ino=1 ofs=" + "9" * 30 + "\n", "1 lines"),
+        (HEAD + "mm_filemap_fault: dev=8:99999999 ino=1 ofs=0\n", "1 line of"),
+        (HEAD + "mm_filemap_fault: dev=8:1 ino=1 ofs=" + "9" * 30 + "\n", "1 line of"),
     ],
 )
 def test_texts_of_no_use_are_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -53,6 +53,7 @@ def test_windows_are_of_each_board_s_pages(capsys):
     [
         ("predict", SUITE, SUITE),
         ("predict", SUITE, "--pid", "all"),
+        ("predict", SUITE, "--page-size", "16k"),
         ("record", "--suite", SUITE, "-o", "x"),
         ("record", "--suite", SUITE, "--", "true"),
         ("record", "--suite", SUITE, "--target", "arm64"),
@@ -79,7 +80,8 @@ def test_advice_is_written_for_each_start(tmp_path, capsys):
     assert table["rows"]
     document = json.loads(run(capsys, "advise", str(suite), "--json").out)
     assert document["disks"][0]["rows"][0]["start"] == "player"
-    for words in (("--image", "x"), ("--board", "arm64"), ("--pid", "all")):
+    alone = (("--image", "x"), ("--board", "arm64"), ("--pid", "all"), ("--page-size", "16k"))
+    for words in alone:
         assert "remove it" in run(capsys, "advise", str(suite), *words, code=2).err
 
 
