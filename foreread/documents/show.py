@@ -17,8 +17,13 @@ class ShownFile(msgspec.Struct, frozen=True):
     path: Annotated[str | None, says("null if unknown")]
     size_bytes: Annotated[int, says("-1 if unknown")]
     pages_accessed: int
-    requests: Annotated[int, says("read requests of the fixed window")]
-    pages_wasted: Annotated[int, says("pages that the fixed window reads unused")]
+    requests: Annotated[
+        int | None, says("read requests of the fixed window; null without a known window")
+    ]
+    pages_wasted: Annotated[
+        int | None,
+        says("pages that the fixed window reads unused; null without a known window"),
+    ]
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -47,7 +52,10 @@ class ShowDocument(Document, frozen=True, kw_only=True):
     lost: Annotated[dict[str, int], says("lost events by CPU")]
     accesses: Annotated[int, says("pages accessed")]
     not_accesses: Annotated[dict[str, int], says("pages that do not count, by reason")]
-    window: Annotated[int, says("the fixed window of the files' figures, in pages")]
+    window: Annotated[
+        int | None,
+        says("the fixed window of the files' figures, in pages; null if the trace has none"),
+    ]
     files: Annotated[list[ShownFile], says("by falling number of accessed pages")]
     disk: Annotated[str | None, says("the probe of the disk in words")]
     requests_by_sectors: Annotated[

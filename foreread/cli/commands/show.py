@@ -16,7 +16,7 @@ from analyzer.predict.prediction import NO_READAHEAD
 from analyzer.predict.waste import Waste, waste
 from boards.counted import plural
 from emulator import MAX_WINDOW
-from foreread.cli.arguments import add_capture
+from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import ended_text
@@ -45,6 +45,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the summary."""
     recording = load_any(args.capture, args.pids, page_size=args.page_size)
     at_window = _waste(recording)
+    if args.by == "wasted" and at_window is None:
+        raise UsageError(
+            f"{args.capture} does not say which window the disk has: remove --by wasted"
+        )
     if args.json:
         print(document(recording, at_window).to_json())
     else:
@@ -52,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def document(recording: Recording, at_window: Waste) -> ShowDocument:
-    """Return all that ``show`` prints."""
+def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
+    """Return all that ``show`` prints; without a known window nothing of one."""
     capture = recording.capture
     trace = recording.trace
     return ShowDocument(
@@ -73,7 +77,7 @@ def document(recording: Recording, at_window: Waste) -> ShowDocument:
         lost={str(cpu): n for cpu, n in sorted(trace.lost.items())},
         accesses=recording.accesses.rows,
         not_accesses=recording.counts,
-        window=at_window.window,
+        window=None if at_window is None else at_window.window,
         files=[_file_of(recording, row, at_window) for row in _order(recording)],
         disk=probe_text(capture.disk) if capture and capture.disk else None,
         requests_by_sectors=request_sizes(recording),
@@ -88,15 +92,14 @@ def event_counts(recording: Recording) -> dict[str, int]:
     return {kind.name.lower(): int(counts[kind]) for kind in Kind if counts[kind]}
 
 
-def _waste(recording: Recording) -> Waste:
+def _waste(recording: Recording) -> Waste | None:
     """Return the unused pages of a fixed window of the size found on the board.
 
-    If that is unknown: of the kernel's default for the disk, or else of the quasi-optimal window.
+    If that is unknown: of the kernel's default for the disk; None if both are.
     """
-    prediction = predict(recording)
-    reference = prediction.reference
+    reference = predict(recording).reference
     if reference.name == NO_READAHEAD:
-        return waste(recording, prediction.total.quasi_optimal)
+        return None
     return waste(recording, min(reference.kb * 1024 // recording.page_size, MAX_WINDOW))
 
 
@@ -107,7 +110,7 @@ def _order(recording: Recording, wasted: Array | None = None) -> list[int]:
     return rows
 
 
-def _file_of(recording: Recording, row: int, at_window: Waste) -> ShownFile:
+def _file_of(recording: Recording, row: int, at_window: Waste | None) -> ShownFile:
     files = recording.files
     return ShownFile(
         dev=dev_text(int(files["dev"][row])),
@@ -115,8 +118,8 @@ def _file_of(recording: Recording, row: int, at_window: Waste) -> ShownFile:
         path=recording.paths[row],
         size_bytes=int(files["size_bytes"][row]),
         pages_accessed=int(files["accessed"][row]),
-        requests=int(at_window.requests[row]),
-        pages_wasted=int(at_window.wasted[row]),
+        requests=None if at_window is None else int(at_window.requests[row]),
+        pages_wasted=None if at_window is None else int(at_window.wasted[row]),
     )
 
 
@@ -143,9 +146,9 @@ def timeline(recording: Recording) -> list[Slice]:
     return [Slice(float(edge), int(n)) for edge, n in zip(edges[:-1], pages, strict=True)]
 
 
-def _text(recording: Recording, at_window: Waste, files: int, by: str) -> str:
+def _text(recording: Recording, at_window: Waste | None, files: int, by: str) -> str:
     summary = document(recording, at_window)
-    order = _order(recording, at_window.wasted if by == "wasted" else None)[:files]
+    order = _order(recording, at_window.wasted if at_window and by == "wasted" else None)[:files]
     parts = [
         "\n".join(_facts(recording, summary)),
         _files_text(recording, order, at_window),
@@ -190,17 +193,19 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
     return [*lines, f"not counted {others} pages"]
 
 
-def _files_text(recording: Recording, order: list[int], at_window: Waste) -> str:
-    rows = []
+def _files_text(recording: Recording, order: list[int], at_window: Waste | None) -> str:
+    rows: list[tuple[str, ...]] = []
     for row in order:
         entry = _file_of(recording, row, at_window)
         size = entry.size_bytes
         pages = "?" if size < 0 else str(-(-size // recording.page_size))
         name = entry.path or f"inode {entry.ino} on {entry.dev}"
-        counts = (entry.pages_accessed, entry.requests, entry.pages_wasted)
-        rows.append((*map(str, counts), pages, name))
-    kib = at_window.window * recording.page_size // 1024
-    head = ("accessed", f"requests at {kib} KiB", "unused", "of pages", "file")
+        counts = (entry.requests, entry.pages_wasted) if at_window else ()
+        rows.append((*map(str, (entry.pages_accessed, *counts)), pages, name))
+    of_window: tuple[str, ...] = ()
+    if at_window:
+        of_window = (f"requests at {at_window.window * recording.page_size // 1024} KiB", "unused")
+    head = ("accessed", *of_window, "of pages", "file")
     return render(head, rows) if rows else ""
 
 

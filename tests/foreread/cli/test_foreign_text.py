@@ -1,4 +1,4 @@
-"""Commands on texts of other tools: the page size."""
+"""Commands on texts of other tools: windows that are known alone, and the page size."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,33 @@ from foreread.cli.main import main
 
 ROOT = Path(__file__).parents[3]
 BROUGHT = ROOT / "tests/analyzer/ingest/data/brought"
+CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 PI = str(BROUGHT / "pages-of-16-kib.txt")
+
+
+@pytest.mark.parametrize("name", ["draft-format", "pages-of-16-kib", "counter"])
+def test_show_has_no_figures_of_a_window_that_the_trace_does_not_name(name, capsys):
+    path = str(BROUGHT / f"{name}.txt")
+    assert main(["show", path]) == 0
+    shown = capsys.readouterr().out
+    assert "accessed  of pages  file" in shown
+    assert "requests at" not in shown
+    assert main(["show", path, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["window"] is None
+    assert {(file["requests"], file["pages_wasted"]) for file in document["files"]} == {
+        (None, None)
+    }
+
+
+def test_show_keeps_the_figures_of_a_window_that_is_known(capsys):
+    assert main(["show", str(CAPTURE), "--files", "1"]) == 0
+    assert "requests at 2560 KiB" in capsys.readouterr().out
+
+
+def test_show_cannot_sort_by_pages_of_an_unknown_window(capsys):
+    assert main(["show", PI, "--by", "wasted"]) == 2
+    assert "remove --by wasted" in capsys.readouterr().err
 
 
 def test_predict_names_windows_of_pages_of_16_kib(capsys):
