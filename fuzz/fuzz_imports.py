@@ -1,4 +1,4 @@
-"""Fuzz the readers of Perfetto traces, blktrace files and perf script text from Python.
+"""Fuzz the readers of Perfetto traces, of blktrace and of text in all its forms from Python.
 
     python fuzz/fuzz_imports.py SECONDS [SEED]
 
@@ -25,8 +25,19 @@ SEEDS = (
     "perfetto/sched.pftrace",
     "blktrace/start.bin",
     "blktrace/start.blktrace.0",
+    "blktrace/blkparse.txt",
+    "brought/blkparse.txt",
     "perf/file.script.txt",
     "perf/mixed.script.txt",
+    "brought/draft-format.txt",
+    "brought/legacy-systrace.html",
+    "brought/pages-of-16-kib.txt",
+    "forms/kernel/clock-counter.txt",
+    "forms/kernel/fields.txt",
+    "forms/kernel/latency.txt",
+    "forms/kernel/verbose.txt",
+    "forms/perf/deltatime.txt",
+    "forms/perf/symbols.txt",
 )
 OUT = ROOT / "fuzz-out/imports"
 

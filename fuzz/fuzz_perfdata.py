@@ -3,7 +3,8 @@
     python fuzz/fuzz_perfdata.py SECONDS [SEED]
 
 Anything but a Trace or a TraceError with a remedy is a finding. Each input is written to
-``fuzz-out/perfdata/input`` before it is read. fuzz/run.sh runs it over an extension built with
+``fuzz-out/perfdata/input`` before it is read, a directory of perf record --threads to
+``fuzz-out/perfdata/directory``. fuzz/run.sh runs it over an extension built with
 -fsanitize=address,undefined.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import lzma
 import random
 import sys
+import tarfile
 import time
 import traceback
 from pathlib import Path
@@ -24,7 +26,9 @@ from analyzer.ingest.recording import TraceError  # noqa: E402
 from tracer.formats.limits import LimitError  # noqa: E402
 
 GOLDEN = ROOT / "tests/analyzer/ingest/data/perf"
+BROUGHT = ROOT / "tests/analyzer/ingest/data/brought"
 INPUT = ROOT / "fuzz-out/perfdata/input"
+DIRECTORY = ROOT / "fuzz-out/perfdata/directory"
 EDGES = (0, 1, 7, 8, 0x7F, 0x80, 0xFF)
 
 
@@ -52,6 +56,28 @@ def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
     return bytes(data)
 
 
+def files_of(archive: Path) -> dict[str, bytes]:
+    """Return the files of a packed perf.data directory by name."""
+    with tarfile.open(archive) as packed:
+        members = [member for member in packed if member.isfile()]
+        return {Path(m.name).name: packed.extractfile(m).read() for m in members}
+
+
+def next_input(
+    chance: random.Random, seeds: list[bytes], directories: list[dict[str, bytes]]
+) -> Path:
+    """Write a mutated file, or a directory with one of its files mutated; return its path."""
+    if chance.random() < 0.8:
+        INPUT.write_bytes(mutated(chance, seeds))
+        return INPUT
+    files = chance.choice(directories)
+    victim = chance.choice(sorted(files))
+    for name, content in files.items():
+        changed = mutated(chance, [content]) if name == victim else content
+        (DIRECTORY / name).write_bytes(changed)
+    return DIRECTORY
+
+
 def read(path: Path) -> bool:
     """Read all there is to read; return False if the file is refused as it should be."""
     try:
@@ -70,16 +96,18 @@ def main() -> None:
     end = time.monotonic() + float(sys.argv[1])
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
     chance = random.Random(seed)
-    seeds = [lzma.decompress(path.read_bytes()) for path in sorted(GOLDEN.glob("*.data.xz"))]
+    packed = [*sorted(GOLDEN.glob("*.data.xz")), *sorted(BROUGHT.glob("simpleperf*.xz"))]
+    seeds = [lzma.decompress(path.read_bytes()) for path in packed]
+    directories = [files_of(path) for path in sorted(BROUGHT.glob("perf-directory*.tgz"))]
     counts = {True: 0, False: 0}
-    INPUT.parent.mkdir(parents=True, exist_ok=True)
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
     while time.monotonic() < end:
-        INPUT.write_bytes(mutated(chance, seeds))
+        path = next_input(chance, seeds, directories)
         try:
-            counts[read(INPUT)] += 1
+            counts[read(path)] += 1
         except Exception:
             traceback.print_exc()
-            sys.exit(f"finding: {INPUT} (seed {seed})")
+            sys.exit(f"finding: {path} (seed {seed})")
     print(f"{counts[True]} read, {counts[False]} refused, none crashed (seed {seed})")
 
 

@@ -34,7 +34,8 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 def perf_walk() -> Iterator[bytes]:
     """Records of the golden perf.data files after each choice of layout."""
-    for path in sorted((GOLDEN / "perf").glob("*.data.xz")):
+    packed = [*(GOLDEN / "perf").glob("*.data.xz"), *(GOLDEN / "brought").glob("simpleperf*.xz")]
+    for path in sorted(packed):
         data = lzma.decompress(path.read_bytes())
         (size,) = struct.unpack_from("<Q", data, 8)
         start = 16 if size == 16 else struct.unpack_from("<Q", data, 40)[0]

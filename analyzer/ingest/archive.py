@@ -1,4 +1,4 @@
-"""Captures packed as tar archives, which may come from anybody."""
+"""Captures packed as tar archives, and compressed traces, which may come from anybody."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from analyzer.ingest.recording import TraceError
-from boards.bounded import UnboundedError
+from boards.bounded import UnboundedError, open_regular
 from tracer.formats import archive as tar
 from tracer.formats.capture import METADATA, CaptureError
-from tracer.formats.limits import LimitError
+from tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed
+from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, LimitError, check_size
 
+_PIECE = 1 << 20
 _NAMED = (TraceError, CaptureError, LimitError, UnboundedError)
 
 
@@ -38,8 +40,38 @@ def unpack(archive: Path, scratch: Path) -> Path:
         raise TraceError(str(error), error.remedy) from error
     found = sorted(scratch.rglob(METADATA)) or sorted(scratch.rglob("header_page"))
     if not found:
-        raise TraceError(f"{archive} contains no {METADATA}", "pack the capture's directory")
+        raise TraceError(
+            f"{archive} contains no {METADATA}",
+            "pack the capture's directory; of another tool's trace, unpack it and give the trace",
+        )
     return found[0].parent
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether the file is compressed with gzip, bzip2 or xz."""
+    with open_regular(path) as file:
+        return file.read(max(map(len, MAGICS))).startswith(MAGICS)
+
+
+@contextmanager
+def expanded(path: Path, scratch: str) -> Iterator[Path]:
+    """Decompress a file below ``scratch``; errors that the block raises about it name ``path``.
+
+    Raises LimitError for one that is too large, TraceError for one that is damaged.
+    """
+    target = Path(scratch) / (path.stem if path.suffix else "trace")
+    with _named(path, scratch):
+        try:
+            with open_regular(path) as file, target.open("xb") as expansion:
+                source = Decompressed(file)
+                while piece := source.read(_PIECE):
+                    expansion.write(piece)
+                    check_size("it", source.offset, MOST_TRACE_BYTES, RECORD_LESS)
+        except LimitError as error:
+            raise LimitError(f"{path}, expanded: {error}", error.remedy) from None
+        except DAMAGE as error:
+            raise TraceError(f"{path} is damaged: {error}", "copy it again") from error
+        yield target
 
 
 @contextmanager

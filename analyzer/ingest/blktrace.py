@@ -51,6 +51,11 @@ _FLAGS = (
 )
 _COLUMNS = {"time_ns": "time", "cpu": "cpu", "pid": "pid", "dev": "device", "index": "sector"}
 _OF_CPU = re.compile(r"(.*\.blktrace\.)[0-9]{1,5}")
+NOTES = (
+    "blktrace contains requests alone: no files and no pages, so that no window can be predicted "
+    "from it",
+    "times begin when blktrace started",
+)
 _DAMAGED = "copy the file again, or record again with blktrace -d DISK -o NAME"
 
 
@@ -77,17 +82,12 @@ def read(path: Path) -> Trace:
         if rest:
             notes.append(f"{file.name} ends inside a record: its rest is left out")
         tables.append(_events(records))
-    notes.append(
-        "blktrace contains requests alone: no files and no pages, so that no window can be "
-        "predicted from it"
-    )
-    notes.append("times begin when blktrace started")
     events = by_time(tables)
     return Trace(
         format="blktrace",
         events=events,
         event_names=frozenset({"block:block_bio_queue", "block:block_rq_issue"}),
-        notes=tuple(notes),
+        notes=(*notes, *NOTES),
     )
 
 

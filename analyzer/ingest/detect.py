@@ -1,34 +1,43 @@
-"""Choose the reader of a file by its content, never by its name."""
+"""Choose the reader of a file or folder by its content, never by its name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-from analyzer.ingest import blktrace, perfdata, perfetto, text, tracedat, tracefs, tracing_data
+from analyzer.ingest import (
+    blkparse,
+    blktrace,
+    not_traces,
+    perf_header,
+    perfdata,
+    perfetto,
+    text,
+    tracedat,
+    tracefs,
+    tracing_data,
+)
 from analyzer.ingest.recording import Trace, TraceError
 from boards.bounded import open_regular
 from tracer.formats.limits import LimitError
+
+_Reader = Callable[[Path], Trace]
 
 _HEAD_BYTES = 1 << 16
 # What may stand before the first line of a text: the viewer in a web page of systrace has 1 to 5
 # MB, a log of a whole boot less.
 _BEFORE_TEXT_BYTES = 16 << 20
-_ACCEPTED = (
-    "give a perf.data, a trace.dat (version 6 or 7), tracefs text (trace, trace_pipe, trace-cmd "
-    "report, perf script), a Perfetto trace, a blktrace file, or a directory of ring-buffer pages "
-    "with their formats"
+_MOST_FILES = 64  # of a folder, looked at
+_OF_BLKTRACE = re.compile(r"(.*)\.blktrace\.\d{1,5}")
+_READERS: tuple[tuple[Callable[[bytes], bool], _Reader], ...] = (
+    (lambda head: head.startswith(perf_header.MAGICS), perfdata.read),
+    (lambda head: head.startswith(tracing_data.MAGIC), tracedat.read),
+    (blktrace.is_blktrace, blktrace.read),
+    (text.looks_like_text, text.read),
+    (blkparse.is_blkparse, blkparse.read),
+    (perfetto.is_perfetto, perfetto.read),
 )
-_PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")  # tools/perf/util/header.c, either byte order
-_BINARY = (*_PERF_MAGICS, tracing_data.MAGIC)
-_OTHER_MAGICS = {
-    b"\x1f\x8b": "gzip data: unpack it first",
-    b"\xfd7zXZ": "xz data: unpack it first",
-    b"\x28\xb5\x2f\xfd": "zstd data: unpack it first",
-    b"PK\x03\x04": "a zip archive: unpack it first",
-    b"\x7fELF": "a program or core dump",
-    b"PERFFILE": "a perf.data of a perf older than 2.6.37",
-}
 
 
 def open_trace(path: Path, page_size: int | None = None) -> Trace:
@@ -51,35 +60,53 @@ def open_trace(path: Path, page_size: int | None = None) -> Trace:
         ) from error
 
 
-def _reader(path: Path) -> Callable[[Path], Trace]:
+def _reader(path: Path) -> _Reader:
     if path.is_dir():
-        return tracefs.read
+        return _reader_of_folder(path)
     if path.exists() and not path.is_file():
-        raise TraceError(f"{path} is neither a file nor a directory", _ACCEPTED)
+        raise TraceError(f"{path} is neither a file nor a directory", not_traces.ACCEPTED)
     with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
-        if not head.startswith(_BINARY) and b"\0" not in head:
-            head += file.read(_BEFORE_TEXT_BYTES)
-    if head.startswith(_PERF_MAGICS):
+        reader = _reader_by_head(head)
+        if reader is None and b"\0" not in head:
+            deep = text.looks_like_text(head + file.read(_BEFORE_TEXT_BYTES))
+            reader = text.read if deep else None
+    if reader is not None:
+        return reader
+    what, remedy = not_traces.describe(head, path.stat().st_size)
+    raise TraceError(f"{path} is not a trace: {what}", remedy)
+
+
+def _reader_by_head(head: bytes) -> _Reader | None:
+    return next((reader for begins, reader in _READERS if begins(head)), None)
+
+
+def _reader_of_folder(folder: Path) -> _Reader:
+    """Return the reader for the content of a folder."""
+    if perfdata.is_directory(folder):
         return perfdata.read
-    if head.startswith(tracing_data.MAGIC):
-        return tracedat.read
-    if blktrace.is_blktrace(head):
-        return blktrace.read
-    if text.looks_like_text(head):
-        return text.read
-    if perfetto.is_perfetto(head):
-        return perfetto.read
-    raise TraceError(f"{path} is not a trace: {_what(head)}", _ACCEPTED)
+    if tracefs.is_pages(folder):
+        return tracefs.read
+    files = sorted(entry for entry in folder.iterdir() if entry.is_file())
+    traces = {match[1]: file for file in files if (match := _OF_BLKTRACE.fullmatch(file.name))}
+    if len(traces) == 1:
+        return lambda _: blktrace.read(next(iter(traces.values())))
+    if traces:
+        raise TraceError(
+            f"{folder} holds blktrace files of several disks: {', '.join(sorted(traces))}",
+            f"give one of each disk: {next(iter(traces.values()))}",
+        )
+    known = [file for file in files[:_MOST_FILES] if _is_trace(file)]
+    if known:
+        raise TraceError(
+            f"{folder} is a folder that holds {', '.join(file.name for file in known[:6])}",
+            f"give one of the traces in it: {known[0]}",
+        )
+    what, remedy = not_traces.describe_folder(folder)
+    raise TraceError(f"{folder} {what}", remedy)
 
 
-def _what(head: bytes) -> str:
-    """Return the apparent type of a file that is not a trace."""
-    if not head:
-        return "it is empty"
-    for magic, what in _OTHER_MAGICS.items():
-        if head.startswith(magic):
-            return what
-    if b"\0" in head:
-        return f"binary data that begins with {head[:8].hex(' ')}"
-    return "text without a line of a trace"
+def _is_trace(file: Path) -> bool:
+    with open_regular(file) as opened:
+        head = opened.read(_HEAD_BYTES)
+    return _reader_by_head(head) is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.allowance import grant
-from analyzer.ingest.archive import unpacked
+from analyzer.ingest.archive import expanded, is_compressed, unpacked
 from analyzer.ingest.arguments import (
     Pids,
     StrPath,
@@ -62,6 +62,9 @@ def read(path: Path, pids: Pids, scratch: str, page_size: int | None = None) -> 
     if path.is_file() and is_archive(path):
         with unpacked(path, scratch) as directory:
             return read(directory, pids, scratch, page_size)
+    if path.is_file() and is_compressed(path):
+        with expanded(path, scratch) as file:
+            return interpret(open_trace(file, page_size), None, [], pids, page_size)
     if path.is_dir() and not _is_bare_trace(path):
         grant(_bytes_of(path / capture_format.FILES) // _TRACE_PER_FILES)
         capture, files = capture_format.read(path)
@@ -80,7 +83,7 @@ def _is_bare_trace(directory: Path) -> bool:
     """Return whether this is a directory of ring-buffer pages rather than a capture."""
     if (directory / capture_format.METADATA).exists():
         return False
-    return not (directory / capture_format.TRACE).exists()
+    return not (directory / capture_format.TRACE).is_dir()  # tracefs has a file of this name
 
 
 def _check_usable(recording: Recording) -> None:

@@ -8,21 +8,22 @@ pipe mode (``perf record -o -``) are read here; the records themselves by core/p
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
+from analyzer.ingest import perf_records
 from analyzer.ingest.cursor import Cursor, ShortData
 from analyzer.ingest.formats import ByteOrder
 from analyzer.ingest.recording import TraceError
 
+MAGICS = (b"PERFILE2", b"2ELIFREP")  # tools/perf/util/header.c: little-endian, big-endian
 TRACEPOINT = 2  # PERF_TYPE_TRACEPOINT
 _DUMMY = (1, 9)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY: carries MMAP and COMM, no samples
 _HEADER_SIZE = 104
 _ATTR_MIN_SIZE = 64  # PERF_ATTR_SIZE_VER0
 _SAMPLE_ID_ALL = 18  # bit of the attribute's flags
 _MAX_IDS = 1 << 20  # events × CPUs in all
-_FIRST_USER_TYPE = 64  # PERF_RECORD_USER_TYPE_START
-_HEADER_ATTR, _TRACING_DATA, _AUXTRACE, _HEADER_FEATURE = 64, 66, 71, 80
 
 
 class Feature(IntEnum):
@@ -32,6 +33,7 @@ class Feature(IntEnum):
     HOSTNAME = 3
     OSRELEASE = 4
     ARCH = 6
+    DIR_FORMAT = 24
     COMPRESSED = 27
 
 
@@ -75,15 +77,15 @@ class Container:
             return None
 
 
-def read(data: memoryview) -> Container:
-    """Parse a perf.data file. Raises TraceError."""
+def read(data: memoryview, in_parts: bool = False) -> Container:
+    """Parse a perf.data file; ``in_parts``: other files have the records. Raises TraceError."""
     byte_order = _byte_order(bytes(data[:8]))
     cursor = Cursor(data, byte_order)
     try:
         cursor.take(8)
         if cursor.u64() == 16:
             return _read_pipe(data[16:], byte_order)
-        return _read_file(data, byte_order)
+        return _read_file(data, byte_order, in_parts)
     except ShortData as error:
         raise _damaged(f"its header is cut: {error}") from error
 
@@ -96,10 +98,8 @@ def _damaged(what: str) -> TraceError:
 
 
 def _byte_order(magic: bytes) -> ByteOrder:
-    if magic == b"PERFILE2":
-        return "little"
-    if magic == b"2ELIFREP":
-        return "big"
+    if magic in MAGICS:
+        return "little" if magic == MAGICS[0] else "big"
     if magic == b"PERFFILE":
         raise TraceError("perf.data is of version 1 (perf before 2.6.37)", "record with newer perf")
     raise TraceError("not a perf.data file: it does not begin with PERFILE2", "give another file")
@@ -128,7 +128,7 @@ class _Tail:
     notes: list[str] = field(default_factory=list)
 
 
-def _read_file(data: memoryview, byte_order: ByteOrder) -> Container:
+def _read_file(data: memoryview, byte_order: ByteOrder, in_parts: bool) -> Container:
     cursor = Cursor(data, byte_order)
     cursor.take(8)
     header_size, attr_size = cursor.numbers("QQ")
@@ -136,7 +136,7 @@ def _read_file(data: memoryview, byte_order: ByteOrder) -> Container:
     bitmap = bytes(cursor.take(32))
     if header_size != _HEADER_SIZE:
         raise _damaged(f"its header has {header_size} bytes instead of {_HEADER_SIZE}")
-    if records.size == 0:
+    if records.size == 0 and not in_parts:
         raise _cut_off()
     tail = _Tail()
     if records.offset + records.size > len(data):
@@ -225,34 +225,15 @@ def _read_pipe(data: memoryview, byte_order: ByteOrder) -> Container:
     """Pipe mode: attributes and features are records, before the first sample."""
     attrs: list[Attr] = []
     features: dict[int, memoryview] = {}
-    cursor = Cursor(data, byte_order)
-    try:
-        while cursor.left >= 8:
-            kind, _misc, size = cursor.numbers("IHH")
-            if size < 8:
-                break
-            body = cursor.take(size - 8)
-            extra = cursor.take(_payload(kind, body, byte_order))
-            if kind == _HEADER_ATTR:
+    with suppress(ShortData):  # the walk over the records reaches the same end and reports it
+        for kind, body, extra in perf_records.describing(data, byte_order):
+            if kind == perf_records.HEADER_ATTR:
                 attrs.append(_pipe_attr(body, byte_order))
-            elif kind == _TRACING_DATA:
+            elif kind == perf_records.TRACING_DATA:
                 features[Feature.TRACING_DATA] = extra
-            elif kind == _HEADER_FEATURE:
+            elif kind == perf_records.HEADER_FEATURE:
                 features[Cursor(body, byte_order).u64()] = body[8:]
-            elif kind == 9:  # PERF_RECORD_SAMPLE
-                break
-    except ShortData:
-        pass  # the walk over the records reaches the same end and reports it
     return Container(byte_order, tuple(attrs), features, data)
-
-
-def _payload(kind: int, body: memoryview, byte_order: ByteOrder) -> int:
-    """Bytes after a record that its size does not count."""
-    if kind == _TRACING_DATA:
-        return (Cursor(body, byte_order).u32() + 7) & ~7
-    if kind == _AUXTRACE:
-        return Cursor(body, byte_order).u64()
-    return 0
 
 
 def _pipe_attr(body: memoryview, byte_order: ByteOrder) -> Attr:

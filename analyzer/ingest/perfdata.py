@@ -1,28 +1,41 @@
-"""perf.data (file and pipe mode, zstd or not, either byte order) into the EVENTS table."""
+"""perf.data (file and pipe mode, zstd or not, either byte order) into the EVENTS table.
+
+Also the directory that ``perf record --threads`` writes, and the files of Android's simpleperf.
+"""
 
 from __future__ import annotations
 
 import mmap
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest import _readers, perf_header, perf_mappings, tracing_data
+from analyzer.ingest import _readers, perf_header, perf_mappings, perf_records, tracing_data
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import PLACE, decode
 from analyzer.ingest.fields import FieldReader
 from analyzer.ingest.formats import SPEC, Formats
-from analyzer.ingest.perf_header import Container, Feature
+from analyzer.ingest.perf_header import MAGICS, Container, Feature
 from analyzer.ingest.perf_layout import Layouts, find_layouts
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Array
 from boards.bounded import UnboundedError, open_regular
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, LimitError, check_size
+from tracer.formats.limits import (
+    MOST_TRACE_BYTES,
+    RECORD_LESS,
+    LimitError,
+    check_cpus,
+    check_size,
+)
 
 _MAX_CPUS = 1 << 16  # the cpu column is u2
 _MAX_RATIO = 256  # decompressed to compressed bytes; perf's records reach about 20
+_HEADER = "data"  # of a directory: PERF_DIR_DATA; its records are in data.0, data.1, …
+_PART = re.compile(r"data\.(\d{1,5})")
 _STOPS = {1: "ends inside a record", 2: "is damaged"}  # enum perf_stop, core/perf_walk.h
 
 
@@ -38,6 +51,11 @@ def read(path: Path) -> Trace:
     found = file.find(specs)
     events = decode(file.records, found.places, found.starts, specs, file.swap)
     if events.rows == 0:
+        if Feature.DIR_FORMAT in file.container.features and path.is_file():
+            raise TraceError(
+                f"{path} is the header of a perf.data directory, and its records are beside it",
+                f"give the directory: {path.absolute().parent}",
+            )
         raise TraceError(
             _sentence(f"{path} has none of the events that are needed", found.notes),
             "record again while the application starts (foreread record does)",
@@ -129,21 +147,49 @@ class _File:
         return FieldReader(self.formats, find)
 
 
+def is_directory(path: Path) -> bool:
+    """Return whether this is a directory as ``perf record --threads`` or ``--kcore`` makes."""
+    if not (path / _HEADER).is_file():
+        return False
+    with open_regular(path / _HEADER) as file:
+        return file.read(len(MAGICS[0])) in MAGICS
+
+
 def _open(path: Path) -> _File:
-    container = perf_header.read(_map(path))
-    metadata = _tracing_data(container)
-    kernel = container.text(Feature.OSRELEASE)
-    formats = metadata.formats(kernel)
+    if path.is_dir() and not is_directory(path):
+        raise TraceError(
+            f"{path} is a directory, and none that perf record --threads made",
+            "give a perf.data file",
+        )
+    parts = _parts(path) if path.is_dir() else []
+    container = perf_header.read(_map(path / _HEADER if path.is_dir() else path), bool(parts))
+    inflated = [_inflate(container, records) for records in (container.records, *map(_map, parts))]
+    records, notes = _joined([records for records, _ in inflated]), [note for _, note in inflated]
+    metadata = _tracing_data(container, records)
+    formats = metadata.formats(container.text(Feature.OSRELEASE))
     layouts = find_layouts(container.attrs)
-    records, notes = _inflate(container, formats.swap)
-    return _File(container, records, formats, layouts, metadata.page_size, container.notes + notes)
+    notes = [note for note in notes if note]
+    return _File(
+        container, records, formats, layouts, metadata.page_size, (*container.notes, *notes)
+    )
+
+
+def _parts(directory: Path) -> list[Path]:
+    """Return the files of a directory that have its records, in order."""
+    parts = {int(m[1]): p for p in directory.iterdir() if (m := _PART.fullmatch(p.name))}
+    check_cpus(len(parts), str(directory))
+    return [parts[number] for number in sorted(parts) if parts[number].stat().st_size]
+
+
+def _joined(parts: list[memoryview | Array]) -> memoryview | Array:
+    if len(parts) == 1:
+        return parts[0]
+    size = sum(len(part) for part in parts)
+    check_size("perf.data, all files together,", size, MOST_TRACE_BYTES, RECORD_LESS)
+    return np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
 
 
 def _map(path: Path) -> memoryview:
-    if path.is_dir():
-        raise TraceError(
-            f"{path} is a directory, as perf record --threads makes", "record without --threads"
-        )
     try:
         with open_regular(path) as file:
             size = path.stat().st_size
@@ -158,8 +204,11 @@ def _map(path: Path) -> memoryview:
         raise TraceError(f"{path}: {error.strerror}", "give a readable perf.data file") from error
 
 
-def _tracing_data(container: Container) -> tracing_data.TracingData:
+def _tracing_data(container: Container, records: memoryview | Array) -> tracing_data.TracingData:
     data = container.features.get(Feature.TRACING_DATA)
+    if data is None:
+        view = records if isinstance(records, memoryview) else records.data
+        data = perf_records.formats_in(view, container.byte_order)
     if data is None:
         raise TraceError(
             _sentence("perf.data has no event formats", container.notes),
@@ -173,11 +222,11 @@ def _tracing_data(container: Container) -> tracing_data.TracingData:
         ) from error
 
 
-def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tuple[str, ...]]:
-    """Return the records with compressed ones decompressed, after the others."""
-    data = container.records
+def _inflate(container: Container, data: memoryview) -> tuple[memoryview | Array, str]:
+    """Return the records with compressed ones decompressed, after the others, and a problem."""
+    swap = container.byte_order != sys.byteorder
     if Feature.COMPRESSED not in container.features:
-        return data, ()
+        return data, ""
     try:
         most = min(len(data) * _MAX_RATIO, MOST_TRACE_BYTES + 1)
         size, problem = _readers.perf_inflate(data, swap, None, most)
@@ -187,7 +236,7 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
         size, _ = _readers.perf_inflate(data, swap, inflated, 0)
     except _readers.ReaderError as error:
         raise TraceError(f"perf.data cannot be decompressed: {error}", "record again") from error
-    return inflated[:size], (f"compressed records: {problem}",) if problem else ()
+    return inflated[:size], f"compressed records: {problem}" if problem else ""
 
 
 def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:

@@ -18,11 +18,13 @@ import numpy as np
 
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import by_time
+from analyzer.ingest.perfetto_generic import GenericEvents
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, MissingLibrary, Table
 from analyzer.ingest.text_events import flags_of
 from boards.bounded import open_regular
+from boards.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _PACKET = 0x0A  # field 1 of Trace, with a length: packet
@@ -104,6 +106,7 @@ class _Packets:
         self._kernel: str | None = None
         self._page_size: int | None = None
         self._compact = False
+        self._generic = GenericEvents()
 
     def trace(self, data: mmap.mmap) -> Trace:
         """Return the trace of all packets."""
@@ -121,12 +124,15 @@ class _Packets:
                 name for name, spec in EVENT_SPECS.items() if (events["kind"] == spec.kind).any()
             ),
             notes=tuple(self._notes()),
+            unread=self._generic.unread,
         )
 
     def _notes(self) -> Iterator[str]:
         yield "Perfetto traces do not contain the order of folios: each insert counts as one page"
         if self._compact:
             yield "scheduler events are in compact form, which foreread does not read"
+        if self._generic.unread:
+            yield f"{plural(self._generic.unread, 'needed event')} could not be read: fields lack"
 
     def _all(self, data: bytes | mmap.mmap, levels: int) -> None:
         at = 0
@@ -170,17 +176,29 @@ class _Packets:
         if bundle.lost_events:
             self._lost[cpu] = self._lost.get(cpu, 0) + 1  # at least
         self._compact |= bundle.HasField("compact_sched")
+        self._generic.learn(bundle)
         for event in bundle.event:
-            name = event.WhichOneof("event")
-            found = _EVENTS.get(name)
+            found = self._fields(event)
             if found is None:
                 continue
-            kind, fields_of = found
-            fields = fields_of(event, getattr(event, name))
+            kind, fields = found
             pid = event.pid if event.pid < 1 << 31 else 0
             self._rows.append((event.timestamp, cpu, int(kind), pid, *fields))
             if len(self._rows) == _BLOCK_ROWS:
                 self._blocks.append(self._table())
+
+    def _fields(self, event: Any) -> tuple[Kind, Fields] | None:
+        """Return a needed event's kind and fields."""
+        name = event.WhichOneof("event")
+        if name in _EVENTS:
+            kind, fields_of = _EVENTS[name]
+            return kind, fields_of(event, getattr(event, name))
+        generic = self._generic.columns(event) if name in (None, "generic") else None
+        if generic is None:
+            return None
+        kind, (dev, *columns) = generic
+        ino, index, value, flags = columns
+        return kind, (_dev(dev) & _U32, ino, index, value, flags)
 
     def _table(self) -> Table:
         """Return the collected rows as a table, and forget them."""

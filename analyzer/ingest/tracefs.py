@@ -70,21 +70,34 @@ def read(directory: Path) -> Trace:
     )
 
 
+def is_pages(directory: Path) -> bool:
+    """Return whether this is a directory of ring-buffer pages, complete or not."""
+    return bool(_files_by_cpu(directory))
+
+
 def _pages(directory: Path) -> dict[int, Path]:
     """Return the files of pages by CPU."""
+    files = _files_by_cpu(directory)
+    if not files:
+        raise TraceError(
+            f"{directory} holds no pages of a ring buffer (cpuN.raw or "
+            "per_cpu/cpuN/trace_pipe_raw)",
+            _COPY_AGAIN,
+        )
+    check_cpus(len(files), str(directory))
+    return files
+
+
+def _files_by_cpu(directory: Path) -> dict[int, Path]:
     for pattern, name in _PAGES:
-        found: dict[int, Path] = {}
+        files: dict[int, Path] = {}
         for path in sorted(directory.glob(pattern)):
             match = re.fullmatch(name, path.name if path.suffix else path.parent.name)
             if match and path.is_file():
-                found[int(match[1])] = path
-        if found:
-            check_cpus(len(found), str(directory))
-            return found
-    raise TraceError(
-        f"{directory} holds no pages of a ring buffer (cpuN.raw or per_cpu/cpuN/trace_pipe_raw)",
-        _COPY_AGAIN,
-    )
+                files[int(match[1])] = path
+        if files:
+            return files
+    return {}
 
 
 def _header_page(directory: Path) -> bytes:

@@ -71,7 +71,7 @@ def add_capture(
         metavar=metavar,
         type=Path,
         help="a capture, perf.data, trace.dat, tracefs or perf script text, a Perfetto trace, "
-        f"blktrace files, or a directory of raw tracefs pages{other}",
+        f"blktrace files or blkparse text, or a directory of raw tracefs pages{other}",
     )
     add_pids(parser)
     if foreign:

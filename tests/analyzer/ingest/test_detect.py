@@ -44,10 +44,6 @@ def test_perf_data_goes_to_its_reader(tmp_path: Path, magic: bytes) -> None:
     ("content", "found"),
     [
         (b"", "empty"),
-        (b"\x1f\x8b\x08\0", "gzip"),
-        (b"\xfd7zXZ\0", "xz"),
-        (b"\x28\xb5\x2f\xfd....", "zstd"),
-        (b"PK\x03\x04", "zip"),
         (b"\x7fELF\2\1\1", "program"),
         (b"\x89PNG\r\n\x1a\n\0", "89 50 4e 47"),
         (b"dear diary\n", "text without"),

@@ -126,11 +126,12 @@ def test_a_huge_file_of_zeros_is_not_an_archive(tmp_path):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_a_packed_file_that_is_not_an_archive_is_to_be_unpacked(tmp_path, pack):
+def test_a_file_that_is_packed_twice_is_to_be_unpacked(tmp_path, pack):
     path = tmp_path / "trace.packed"
-    path.write_bytes(pack(b"# tracer: nop\n" * 100))
-    with pytest.raises(TraceError, match="unpack it first"):
+    path.write_bytes(pack(pack(b"# tracer: nop\n" * 100)))
+    with pytest.raises(TraceError, match="data") as error:
         load(path)
+    assert "unpack it first" in error.value.remedy
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])

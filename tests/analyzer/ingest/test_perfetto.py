@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from google.protobuf import descriptor_pb2
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
 from analyzer.ingest import perfetto, tracedat
@@ -135,3 +136,92 @@ def test_without_the_package_the_remedy_names_the_extra(monkeypatch):
     with pytest.raises(MissingLibrary) as caught:
         perfetto.read(DATA / "perfetto/start.pftrace")
     assert caught.value.remedy == "pip install 'foreread[perfetto]'"
+
+
+FAULT = {"i_ino": 0x2A, "s_dev": 8 << 8 | 1, "index": 7}
+PAGES_READ = {**FAULT, "last_index": 9}
+
+
+def varint(number):
+    groups = []
+    while number >= 0x80:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def add_generic(event, name, values):
+    """As traced_probes did before v53."""
+    event.generic.event_name = name
+    for key, value in values.items():
+        field = event.generic.field.add()
+        field.name, field.uint_value = key, value
+
+
+def add_described(bundle, event, name, values, number=65536):
+    """As traced_probes does since v53: a message that the bundle describes."""
+    described = bundle.generic_event_descriptors.add()
+    described.field_id, described.group_name = number, "filemap"
+    message = descriptor_pb2.DescriptorProto(name=name)
+    for place, key in enumerate(values, 1):
+        message.field.add(name=key, number=place)
+    described.event_descriptor = message.SerializeToString()
+    content = b"".join(varint(at << 3) + varint(v) for at, v in enumerate(values.values(), 1))
+    event.MergeFromString(varint(number << 3 | 2) + varint(len(content)) + content)
+
+
+@pytest.mark.parametrize("form", ["generic", "described"])
+@pytest.mark.parametrize(
+    ("name", "values", "kind", "last"),
+    [
+        ("mm_filemap_fault", FAULT, Kind.FAULT, 0),
+        ("mm_filemap_get_pages", PAGES_READ, Kind.GET_PAGES, 9),
+        ("mm_filemap_map_pages", PAGES_READ, Kind.MAP_PAGES, 9),
+        ("page_cache_sync_ra", {**FAULT, "req_count": 4}, Kind.RA_SYNC, 4),
+    ],
+)
+def test_events_that_the_schema_lacks_are_read_by_name(tmp_path, form, name, values, kind, last):
+    def fill(builder):
+        bundle = builder.add_packet().ftrace_events
+        bundle.cpu = 1
+        event = bundle.event.add()
+        event.timestamp, event.pid = 5, 77
+        if form == "generic":
+            add_generic(event, name, values)
+        else:
+            add_described(bundle, event, name, values)
+
+    trace = open_trace(written(tmp_path, fill))
+    row = [trace.events[column].tolist() for column in trace.events]
+    assert row == [[5], [1], [kind], [77], [8 << 20 | 1], [0x2A], [7], [last], [0]]
+    assert trace.unread == 0
+
+
+@pytest.mark.parametrize("form", ["generic", "described"])
+def test_needed_events_without_a_field_are_counted(tmp_path, form):
+    values = {"s_dev": 1, "index": 2}
+
+    def fill(builder):
+        bundle = builder.add_packet().ftrace_events
+        event = bundle.event.add()
+        event.sched_process_exit.pid = 1
+        if form == "generic":
+            add_generic(bundle.event.add(), "mm_filemap_fault", values)
+            add_generic(bundle.event.add(), "f2fs_unlink_enter", values)
+        else:
+            add_described(bundle, bundle.event.add(), "mm_filemap_fault", values)
+            add_described(bundle, bundle.event.add(), "f2fs_unlink_enter", values, 65537)
+
+    trace = open_trace(written(tmp_path, fill))
+    assert (trace.events.rows, trace.unread) == (1, 1)
+    assert any("1 needed event could not be read" in note for note in trace.notes)
+
+
+def test_damaged_descriptions_are_passed_over(tmp_path):
+    def fill(builder):
+        bundle = builder.add_packet().ftrace_events
+        bundle.event.add().sched_process_exit.pid = 1
+        add_described(bundle, bundle.event.add(), "mm_filemap_fault", FAULT)
+        bundle.generic_event_descriptors[0].event_descriptor = b"\xff\xff\xff"
+
+    assert open_trace(written(tmp_path, fill)).events.rows == 1

@@ -1,0 +1,93 @@
+"""Reader of the text that blkparse prints: requests of a disk, and nothing of files.
+
+blkparse's default format is "%D %2c %8s %5T.%9t %5p %2a %3d " and what the action adds
+(blkparse_fmt.c): "sector + sectors [comm]" for what is read here.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.ingest.allowance import grant
+from analyzer.ingest.blktrace import NOTES
+from analyzer.ingest.columns import by_time
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.tables import EVENTS, Kind, Table
+from analyzer.ingest.text_events import dev_of_pair, flags_of
+from boards.bounded import open_regular
+from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
+
+_MAX_CPU = (1 << 16) - 1
+_BLOCK_ROWS = 1 << 16
+_HEAD = (
+    rb"^[ \t]*(\d{1,4}),(\d{1,7})[ \t]+(\d{1,5})[ \t]+\d{1,10}[ \t]+(\d{1,10})\.(\d{9})[ \t]+"
+    rb"(\d{1,9})[ \t]+"
+)
+_ANY_LINE = re.compile(_HEAD + rb"[A-Z]{1,2}[ \t]+[A-Z]{1,8}\b", re.M)
+_LINE = re.compile(
+    _HEAD + rb"([QDC])[ \t]+([A-Z]{1,8})[ \t]+(\d{1,19}) \+ (\d{1,10})(?=[ \t\r\n]|\Z)", re.M
+)
+_KINDS = {b"Q": Kind.BIO_QUEUE, b"D": Kind.RQ_ISSUE, b"C": Kind.RQ_COMPLETE}
+# At the end of the text: events that blkparse skipped, since blktrace had lost them.
+_SKIPS = re.compile(rb"^Skips: (?:\d[\d,]*) forward \((\d[\d,]{0,24})[ \t]", re.M)
+
+
+def is_blkparse(head: bytes) -> bool:
+    """Return whether a line of blkparse is in ``head``."""
+    return _ANY_LINE.search(head) is not None
+
+
+def read(path: Path) -> Trace:
+    """Decode a text of blkparse.
+
+    Raises TraceError when no request is in it, LimitError for one that is too large; OSError if it
+    cannot be read.
+    """
+    with open_regular(path) as file:
+        size = path.stat().st_size
+        check_size(str(path), size, MOST_TRACE_BYTES, RECORD_LESS)
+        grant(size)
+        text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with text:
+        events = by_time(_blocks(text))
+        skipped = sum(int(count.replace(b",", b"")) for count in _SKIPS.findall(text))
+    if not events.rows:
+        raise TraceError(
+            f"{path} is a text of blkparse without queued, issued or completed requests",
+            "give the files NAME.blktrace.N that it was made from",
+        )
+    return Trace(
+        format="blkparse text",
+        events=events,
+        lost={-1: skipped} if skipped else {},
+        event_names=frozenset({"block:block_bio_queue", "block:block_rq_issue"}),
+        notes=NOTES,
+    )
+
+
+def _blocks(text: mmap.mmap) -> list[Table]:
+    """Return the requests, in blocks: as numbers of Python they are ten times as large."""
+    blocks: list[Table] = []
+    rows: list[tuple[int, ...]] = []
+    for line in _LINE.finditer(text):
+        major, minor, cpu, seconds, fraction, pid, action, rwbs, sector, sectors = line.groups()
+        dev = dev_of_pair(major, minor)
+        if dev is None or int(cpu) > _MAX_CPU:
+            continue
+        time_ns, flags = int(seconds + fraction), flags_of(rwbs.decode())
+        places = (int(sector), int(sectors), flags)
+        rows.append((time_ns, int(cpu), _KINDS[action], int(pid), dev, 0, *places))
+        if len(rows) == _BLOCK_ROWS:
+            blocks.append(_table(rows))
+            rows.clear()
+    return [*blocks, _table(rows)]
+
+
+def _table(rows: list[tuple[int, ...]]) -> Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(EVENTS.columns)
+    pairs = zip(EVENTS.columns, columns, strict=True)
+    return Table(EVENTS, {column.name: np.array(values, column.dtype) for column, values in pairs})

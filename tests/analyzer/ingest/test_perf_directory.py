@@ -1,0 +1,162 @@
+"""perf.data directories, and perf.data of Android's simpleperf."""
+
+from __future__ import annotations
+
+import lzma
+import struct
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from analyzer.ingest import perf_records, perfdata
+from analyzer.ingest.detect import open_trace
+from analyzer.ingest.load import load
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.tables import Kind
+
+BROUGHT = Path(__file__).parent / "data/brought"
+TRACING_DATA, SPLIT, SPLIT_END, SIMPLEPERF_TRACING_DATA = 66, 32772, 32773, 32777
+DATA_SECTION, FEATURES = 40, 72  # where a header has the place and size of records, and the bits
+
+
+def unpacked(directory: Path, name: str) -> Path:
+    with tarfile.open(BROUGHT / f"{name}.tgz") as archive:
+        archive.extractall(directory, filter="data")
+    return next(path for path in directory.iterdir() if path.is_dir())
+
+
+def kinds(trace: Trace) -> dict[Kind, int]:
+    kind = trace.events["kind"].tolist()
+    return {Kind(number): kind.count(number) for number in sorted(set(kind))}
+
+
+@pytest.mark.parametrize(
+    ("name", "inserts", "bios"), [("perf-directory", 27, 5), ("perf-directory-zstd", 74, 93)]
+)
+def test_a_directory_has_the_events_that_perf_script_prints(
+    name: str, inserts: int, bios: int, tmp_path: Path
+) -> None:
+    trace = open_trace(unpacked(tmp_path, name))
+    assert kinds(trace) == {Kind.INSERT: inserts, Kind.BIO_QUEUE: bios}
+    time = trace.events["time_ns"].tolist()
+    assert time == sorted(time)
+    assert (trace.format, trace.page_size, trace.lost) == ("perf.data", 4096, {})
+    assert set(trace.events["cpu"].tolist()) == {0, 1}
+
+
+def test_a_directory_is_loaded_like_a_file(tmp_path: Path) -> None:
+    recording = load(unpacked(tmp_path, "perf-directory"), "all")
+    assert recording.accesses.rows == 160
+
+
+def test_the_header_alone_names_its_directory(tmp_path: Path) -> None:
+    directory = unpacked(tmp_path, "perf-directory")
+    with pytest.raises(TraceError, match=r"header of a perf\.data directory") as caught:
+        open_trace(directory / "data")
+    assert str(directory) in caught.value.remedy
+
+
+def test_a_part_that_is_cut_off_gives_what_came_before(tmp_path: Path) -> None:
+    directory = unpacked(tmp_path, "perf-directory")
+    part = directory / "data.1"
+    part.write_bytes(part.read_bytes()[:-20])
+    trace = open_trace(directory)
+    assert 0 < trace.events.rows < 32
+    assert any("ends inside a record" in note for note in trace.notes)
+
+
+def test_a_directory_whose_header_is_empty_says_that_perf_was_killed(tmp_path: Path) -> None:
+    directory = unpacked(tmp_path, "perf-directory")
+    (directory / "data").write_bytes(b"")
+    with pytest.raises(TraceError, match="perf record was killed") as caught:
+        open_trace(directory)
+    assert "Ctrl-C" in caught.value.remedy
+
+
+def test_a_directory_with_one_file_of_records_is_read(tmp_path: Path) -> None:
+    """``perf record --kcore`` writes a whole perf.data beside kcore_dir."""
+    directory = tmp_path / "perf.data"
+    (directory / "kcore_dir").mkdir(parents=True)
+    data = lzma.decompress((BROUGHT / "simpleperf-linux.data.xz").read_bytes())
+    (directory / "data").write_bytes(data)
+    assert kinds(open_trace(directory)) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
+
+
+def simpleperf() -> bytes:
+    return lzma.decompress((BROUGHT / "simpleperf.data.xz").read_bytes())
+
+
+def with_formats(records: bytes) -> bytes:
+    """Return simpleperf's file with other records in place of its record of formats."""
+    data = simpleperf()
+    start, size = struct.unpack_from("<QQ", data, DATA_SECTION)
+    kind, _, length = struct.unpack_from("<IHH", data, start)
+    assert kind == TRACING_DATA
+    change = len(records) - length
+    tail = bytearray(data[start + size :])
+    bits = int.from_bytes(data[FEATURES : FEATURES + 32], "little").bit_count()
+    for number in range(bits):
+        (at,) = struct.unpack_from("<Q", tail, 16 * number)
+        struct.pack_into("<Q", tail, 16 * number, at + change)
+    head = bytearray(data[:start])
+    struct.pack_into("<Q", head, DATA_SECTION + 8, size + change)
+    return bytes(head) + records + data[start + length : start + size] + bytes(tail)
+
+
+def formats() -> bytes:
+    """Return the content of simpleperf's record of formats: their size, and they."""
+    data = simpleperf()
+    (start,) = struct.unpack_from("<Q", data, DATA_SECTION)
+    return data[start + 8 : start + struct.unpack_from("<H", data, start + 6)[0]]
+
+
+def record(kind: int, content: bytes) -> bytes:
+    """Return a record of simpleperf's own types, whose size has its upper half first."""
+    size = 8 + len(content)
+    return struct.pack("<IHH", kind, size >> 16, size & 0xFFFF) + content
+
+
+def read(directory: Path, data: bytes) -> Trace:
+    path = directory / "perf.data"
+    path.write_bytes(data)
+    return open_trace(path)
+
+
+def test_simpleperf_has_the_events_of_perf(tmp_path: Path) -> None:
+    linux = lzma.decompress((BROUGHT / "simpleperf-linux.data.xz").read_bytes())
+    expected, trace = read(tmp_path, linux), read(tmp_path, simpleperf())
+    for name, column in expected.events.items():
+        assert trace.events[name].tolist() == column.tolist(), name
+    assert kinds(trace) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
+    assert trace.page_size == 4096
+
+
+def test_formats_split_over_records_are_joined(tmp_path: Path) -> None:
+    whole = record(SIMPLEPERF_TRACING_DATA, formats())
+    parts = [whole[at : at + 1000] for at in range(0, len(whole), 1000)]
+    split = b"".join(record(SPLIT, part) for part in parts) + record(SPLIT_END, b"")
+    assert kinds(read(tmp_path, with_formats(split))) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
+
+
+def test_a_record_of_more_than_64_kib_is_passed_over_whole(tmp_path: Path) -> None:
+    large = record(SIMPLEPERF_TRACING_DATA, formats() + bytes(100_000))
+    assert kinds(read(tmp_path, with_formats(large))) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
+
+
+def test_formats_without_an_end_are_refused(tmp_path: Path) -> None:
+    parts = record(SPLIT, record(SIMPLEPERF_TRACING_DATA, formats())[:1000])
+    for end in (b"", record(SPLIT_END, b"")):
+        with pytest.raises(TraceError, match="no event formats"):
+            read(tmp_path, with_formats(parts + end))
+
+
+def test_records_after_damage_are_not_searched() -> None:
+    damaged = memoryview(struct.pack("<IHH", SPLIT, 0, 4) + bytes(64))
+    assert perf_records.formats_in(damaged, "little") is None
+    assert perf_records.formats_in(memoryview(b"\x42"), "little") is None
+
+
+def test_another_directory_is_no_perf_data(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("not perf")
+    assert not perfdata.is_directory(tmp_path)
