@@ -19,17 +19,22 @@ from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import EVENTS, Kind, Table
 from analyzer.ingest.text_events import dev_of_pair, flags_of
 from boards.bounded import open_regular
+from boards.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_CPU = (1 << 16) - 1
 _BLOCK_ROWS = 1 << 16
 _HEAD = (
-    rb"^[ \t]*(\d{1,4}),(\d{1,7})[ \t]+(\d{1,5})[ \t]+\d{1,10}[ \t]+(\d{1,10})\.(\d{9})[ \t]+"
+    rb"^[> \t]*(\d{1,10}),(\d{1,10})[ \t]+(\d{1,5})[ \t]+\d{1,10}[ \t]+(\d{1,10})\.(\d{9})[ \t]+"
     rb"(\d{1,9})[ \t]+"
 )
 _ANY_LINE = re.compile(_HEAD + rb"[A-Z]{1,2}[ \t]+[A-Z]{1,8}\b", re.M)
+# Without sectors, a command of the disk's driver has its bytes: "36 (12 00 …) [hdparm]".
 _LINE = re.compile(
-    _HEAD + rb"([QDC])[ \t]+([A-Z]{1,8})[ \t]+(\d{1,19}) \+ (\d{1,10})(?=[ \t\r\n]|\Z)", re.M
+    _HEAD
+    + rb"([QDC])[ \t]+([A-Z]{1,8})[ \t]+"
+    + rb"(?:(\d{1,19}) \+ (\d{1,10})(?=[ \t\r\n]|\Z)|(?=\d{1,19}(?!\d| \()))",
+    re.M,
 )
 _KINDS = {b"Q": Kind.BIO_QUEUE, b"D": Kind.RQ_ISSUE, b"C": Kind.RQ_COMPLETE}
 # At the end of the text: events that blkparse skipped, since blktrace had lost them.
@@ -53,7 +58,8 @@ def read(path: Path) -> Trace:
         grant(size)
         text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     with text:
-        events = by_time(_blocks(text))
+        blocks, unread, first = _read(text)
+        events = by_time(blocks)
         skipped = sum(int(count.replace(b",", b"")) for count in _SKIPS.findall(text))
     if not events.rows:
         raise TraceError(
@@ -65,18 +71,26 @@ def read(path: Path) -> Trace:
         events=events,
         lost={-1: skipped} if skipped else {},
         event_names=frozenset({"block:block_bio_queue", "block:block_rq_issue"}),
-        notes=NOTES,
+        notes=(*NOTES, f'{plural(unread, "request")} could not be read, as "{first}"')
+        if unread
+        else NOTES,
+        unread=unread,
     )
 
 
-def _blocks(text: mmap.mmap) -> list[Table]:
-    """Return the requests, in blocks: as numbers of Python they are ten times as large."""
+def _read(text: mmap.mmap) -> tuple[list[Table], int, str]:
+    """Return the requests, the number of those that cannot be read, and the first of these.
+
+    The requests are in blocks: as numbers of Python they are ten times as large.
+    """
     blocks: list[Table] = []
+    unread, first = 0, ""
     rows: list[tuple[int, ...]] = []
     for line in _LINE.finditer(text):
         major, minor, cpu, seconds, fraction, pid, action, rwbs, sector, sectors = line.groups()
         dev = dev_of_pair(major, minor)
-        if dev is None or int(cpu) > _MAX_CPU:
+        if dev is None or sector is None or int(cpu) > _MAX_CPU:
+            unread, first = unread + 1, first or line[0].decode().strip()
             continue
         time_ns, flags = int(seconds + fraction), flags_of(rwbs.decode())
         places = (int(sector), int(sectors), flags)
@@ -84,7 +98,7 @@ def _blocks(text: mmap.mmap) -> list[Table]:
         if len(rows) == _BLOCK_ROWS:
             blocks.append(_table(rows))
             rows.clear()
-    return [*blocks, _table(rows)]
+    return [*blocks, _table(rows)], unread, first
 
 
 def _table(rows: list[tuple[int, ...]]) -> Table:

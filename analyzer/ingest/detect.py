@@ -73,6 +73,10 @@ def _reader(path: Path) -> _Reader:
             reader = text.read if deep else None
     if reader is not None:
         return reader
+    if perfdata.is_part(path):
+        raise TraceError(
+            f"{path} is a part of a perf.data directory", f"give the directory: {path.parent}"
+        )
     what, remedy = not_traces.describe(head, path.stat().st_size)
     raise TraceError(f"{path} is not a trace: {what}", remedy)
 

@@ -10,11 +10,12 @@ ACCEPTED = (
     "report, perf script), a Perfetto trace, a blktrace file or blkparse's text, or a directory of "
     "ring-buffer pages with their formats"
 )
-_RECORD = (
+RECORD = (
     "record the pages: foreread record -o CAPTURE -- COMMAND, or trace-cmd record -e filemap -e "
     "block -e 'sched:sched_process*'"
 )
 _UNPACK = "unpack it first: {} FILE, and give the trace in it"
+_UTF_8 = "copy it again with adb pull or scp, or: iconv -f UTF-16 -t UTF-8 FILE > TRACE"
 _PAGES = (
     "pages of a ring buffer without their formats",
     "give the folder that has header_page and events/ beside them; trace-cmd restore on the board "
@@ -33,18 +34,24 @@ _MAGICS = {
     b"PK\x03\x04": ("a zip archive", _UNPACK.format("unzip")),
     b"\x7fELF": ("a program or core dump", ACCEPTED),
     b"PERFFILE": ("a perf.data of a perf older than 2.6.37", "record with a newer perf"),
+    b"SIMPLEPERF": (
+        "a report of simpleperf (report-sample --protobuf)",
+        "give the perf.data that it was made from",
+    ),
+    b"\xff\xfe": ("a text in UTF-16, as PowerShell writes it", _UTF_8),
+    b"\xfe\xff": ("a text in UTF-16", _UTF_8),
     b"SQLite format 3\0": ("an SQLite database", "give the trace that it was made from"),
     b"\xc1\x1f\xfc\xc1": (
         "a stream of an LTTng (CTF) trace, which foreread does not read",
-        _RECORD,
+        RECORD,
     ),
     b"\x75\xd1\x1d\x57": (
         "metadata of an LTTng (CTF) trace, which foreread does not read",
-        _RECORD,
+        RECORD,
     ),
     b"\x57\x1d\xd1\x75": (
         "metadata of an LTTng (CTF) trace, which foreread does not read",
-        _RECORD,
+        RECORD,
     ),
 }
 
@@ -72,12 +79,42 @@ _TEXTS = (
         "give the binary trace, as perfetto -o FILE without --txt writes it",
     ),
     (
-        rb"^Attaching \d+ probes?\.\.\.",
-        "the output of bpftrace",
-        _RECORD,
+        rb"\A\s*\{\s*\"linux-perf-json-version\"",
+        "a perf.data converted to JSON",
+        "give the perf.data that it was made from",
     ),
     (
-        rb"^# To display the perf\.data header info|^# Samples: \d+\w? +of event",
+        rb"\Aversion https://git-lfs\.github\.com/spec/",
+        "the pointer of Git LFS to a file, and not the file",
+        "get the file: git lfs pull",
+    ),
+    (
+        rb"^(?:CPU\d+|Total) \([^)\n]{1,64}\):$",
+        "the summary of blkparse without the requests",
+        "print it again without -q, or give the files NAME.blktrace.N",
+    ),
+    (
+        rb"^=+ All Devices =+$|^ *Q2Q +\d+\.\d+",
+        "the output of btt, which has no requests",
+        "give the files NAME.blktrace.N that it was made from",
+    ),
+    (
+        rb"\A\s*Tracing meta data in file ",
+        "the output of trace-cmd dump",
+        "give the trace.dat that it was made from",
+    ),
+    (
+        rb"\A\s*<(?i:!doctype|html|head)\b",
+        "a web page without a line of a trace",
+        "give the trace that the page was made from",
+    ),
+    (
+        rb"^Attach(?:ing|ed) \d+ probes?\b",
+        "the output of bpftrace",
+        RECORD,
+    ),
+    (
+        rb"^# (?:To display the perf\.data header info|Samples: \d+\w? +of event|captured on +: )",
         "a report of perf",
         "give the perf.data that it was made from, or print it with perf script --ns",
     ),
@@ -89,18 +126,19 @@ _TEXTS = (
     (
         rb"^(?:\[[0-9:.]+\] |[0-9:.]+ )?[^\n()]{1,16}\(\d+\)(?: \[\d+:\d+\])?: +[+RWOCD<>]{1,6} +/",
         "the output of fatrace, which names files and not their pages",
-        _RECORD,
+        RECORD,
     ),
     (
         rb"^(?:\[pid +\d+\] |\d+ +)?(?:[0-9:.]+ )?(?:execve|openat?|read|mmap2?|fstat|access)"
         rb"\([^\n]*\)\s+= -?(?:\d|0x)",
         "the output of strace, which shows calls and not the pages that a disk reads",
-        _RECORD,
+        RECORD,
     ),
     (
-        rb"^(?:TIME\S* +)?(?:COMM|PID) +(?:PID|COMM) +(?:DISK|FD|T|D) ",
-        "the table of a bcc or bpftrace tool (biosnoop, opensnoop)",
-        _RECORD,
+        rb"^(?:(?:TIME|STARTs?|ENDs?)\S* +){0,3}(?:DISK +)?(?:COMM|PID) +(?:PID +|COMM +)"
+        rb"(?:DISK|FD|TYPE|T|D|LAT)\b",
+        "the table of biosnoop, iosnoop, opensnoop or a tool like them",
+        RECORD,
     ),
 )
 _LINES = tuple((re.compile(pattern, re.M), what, remedy) for pattern, what, remedy in _TEXTS)
@@ -130,7 +168,7 @@ def describe_folder(folder: Path) -> tuple[str, str]:
             f"trace-cmd restore -o {output} {' '.join(left)}, on the board, and give {output}",
         )
     if any(_is_ctf(place) for place in (folder, folder / "kernel", *folder.glob("*/kernel"))):
-        return "is an LTTng (CTF) trace, which is not read", _RECORD
+        return "is an LTTng (CTF) trace, which is not read", RECORD
     if names[:1] == ["data"]:
         return (
             "is a perf.data directory whose file data is empty or damaged: perf record was killed",

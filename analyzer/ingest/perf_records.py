@@ -13,7 +13,7 @@ from analyzer.ingest.cursor import Cursor, ShortData
 from analyzer.ingest.formats import ByteOrder
 
 HEADER_ATTR, TRACING_DATA, HEADER_FEATURE = 64, 66, 80
-_SAMPLE, _AUXTRACE = 9, 71
+_SAMPLE, _AUXTRACE, _COMPRESSED = 9, 71, 81
 _SIMPLEPERF = 1 << 15
 _SPLIT, _SPLIT_END, _SIMPLEPERF_TRACING_DATA = 32772, 32773, 32777
 
@@ -42,6 +42,11 @@ def describing(data: memoryview, byte_order: ByteOrder) -> Iterator[Record]:
                 parts.clear()
             else:
                 yield kind, body, extra
+
+
+def is_compressed(data: memoryview, byte_order: ByteOrder) -> bool:
+    """Return whether ``simpleperf record -z`` wrote the records: no feature of the file says so."""
+    return len(data) >= 8 and _header(Cursor(data, byte_order))[0] == _COMPRESSED
 
 
 def formats_in(data: memoryview, byte_order: ByteOrder) -> memoryview | None:

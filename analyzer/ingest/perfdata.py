@@ -155,6 +155,11 @@ def is_directory(path: Path) -> bool:
         return file.read(len(MAGICS[0])) in MAGICS
 
 
+def is_part(path: Path) -> bool:
+    """Return whether this is a file of records in such a directory."""
+    return _PART.fullmatch(path.name) is not None and is_directory(path.parent)
+
+
 def _open(path: Path) -> _File:
     if path.is_dir() and not is_directory(path):
         raise TraceError(
@@ -225,7 +230,9 @@ def _tracing_data(container: Container, records: memoryview | Array) -> tracing_
 def _inflate(container: Container, data: memoryview) -> tuple[memoryview | Array, str]:
     """Return the records with compressed ones decompressed, after the others, and a problem."""
     swap = container.byte_order != sys.byteorder
-    if Feature.COMPRESSED not in container.features:
+    if Feature.COMPRESSED not in container.features and not perf_records.is_compressed(
+        data, container.byte_order
+    ):
         return data, ""
     try:
         most = min(len(data) * _MAX_RATIO, MOST_TRACE_BYTES + 1)

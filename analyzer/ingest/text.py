@@ -47,6 +47,11 @@ _NAMELESS = (
         "record the events instead: trace-cmd record -e block -e filemap",
     ),
     (
+        re.compile(rb"\0"),
+        "events in the binary form of the trace option bin",
+        "copy tracefs's file trace again after: echo nobin > trace_options",
+    ),
+    (
         _UNNAMED,
         "events that trace-cmd report could not name",
         "give the trace.dat that it was printed from",

@@ -41,7 +41,7 @@ _OLD = re.compile(rb".*\bold_pid=(\d{1,9})\s*$")
 # The kernel's own words, and those of trace-cmd's plugin (libtraceevent, plugin_sched_switch.c).
 _SWITCH = re.compile(
     rb".*(?:\bprev_state=| \[-?\d{1,9}\] )([A-Za-z])[A-Za-z|+]{0,16} ==> "
-    rb".*(?:\bnext_pid=|:)(\d{1,9}) (?:next_prio=|\[)-?\d{1,9}\]?\s*$"
+    rb".*(?:\bnext_pid=|:)(\d{1,9}) (?:next_prio=|\[)-?\d{1,9}\]?(?:\s|$)"
 )
 _WOKEN = re.compile(rb".*(?:\bpid=|:)(\d{1,9}) (?:prio=|\[)-?\d")
 # The low bits of prev_state, which have meant the same in every kernel (fs/proc/array.c).

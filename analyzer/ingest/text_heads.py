@@ -14,10 +14,12 @@ import re
 # times (--raw-ts) right after the CPU, and differences (--ts-diff) after the time.
 _THREAD = rb"(?:\d{1,9}/)?(\d{1,9})[ \t]+"
 _TIME = rb"(\d{1,20})(\.\d{9}|\.\d{6})?:[ \t]+"
+_TIME_OF_DAY = rb"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6,9}[ \t]+)?"  # perf script -F +tod
 _REST = rb"(?:\(\+\d{1,19}\)[ \t]+)?(?:\d{1,19}[ \t]+)?(?:\w{1,63}:)?"
 _USUAL = (
     _THREAD
     + rb"(?:\([ \d-]{1,10}\)[ \t]+)?(?:\[(\d{1,5})\][ \t]*(?:([^ \t\n]{1,8})[ \t]+)?)?"
+    + _TIME_OF_DAY
     + _TIME
     + _REST
 )
@@ -41,7 +43,8 @@ _PATTERNS = (_USUAL, _LATENCY, _VERBOSE)
 _FORMS = tuple(re.compile(_BEFORE_HEAD + form + rb"$") for form in _PATTERNS)
 _PERF = re.compile(
     rb"(?:.*[ \t])?(?:\d{1,9}/)?\d{1,9}[ \t]+(?:\[\d{1,5}\][ \t]+(?:[KUHGg][\w]?[ \t]+)?)?"
-    rb"\d{1,10}\.(?:\d{9}|\d{6}):[ \t]+(?:\d{1,19}[ \t]+)?\w{1,63}:$"
+    + _TIME_OF_DAY
+    + rb"\d{1,10}\.(?:\d{9}|\d{6}):[ \t]+(?:\d{1,19}[ \t]+)?\w{1,63}:$"
 )
 
 # Lines of any event, up to its name; perf has names like cpu-clock and cpu/cycles/.

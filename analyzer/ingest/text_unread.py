@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from analyzer.ingest.not_traces import RECORD
 from analyzer.ingest.tables import Kind, Table
 from analyzer.ingest.text_events import KINDS
 from boards.counted import plural
@@ -16,6 +17,9 @@ _RECORD_PERF = (  # perf trace keeps nothing that could be printed again
     "record with perf record -a -e 'filemap:*' -e 'block:*' and give the perf.data"
 )
 _PRINT_PERF = "print it again with perf script --ns -F comm,tid,cpu,time,event,trace"
+_RECORD_NOP = (  # trace_functions_graph.c prints events as comments, without their thread
+    "record again with the tracer nop: echo nop > current_tracer"
+)
 _PRINT = (
     "print it again with trace-cmd report -t, or copy tracefs's file trace after: "
     "echo context-info > trace_options"
@@ -42,10 +46,14 @@ class Unread:
     @property
     def remedy(self) -> str:
         """Return what to type for a text that can be read: perf names the groups of events."""
-        event = b":" + next(iter(self._events), b"")
-        if event + b"(" in self._first:
-            return _RECORD_PERF
-        return _PRINT_PERF if event in self._first else _PRINT
+        name = next(iter(self._events), b"")
+        forms = (
+            (b":" + name + b"(", _RECORD_PERF),  # perf trace
+            (b":" + name, _PRINT_PERF),
+            (b"/* " + name, _RECORD_NOP),
+            (name + b": { cpu_id = ", RECORD),  # babeltrace, of LTTng
+        )
+        return next((remedy for form, remedy in forms if form in self._first), _PRINT)
 
     def misses_most(self, kinds: Collection[Kind], events: Table) -> bool:
         """Return whether more lines of one of ``kinds`` were counted than ``events`` has."""

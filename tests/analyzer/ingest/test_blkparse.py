@@ -70,7 +70,33 @@ def test_a_text_without_requests_is_refused(tmp_path: Path) -> None:
     assert "blktrace.N" in caught.value.remedy
 
 
-@pytest.mark.parametrize("device", ["8,99999999", "5000,0"])
-def test_impossible_devices_are_left_out(device: str, tmp_path: Path) -> None:
-    lines = LINE.format("D") + LINE.format("D").replace("8,0 ", f"{device} ")
-    assert blkparse.read(written(tmp_path, lines)).events.rows == 1
+@pytest.mark.parametrize(
+    ("good", "odd"),
+    [
+        ("8,0 ", "8,99999999 "),
+        ("8,0 ", "5000,0 "),
+        (
+            "8 + 8 [",
+            "8 + [",
+        ),
+        (" + 8 [ls]", ""),
+    ],
+)
+def test_requests_that_cannot_be_read_are_counted(good: str, odd: str, tmp_path: Path) -> None:
+    lines = LINE.format("D") + LINE.format("D").replace(good, odd)
+    trace = blkparse.read(written(tmp_path, lines))
+    assert (trace.events.rows, trace.unread) == (1, 1)
+    assert "1 request could not be read" in trace.notes[-1]
+
+
+def test_commands_without_sectors_are_no_requests(tmp_path: Path) -> None:
+    command = LINE.format("D").replace("8 + 8 [ls]", "36 (12 00 00 00 24 00 ..) [hdparm]")
+    flush = LINE.format("C").replace("R 8 + 8 [ls]", "N [0]")
+    trace = blkparse.read(written(tmp_path, LINE.format("D") + command + flush))
+    assert (trace.events.rows, trace.unread) == (1, 0)
+
+
+def test_a_text_quoted_in_a_mail_is_read(tmp_path: Path) -> None:
+    lines = (DATA / "brought/blkparse.txt").read_text().splitlines(keepends=True)
+    quoted = open_trace(written(tmp_path, "".join(f"> > {line}" for line in lines)))
+    assert quoted.events.rows == open_trace(DATA / "brought/blkparse.txt").events.rows == 10

@@ -57,6 +57,13 @@ def test_the_header_alone_names_its_directory(tmp_path: Path) -> None:
     assert str(directory) in caught.value.remedy
 
 
+def test_a_file_of_records_names_its_directory(tmp_path: Path) -> None:
+    directory = unpacked(tmp_path, "perf-directory")
+    with pytest.raises(TraceError, match=r"part of a perf\.data directory") as caught:
+        open_trace(directory / "data.0")
+    assert str(directory) in caught.value.remedy
+
+
 def test_a_part_that_is_cut_off_gives_what_came_before(tmp_path: Path) -> None:
     directory = unpacked(tmp_path, "perf-directory")
     part = directory / "data.1"
@@ -137,6 +144,13 @@ def test_formats_split_over_records_are_joined(tmp_path: Path) -> None:
     parts = [whole[at : at + 1000] for at in range(0, len(whole), 1000)]
     split = b"".join(record(SPLIT, part) for part in parts) + record(SPLIT_END, b"")
     assert kinds(read(tmp_path, with_formats(split))) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
+
+
+def test_simpleperf_s_compressed_records_are_read(tmp_path: Path) -> None:
+    packed = lzma.decompress((BROUGHT / "simpleperf-zstd.data.xz").read_bytes())
+    expected, trace = read(tmp_path, simpleperf()), read(tmp_path, packed)
+    for name, column in expected.events.items():
+        assert trace.events[name].tolist() == column.tolist(), name
 
 
 def test_a_record_of_more_than_64_kib_is_passed_over_whole(tmp_path: Path) -> None:

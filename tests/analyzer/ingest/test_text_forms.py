@@ -128,7 +128,18 @@ def mixed(tmp_path: Path) -> Trace:
 
 @pytest.mark.parametrize(
     "form",
-    ["chains", "headers", "misc", "period", "pid-tid", "symbols", "tasks", "no-comm", "no-cpu"],
+    [
+        "chains",
+        "headers",
+        "misc",
+        "period",
+        "pid-tid",
+        "symbols",
+        "tasks",
+        "no-comm",
+        "no-cpu",
+        "tod",
+    ],
 )
 def test_every_form_of_perf_script_has_the_same_events(form: str, mixed: Trace) -> None:
     trace = open_trace(PERF / f"{form}.txt")
@@ -285,6 +296,12 @@ HEAD = "  app-7  [001] .....  1.000000: "
             "mm_filemap_fault: i_ino=42 s_dev=8388609 index=3",
             (Kind.FAULT, 8 << 20 | 1, 42, 3, 0),
         ),
+        # a vendor's kernel adds fields
+        (
+            "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=D ==> next_comm=b "
+            "next_pid=18 next_prio=0 next_info=rtq cg=top-app",
+            (Kind.SWITCH, 0, 0, 2, 18),
+        ),
         (
             "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1024 next_comm=b "
             "next_pid=18 next_prio=0",
@@ -386,6 +403,32 @@ def test_the_tracer_blk_is_named(tmp_path: Path) -> None:
 def test_a_program_with_names_of_events_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="a program"):
         open_trace(written(tmp_path / "program", b"\x7fELF\0\0 sched_switch: \0"))
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        (" 0)               |  /* block_rq_issue: 8,0 R 4096 () 8 + 8 [cat] */", "nop"),
+        (
+            "[16:11:12.123456789] (+0.000000002) kiosk block_rq_issue: { cpu_id = 1 }, "
+            '{ dev = 8388608, sector = 8, nr_sector = 8, rwbs = 1, comm = "cat" }',
+            "trace-cmd record",
+        ),
+    ],
+)
+def test_events_in_other_tools_lines_are_refused_with_what_to_record(
+    line: str, instead: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TraceError, match="1 block_rq_issue") as caught:
+        open_trace(written(tmp_path / "text", f"{line}\n"))
+    assert instead in caught.value.remedy
+
+
+def test_the_trace_option_bin_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", b"# tracer: nop\n#\n\x2a\0\0\0\x01\0\0\0")
+    with pytest.raises(TraceError, match="option bin") as caught:
+        open_trace(path)
+    assert "nobin" in caught.value.remedy
 
 
 def test_unknown_events_of_a_report_are_named_as_the_reason(tmp_path: Path) -> None:

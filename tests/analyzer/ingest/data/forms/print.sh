@@ -36,6 +36,7 @@ script reltime -G --ns --reltime
 script headers -G --ns -I
 script misc -G --ns -F +misc
 script period -G --ns -F +period
+script tod -G --ns -F +tod
 script pid-tid -G --ns -F comm,pid,tid,cpu,time,event,trace
 script symbols -G --ns -F +ip,+sym
 script tasks -G --ns --show-task-events
