@@ -137,7 +137,7 @@ def test_other_settings_than_windows_need_the_rest(board):
     assert "first_start" not in board.path("out/foreread-apply").read_text().split(REST)[0]
 
 
-@SHELLS
+@pytest.mark.parametrize("board", each_shell(), indirect=True)
 @pytest.mark.parametrize("lives", [True, False])
 def test_lock_of_a_first_start_counts_while_it_lives(board, lives):
     with subprocess.Popen(["sleep", "60"]) as process:

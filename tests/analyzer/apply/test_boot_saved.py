@@ -228,7 +228,7 @@ def test_lock_of_an_earlier_boot_does_not_count(board):
     assert window(board, "mmcblk0") == "2048"
 
 
-@ESSENTIAL
+@pytest.mark.parametrize("board", each_shell(BUSYBOX), indirect=True)
 def test_start_goes_on_with_the_boot_if_another_run_never_ends(board):
     path = lock_file(board, os.getpid(), 0)
     board.start()
