@@ -70,7 +70,8 @@ class ReadingNow:
         decoder = Decoder(header, self.top.formats, machine.byte_order)
         self._names = FileNames(self.top, self.within_s, self.is_here, self.search)
         self._touches = not self.top.missing & ACCESS_EVENTS
-        self._watch = Watch(_watched(machine, self.top.long_size), decoder, self._touches)
+        self._watched = _watched(machine, self.top.long_size)
+        self._watch = Watch(self._watched, decoder, self._touches)
 
     def next(self, last: bool = False) -> TopDocument:
         """Return the figures up to now; the interval is the time since the last call.
@@ -101,6 +102,7 @@ class ReadingNow:
             yield NO_TOUCHES
         if shown.afresh:
             yield AFRESH
+        yield from self._watched.doubts
         nameless = len(shown.files.keys() - self._names.paths.keys())
         if nameless:
             yield f"{plural(nameless, 'file')} without a name: {self._names.why()}"
@@ -168,4 +170,5 @@ def _watched(machine: Machine, long_size: int) -> Watched:
         found,
         machine.mounts,
         frozenset(map(number_of, disks)),
+        machine.squashfs,
     )

@@ -16,7 +16,6 @@ import numpy as np
 
 from analyzer.ingest.node_reads import node_reads
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from emulator.linux.filesystems import SQUASHFS_BLOCK
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
 # Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.
@@ -67,11 +66,12 @@ def find_inserts(
     fstypes: Mapping[int, str],
     first_sectors: Collection[int] = (),
     disks: Mapping[int, int] = MappingProxyType({}),
+    block_pages: Mapping[int, int] = MappingProxyType({}),
 ) -> Inserts:
     """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type.
 
     ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors);
-    ``disks`` maps dev_t to that of the disk.
+    ``disks`` maps dev_t to that of the disk, ``block_pages`` that of a squashfs to its block's.
     """
     rows = np.flatnonzero(events["kind"] == Kind.INSERT)
     inserts = events.take(rows)
@@ -91,8 +91,7 @@ def find_inserts(
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group, ahead = (column[data_rows] for column in _fill(sequence, page_size, compressing))
-    in_blocks = np.isin(data["dev"], devices_of(fstypes, {"squashfs"}))
-    alone = (group == 1) & ~filled_blocks(data, in_blocks, SQUASHFS_BLOCK // page_size)
+    alone = (group == 1) & ~filled_blocks(data, block_pages)
     every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
     pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
     group = np.maximum(group, pages)
@@ -100,16 +99,20 @@ def find_inserts(
     return Inserts(data, metadata, rows[~internal], *filled, True, events.take(nodes))
 
 
-def filled_blocks(data: Table, in_blocks: Array, block_pages: int) -> Array:
+def filled_blocks(data: Table, block_pages: Mapping[int, int]) -> Array:
     """Return a mask of the pages that a thread inserted after another one of the same block.
 
-    The first one was touched (squashfs_readpage_block, squashfs_readahead).
+    ``block_pages`` are those of a block by dev_t. The first one was touched
+    (squashfs_readpage_block, squashfs_readahead).
     """
-    rows = np.flatnonzero(in_blocks)
+    rows = np.flatnonzero(np.isin(data["dev"], np.array([*block_pages], np.uint32)))
     rows = rows[np.argsort(data["pid"][rows], kind="stable")]
     names = ("pid", "dev", "ino")
     same = [data[name][rows][1:] == data[name][rows][:-1] for name in names]
-    number = data["index"][rows] // np.uint64(block_pages)
+    each = np.ones(len(rows), np.uint64)
+    for dev, pages in block_pages.items():
+        each[data["dev"][rows] == dev] = pages
+    number = data["index"][rows] // each
     follows = np.logical_and.reduce([*same, number[1:] == number[:-1]])
     filled = np.zeros(data.rows, bool)
     filled[rows[1:][follows]] = True

@@ -22,6 +22,7 @@ from analyzer.ingest.page_size import SMALLEST, of_reads
 from analyzer.ingest.probes import adopt
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
+from analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
 from analyzer.ingest.tables import FILES, Array, Kind, Table
 from tracer.formats.capture import Capture, Device, FileEntry
 
@@ -57,7 +58,9 @@ def interpret(
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
     events = _with_askers(events, capture, entries)
-    inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture))
+    lengths = _block_lengths(events, capture, entries)
+    block_pages = {dev: length.pages(page_size) for dev, length in lengths.items()}
+    inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture), block_pages)
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
             "no block events in the trace: written pages cannot be distinguished from pages read"
@@ -107,6 +110,7 @@ def interpret(
         threads=threads,
         inserts=inserts,
         entries=known,
+        block_lengths=lengths,
     )
 
 
@@ -123,6 +127,18 @@ def _page_size(trace: Trace, capture: Capture | None, given: int | None) -> tupl
     size = given or of_reads(trace.events)
     has_pages = bool((trace.events["kind"] <= Kind.RA_SYNC).any())
     return size or SMALLEST, size is None and has_pages
+
+
+def _block_lengths(
+    events: Table, capture: Capture | None, entries: list[FileEntry]
+) -> dict[int, BlockLength]:
+    """Return the length of a block of each squashfs."""
+    if capture is None:
+        return {}
+    sizes = {(dev_of(one.dev), one.ino): one.size_bytes for one in entries}
+    mounts = {dev_of(mount.dev): mount for mount in capture.mounts}
+    learn = capture.read_ahead_kb == 0
+    return block_lengths(events, mounts, sizes, capture.host.page_size, learn)
 
 
 def _window_in_force(capture: Capture | None, files: Table) -> int | None:

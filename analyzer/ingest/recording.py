@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.inserts import Inserts
+from analyzer.ingest.squashfs_blocks import BlockLength
 from analyzer.ingest.tables import Array, Table
 from tracer.formats.capture import Capture, FileEntry
 
@@ -49,7 +50,8 @@ class Recording:
     ``metadata``, ``other_process``, ``readahead``. ``devices`` maps a superblock's dev_t to that of
     the disk whose read_ahead_kb governs it. ``threads`` are those whose touches count; None for
     all. ``inserts`` are all that entered the page cache; ``entries[i]`` is what the capture says of
-    row i of ``files``. ``path`` is the file or directory that was read.
+    row i of ``files``. ``path`` is the file or directory that was read. ``block_lengths`` are those
+    of squashfs, by dev_t.
     """
 
     trace: Trace
@@ -69,3 +71,10 @@ class Recording:
     inserts: Inserts | None = None
     entries: tuple[FileEntry | None, ...] = ()
     path: str | None = None
+    block_lengths: Mapping[int, BlockLength] = field(default_factory=dict)
+
+    @property
+    def block_pages(self) -> dict[int, int]:
+        """Return the pages of a block of each squashfs, by dev_t."""
+        lengths = self.block_lengths.items()
+        return {dev: length.pages(self.page_size) for dev, length in lengths}

@@ -9,13 +9,12 @@ import numpy as np
 
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
+from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict.tails import inline_tails
 from analyzer.predict.window import disks_of_files
 from analyzer.program.blocks import Blocks, blocks_of
 from analyzer.program.build import build
 from emulator.linux.filesystems import (
-    SQUASHFS_BLOCK,
     WITHOUT_WINDOW,
     has_large_folios,
     own_io_pages,
@@ -28,6 +27,7 @@ from tracer.formats.capture import Capture, Device, Mount
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
 _NO_LIMITS = Limits(1280)
+LARGEST = "max_sectors_kb"
 _OWN_DEVICE = "/sys/class/bdi/"
 
 
@@ -54,9 +54,15 @@ class Inputs:
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
         """Return the kernel state that the application and the disk ``disks[row]`` set."""
-        machine, limits = _machine(self.recording, self.device(row))
+        machine, limits = _machine(self.recording, self.device(row), self.largest_kb(row))
         own = self.own_io_pages[row] if self.own_io_pages else None
         return (machine if own is None else replace(machine, io_pages=own)), limits
+
+    def largest_kb(self, row: int) -> int:
+        """Return the largest read (KiB) that the disk ``disks[row]`` served while recording."""
+        requests = self.recording.requests
+        read = (requests["dev"] == self.disks[row]) & ((requests["flags"] & Rwbs.READ) > 0)
+        return -(-int(requests["sectors"][read].max(initial=0)) // 2)
 
     def device(self, row: int) -> Device | None:
         """Return what the capture has of the disk ``disks[row]``."""
@@ -109,8 +115,7 @@ def _files(recording: Recording, version: Version) -> Array:
     for row, (dev, size) in enumerate(zip(*columns, strict=True)):
         mount = mounts.get(dev)
         fstype = mount.fstype if mount else ""
-        in_blocks = fstype == "squashfs" and row not in links
-        block = SQUASHFS_BLOCK // recording.page_size if in_blocks else 0
+        block = 0 if row in links else recording.block_pages.get(dev, 0)
         rows.append(
             (size, large_folios.get(dev, False), block, 0 if fstype in WITHOUT_WINDOW else -1)
         )
@@ -178,10 +183,16 @@ def _around(
         yield file, at, (file << 40) + at, 1 << 39, 1
 
 
-def _machine(recording: Recording, device: Device | None) -> tuple[Machine, Limits]:
+def _machine(
+    recording: Recording, device: Device | None, largest_kb: int
+) -> tuple[Machine, Limits]:
     host = recording.capture.host if recording.capture else None
     cpu = host.machine if host is not None else ""
-    return machine_of(recording.page_size, cpu, device.queue if device else {})
+    queue = dict(device.queue) if device else {}
+    # The trace knows better than a file of sysfs that was copied from elsewhere, or read later.
+    if (_number(queue.get(LARGEST, "")) or _NO_LIMITS.max_sectors_kb) < largest_kb:
+        queue[LARGEST] = str(largest_kb)
+    return machine_of(recording.page_size, cpu, queue)
 
 
 def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, Limits]:
@@ -197,11 +208,16 @@ def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, 
 
 
 def _limits(queue: Mapping[str, str]) -> Limits:
-    names = ("max_sectors_kb", "max_segments", "max_segment_size", "nr_requests")
+    names = (LARGEST, "max_segments", "max_segment_size", "nr_requests")
     usual = astuple(_NO_LIMITS)
     texts = [queue.get(name, "") for name in names]
-    found = [int(t) if t.isdecimal() and len(t) < 11 else 0 for t in texts]
+    found = [_number(text) for text in texts]
     return Limits(*(value or default for value, default in zip(found, usual, strict=True)))
+
+
+def _number(text: str) -> int:
+    """Return the number of a file in sysfs, 0 if it is missing or invalid."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else 0
 
 
 def _device(recording: Recording, disk: int) -> Device | None:

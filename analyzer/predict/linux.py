@@ -12,10 +12,11 @@ from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.predict.clusters import in_clusters, unpredicted
 from analyzer.predict.criterion import pareto_front
-from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.inputs import LARGEST, Inputs, inputs
 from analyzer.predict.judged import readahead_judged
 from analyzer.predict.no_window import with_known_windows
 from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.recorded import block_notes, unknown_blocks
 from analyzer.predict.seconds import with_seconds
 from analyzer.predict.window import predict
 from boards.counted import plural
@@ -86,7 +87,7 @@ def count_linux(
         total=total_of(fixed.total, devices),
         notes=(*fixed.notes, *_notes(taken), *own.notes),
         criterion_notes=(_columns(version), *fixed.criterion_notes),
-        doubts=(*_unread(version), *own.doubts),
+        doubts=(*_unread(version), *unknown_blocks(recording), *own.doubts),
     )
     return found, version
 
@@ -171,6 +172,16 @@ def _notes(taken: Inputs) -> list[str]:
             "cached, which ones is not in the capture: windows that reach them are predicted to "
             "read them"
         )
-    if taken.program.files["block_pages"].any():
-        found.append("squashfs: blocks of 128 KiB assumed, one request for each")
-    return found
+    return [*found, *block_notes(taken.recording), *_larger_requests(taken)]
+
+
+def _larger_requests(taken: Inputs) -> Iterator[str]:
+    """Yield a note for each disk whose recorded requests exceed its limit in the capture."""
+    for row in range(len(taken.disks)):
+        device, largest = taken.device(row), taken.largest_kb(row)
+        known = device.queue.get(LARGEST, "") if device else ""
+        if device and known.isdecimal() and int(known) < largest - 1:
+            yield (
+                f"{device.name}: {LARGEST} was {known} according to the capture, but the trace has "
+                f"a read of {largest} KiB: requests of up to {largest} KiB are predicted"
+            )

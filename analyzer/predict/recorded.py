@@ -10,7 +10,9 @@ from math import sqrt
 
 import numpy as np
 
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
+from analyzer.ingest.squashfs_blocks import unknown_block
 from analyzer.predict.checks import Finding
 from analyzer.predict.prediction import MINOR_SHARE
 from analyzer.program.cpu import event_cost
@@ -44,6 +46,37 @@ def of_recording(recording: Recording) -> Iterator[Finding]:
         )
     yield from _of_the_text(recording)
     yield from _other_readers(recording)
+    yield from map(Finding, unknown_blocks(recording))
+
+
+def unknown_blocks(recording: Recording) -> Iterator[str]:
+    """Yield a doubt for each squashfs that the start reads, whose block size is assumed."""
+    yield from (unknown_block(place) for place, _ in _squashfs(recording, "assumed"))
+
+
+def block_notes(recording: Recording) -> list[str]:
+    """Return what is known of the blocks of each squashfs that the start reads."""
+    recorded, learnt = (_squashfs(recording, source) for source in ("recorded", "learnt"))
+    return [
+        *(f"squashfs on {place}: blocks of {kib} KiB" for place, kib in recorded),
+        *(
+            f"squashfs on {place}: the capture does not contain the block size; the recorded reads "
+            f"are those of blocks of {kib} KiB"
+            for place, kib in learnt
+        ),
+    ]
+
+
+def _squashfs(recording: Recording, source: str) -> list[tuple[str, int]]:
+    """Return mount point and KiB of a block of each squashfs that is read; known by ``source``."""
+    mounts = recording.capture.mounts if recording.capture else []
+    places = {dev_of(mount.dev): mount.mountpoint for mount in reversed(mounts)}
+    read = set(recording.files["dev"][recording.files["accessed"] > 0].tolist())
+    return [
+        (places[dev], length.block_bytes >> 10)
+        for dev, length in recording.block_lengths.items()
+        if dev in read and length.source == source
+    ]
 
 
 def lost_events(recording: Recording) -> int:

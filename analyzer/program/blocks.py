@@ -8,7 +8,7 @@ that were not read are interpolated from those around them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +44,39 @@ class _Read:
         if not self.pieces or 0 <= first - self.pieces[-1][1] <= _NEAR_SECTORS:
             self.queued_ns = time_ns
             self.pieces.append((first, until))
+
+
+@dataclass
+class _Call:
+    """A thread's inserts, of a block or of several in a row, and the bios that it queued then.
+
+    squashfs_readahead extends a window that ends at the border of a block by the next block, and
+    reads one after the other (6.18). A bio is its first sector, the one after it, and the time.
+    """
+
+    reads: list[_Read]
+    bios: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def goes_on(self, block: Block | None, time_ns: int) -> bool:
+        """Take in an insert into one of the blocks, or into the next; return whether it is."""
+        file, number = self.reads[-1].block
+        if block == (file, number + 1):
+            self.reads.append(_Read(self.reads[-1].thread, block, time_ns))
+            return True
+        first = self.reads[0].block[1]
+        return block is not None and block[0] == file and first <= block[1] <= number
+
+    def ended(self, next_ns: int, done: Mapping[int, int]) -> Iterator[tuple[_Read, int, int]]:
+        """Yield the blocks that were read, the next event, and the completion of the read.
+
+        Of several blocks the last ones were read, if there are fewer bios: the others were in the
+        cache of fragments. Those of several show no cost of unpacking.
+        """
+        read = self.reads[-len(self.bios) :] if self.bios else []
+        for row, bio in enumerate(self.bios):
+            read[min(row, len(read) - 1)].take(*bio)
+        for each in read:
+            yield each, next_ns, done.get(each.pieces[-1][0], 0) if len(self.reads) == 1 else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,23 +213,24 @@ def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read
     columns = ("kind", "time_ns", "pid", "dev", "ino", "index", "value", "flags")
     chosen = (events[name][wanted].tolist() for name in columns)
     done = _completions(recording)
-    under_way: dict[int, _Read] = {}
+    under_way: dict[int, _Call] = {}
     for kind, time, pid, dev, ino, index, value, flags in zip(*chosen, strict=True):
-        read = under_way.get(pid)
+        call = under_way.get(pid)
         if kind == Kind.BIO_QUEUE:
-            if read is not None and flags & Rwbs.READ:
-                read.take(index, index + value, time)
+            if call is not None and flags & Rwbs.READ:
+                call.bios.append((index, index + value, time))
             continue
         row = rows.get((dev, ino))
         block = None if row is None else (row, index // block_pages[row])
-        if read is not None and read.pieces:  # it has ended: a thread waits for its block
-            yield read, time, done.get(read.pieces[-1][0], 0)
-        elif read is not None and read.block == block:
+        if call is not None and call.bios:  # it has ended: a thread waits for its blocks
+            yield from call.ended(time, done)
+        elif call is not None and call.goes_on(block, time):
             continue
         under_way.pop(pid, None)
         if block is not None:
-            under_way[pid] = _Read(pid, block, time)
-    yield from ((read, 0, 0) for read in under_way.values() if read.pieces)
+            under_way[pid] = _Call([_Read(pid, block, time)])
+    for call in under_way.values():
+        yield from call.ended(0, {})
 
 
 def _of_metadata(events: Table) -> Array:

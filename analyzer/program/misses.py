@@ -22,7 +22,6 @@ from analyzer.ingest.inserts import (
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
-from emulator.linux.filesystems import SQUASHFS_BLOCK
 from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
@@ -104,7 +103,7 @@ def ways_of(recording: Recording) -> Array:
     capture = recording.capture
     fstypes = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
     in_blocks = np.isin(data["dev"], devices_of(fstypes, frozenset({"squashfs"})))
-    filled = filled_blocks(data, in_blocks, SQUASHFS_BLOCK // recording.page_size)
+    filled = filled_blocks(data, recording.block_pages)
     way = np.select(
         [filled, inserts.ahead & (group > 1), inserts.ahead, group == 1],
         [Way.FILLED, Way.ADVICE, Way.READ, Way.FAULT],

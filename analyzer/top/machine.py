@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analyzer.ingest.squashfs_blocks import ASSUMED, block_length, unknown_block
 from analyzer.predict.inputs import machine_of
 from boards.mounts import MountPoint
 from boards.stack import Stack
-from emulator.linux.filesystems import SQUASHFS_BLOCK, WITHOUT_WINDOW, has_large_folios
+from emulator.linux.filesystems import WITHOUT_WINDOW, has_large_folios
 from emulator.linux.operations import Machine
 from emulator.linux.requests import Limits
 from emulator.linux.rules import Rules, rules_for, version_of
+from tracer.formats.capture import Squashfs
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,14 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Watched:
-    """A machine that is watched; ``file_systems`` are by dev_t."""
+    """A machine that is watched; ``file_systems`` are by dev_t. ``doubts``: what is assumed."""
 
     rules: Rules
     machine: Machine
     limits: Limits
     file_systems: Mapping[int, FileSystem]
     disks: frozenset[int]
+    doubts: tuple[str, ...] = ()
 
 
 def watched(
@@ -47,25 +50,30 @@ def watched(
     stacks: Sequence[Stack],
     mounts: Sequence[MountPoint],
     disks: frozenset[int],
+    images: Mapping[str, Squashfs],
 ) -> Watched:
     """Return what is known of a machine; ``kernel`` is its release, ``cpu`` as ``uname -m``.
 
-    Sizes are in bytes; ``disks`` are dev_t. Raises KernelError for an unknown kernel.
+    Sizes are in bytes; ``disks`` are dev_t, ``images`` what is known of each squashfs, by device.
+    Raises KernelError for an unknown kernel.
     """
     version = version_of(kernel)
     options = {mount.dev: (mount.fstype, mount.options) for mount in mounts}
-    found = {}
+    found, doubts = {}, []
     for stack in stacks:
         fstype, option = options.get(stack.dev, (stack.file_system, ""))
+        length = block_length(images.get(stack.dev), page_size)
+        if fstype == "squashfs" and length == ASSUMED:
+            doubts.append(unknown_block(stack.mountpoint))
         has_window = stack.read_ahead_kb and fstype not in WITHOUT_WINDOW
         found[number_of(stack.dev)] = FileSystem(
             fstype=fstype,
             window=(stack.read_ahead_kb or 0) * 1024 // page_size if has_window else 0,
             large_folios=long_size == 8 and has_large_folios(fstype, option, version),
-            block_pages=SQUASHFS_BLOCK // page_size if fstype == "squashfs" else 0,
+            block_pages=length.pages(page_size) if fstype == "squashfs" else 0,
         )
     machine, limits = machine_of(page_size, cpu, {})
-    return Watched(rules_for(version), machine, limits, found, disks)
+    return Watched(rules_for(version), machine, limits, found, disks, tuple(doubts))
 
 
 def number_of(dev: str) -> int:

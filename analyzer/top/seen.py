@@ -74,7 +74,12 @@ class Seen:
         fstypes = {dev: one.fstype for dev, one in self.watched.file_systems.items()}
         page_size = self.watched.machine.page_size
         disks = {disk: disk for disk in self.watched.disks}
-        found = find_inserts(events, page_size, fstypes, disks=disks)
+        blocks = {
+            dev: one.block_pages
+            for dev, one in self.watched.file_systems.items()
+            if one.block_pages
+        }
+        found = find_inserts(events, page_size, fstypes, disks=disks, block_pages=blocks)
         return dict(zip(found.row.tolist(), found.pages.tolist(), strict=True))
 
     def _file(self, inode: Inode) -> int:

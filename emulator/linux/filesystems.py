@@ -16,6 +16,7 @@ _LARGE_FOLIOS: dict[str, Version] = {
 # ubifs_bdi and mtd_bdi have no window, whatever read_ahead_kb is.
 WITHOUT_WINDOW = frozenset({"ubifs", "jffs2"})
 SQUASHFS_BLOCK = 128 << 10  # bytes: the default of mksquashfs
+SQUASHFS_LARGEST_BLOCK = 1 << 20  # bytes: SQUASHFS_FILE_MAX_SIZE, fs/squashfs/squashfs_fs.h
 
 
 # Until 5.10 the backing device of a file system has no largest request (bdi->io_pages is 0).

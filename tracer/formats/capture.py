@@ -67,6 +67,15 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cpu_model: str = ""  # or the board's, from the device tree, where the CPU has none
     cpu_count: Count
     memory_kib: Count
+    kernel_options: dict[str, str] = {}  # value by CONFIG_ name, "n" if unset; {} if unreadable
+
+
+class Squashfs(msgspec.Struct, frozen=True, kw_only=True):
+    """The image that a squashfs is mounted from; 0 or "" where the recorder could not read it."""
+
+    block_bytes: Count = 0  # of an unpacked block: f_bsize of statfs(2)
+    device_block_bytes: Count = 0  # reads are multiples of it: st_blksize of stat(2)
+    compressor: str = ""
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +87,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     options: str
     first_sector: Count = 0  # of the partition on its disk, 512-byte sectors
+    squashfs: Squashfs | None = None  # None: not a squashfs, or recorded by foreread 0.1
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):

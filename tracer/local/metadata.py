@@ -6,10 +6,12 @@ import os
 import platform
 import struct
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from boards.device import Devices
-from tracer.formats.capture import Device, Host, Mount
+from tracer.formats.capture import Device, Host, Mount, Squashfs
+from tracer.local.kernel_options import local_options
 
 # "model name" on x86, "Processor" on older ARM, "cpu model" on MIPS, "uarch" on RISC-V
 _CPU_KEYS = ("model name", "cpu model", "Processor", "uarch", "Hardware")
@@ -29,11 +31,12 @@ def host() -> Host:
         cpu_model=local_cpu_model(),
         cpu_count=os.cpu_count() or 1,
         memory_kib=_memory_kib(),
+        kernel_options=local_options(),
     )
 
 
-def mounts(devices: Devices) -> list[Mount]:
-    """Return the mounts of ``devices`` as the capture keeps them."""
+def mounts(devices: Devices, images: Mapping[str, Squashfs]) -> list[Mount]:
+    """Return the mounts of ``devices`` as the capture keeps them; ``images`` are by device."""
     return [
         Mount(
             dev=point.dev,
@@ -42,6 +45,7 @@ def mounts(devices: Devices) -> list[Mount]:
             source=point.source,
             options=",".join(filter(None, (point.options, point.super_options))),
             first_sector=devices.first_sector(point.dev),
+            squashfs=images.get(point.dev),
         )
         for point in devices.mounts
     ]

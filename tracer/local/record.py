@@ -33,6 +33,7 @@ from tracer.local.knobs import KnobRefused
 from tracer.local.output import no_space_as_error, output_directory
 from tracer.local.residency import with_cached
 from tracer.local.run import Run, RunOptions, run_cold
+from tracer.local.squashfs import local_images
 from tracer.memory import available_memory_kib
 
 InodesOf = Callable[[Path], set[tuple[int, int]]]
@@ -147,7 +148,7 @@ def _record(
         lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
         cold=run.cold,
         devices=disks,
-        mounts=metadata.mounts(devices),
+        mounts=metadata.mounts(devices, local_images(devices)),
         stacks=under,
         notes=notes,
         disk=disk,

@@ -24,6 +24,7 @@ from tracer.probes import ProbePlan
 from tracer.remote.boot_facts import boot_of
 from tracer.remote.files import SEARCH_S, find_files
 from tracer.remote.guarded_run import directory
+from tracer.remote.images import images_on, options_on
 from tracer.remote.job import Job, making_sense
 from tracer.remote.layered import of_layers
 from tracer.remote.machine import Machine
@@ -79,12 +80,13 @@ def fetch(
     files = _files(options, job, run, devices, inodes_of, notes, output / TRACE)
     if mapped is not None:
         files = with_cached(files, of_layers(mapped.pages, mapped.paths, files, devices))
+    images = images_on(job, devices.mounts, machine.squashfs, {file.dev for file in files})
     capture = Capture(
         foreread=options.foreread,
         created=created,
         backend="tracefs",
         backend_version=machine.kernel,
-        host=_host(machine, long_size),
+        host=_host(machine, long_size, options_on(job)),
         command=options.run.command,
         cwd=directory(options.run),
         pid=run.pid,
@@ -102,7 +104,7 @@ def fetch(
         lost={str(cpu): events for cpu, events in sorted(lost.items())},
         cold=run.cold,
         devices=[_in_force(device, run) for device in described],
-        mounts=metadata.mounts(devices),
+        mounts=metadata.mounts(devices, images),
         stacks=[_found(stack, run) for stack in stacks(devices)],
         notes=notes,
         boot=boot,
@@ -143,7 +145,7 @@ def _files(
     return with_places(job, files, devices.mounts)
 
 
-def _host(machine: Machine, long_size: int) -> Host:
+def _host(machine: Machine, long_size: int, kernel_options: dict[str, str]) -> Host:
     return Host(
         kernel=machine.kernel,
         version=machine.version,
@@ -155,6 +157,7 @@ def _host(machine: Machine, long_size: int) -> Host:
         cpu_model=machine.cpu_model,
         cpu_count=machine.cpu_count,
         memory_kib=machine.memory_kib,
+        kernel_options=kernel_options,
     )
 
 

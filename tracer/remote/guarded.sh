@@ -27,6 +27,7 @@ probe() {
         ! command -v $applet >/dev/null || echo "applet $applet"
     done
     print_disks
+    print_squashfs
 }
 
 # start [GUARD]: start the job in the background; the process that owns the job runs the function

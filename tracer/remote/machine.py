@@ -9,12 +9,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
+from tracer.formats.capture import Squashfs
 from tracer.local import metadata
 from tracer.memory import available_kib
 from tracer.remote.job import Fact, making_sense
@@ -22,12 +23,16 @@ from tracer.remote.job import Fact, making_sense
 _UNEXPLAINED_KIB = 4096  # as in tracer.local.cold: reads by others, superblocks
 _UNEXPLAINED_SHARE = 1000
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
+_SIZE = re.compile(r"\d{1,9}", re.ASCII)
 _CPUS = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A target: ``applets`` are those found of the optional ones."""
+    """A target: ``applets`` are those found of the optional ones.
+
+    ``squashfs`` are the block sizes of those that are visible, by device.
+    """
 
     kernel: str
     version: str
@@ -44,6 +49,7 @@ class Machine:
     mounts: list[MountPoint]
     sysfs: dict[str, str]  # content by path below /sys
     bdis: dict[str, str]  # name of the backing device by path of a link to it
+    squashfs: dict[str, Squashfs] = field(default_factory=dict)
 
     @property
     def allowed_kib(self) -> int:
@@ -78,6 +84,7 @@ class Machine:
             mounts=[parse_mount(line) for line in lines["mount"]],
             sysfs=parse_sysfs(lines["sys"]),
             bdis=parse_links(lines["bdi"]),
+            squashfs=dict(map(_squashfs, lines["squashfs"])),
         )
 
     @contextmanager
@@ -88,6 +95,13 @@ class Machine:
                 copied = copied_devices(self.sysfs, self.mounts, self.bdis)
                 devices = stack.enter_context(copied)
             yield devices
+
+
+def _squashfs(line: str) -> tuple[str, Squashfs]:
+    """Return device and sizes of a line like ``7:0 131072 1024``."""
+    dev, *sizes = line.split(" ")
+    block, unit = (int(size) if _SIZE.fullmatch(size) else 0 for size in sizes)
+    return dev, Squashfs(block_bytes=block, device_block_bytes=unit)
 
 
 def _positive(number: int) -> int:

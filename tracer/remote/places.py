@@ -22,21 +22,24 @@ def with_places(job: Job, files: list[FileEntry], mounts: list[MountPoint]) -> l
     found: dict[tuple[str, int], list[Extent]] = {}
     for dev in sorted({mount.dev for mount in mounts if mount.fstype in _KINDS}):
         inodes = [file.ino for file in files if file.dev == dev]
-        node = _node(job, dev) if inodes else None
+        node = node_of(job, dev) if inodes else None
         if node is not None:
-            told = ext4.places(_Disk(job, node).read, inodes)
+            told = ext4.places(Disk(job, node).read, inodes)
             found |= {(dev, ino): [Extent(*one) for one in some] for ino, some in told.items()}
     return [
         msgspec.structs.replace(file, extents=found.get((file.dev, file.ino))) for file in files
     ]
 
 
-def _node(job: Job, dev: str) -> str | None:
+def node_of(job: Job, dev: str) -> str | None:
+    """Return the path of a block device on the target, if there is one."""
     facts = job.ask("disk_node", dev, step=_STEP)
     return next((fact.value for fact in facts if fact.key == "node"), None)
 
 
-class _Disk:
+class Disk:
+    """A block device of the target, by the path of its node."""
+
     def __init__(self, job: Job, node: str) -> None:
         self._job = job
         self._node = node

@@ -92,3 +92,11 @@ blocks() {
         shift 2
     done
 }
+
+# kernel_options NAME...: print the lines of these options in the kernel's configuration.
+kernel_options() {
+    names=$(printf '|%s' "$@")
+    {
+        zcat /proc/config.gz || gzip -dc /proc/config.gz || cat "/boot/config-$(uname -r)"
+    } 2>/dev/null | grep -E "^(# )?(${names#|})[= ]" | sed 's/^/option /'
+}

@@ -82,7 +82,12 @@ def test_inode_tables_read_ahead_without_the_m_flag_fill_no_written_page():
 def test_only_pages_with_a_read_of_their_own_were_read_alone():
     # squashfs unpacks a fragment that it has read for page 0 into pages 1 and 2.
     events = table(insert(5, 0), read(100, 1), insert(5, 1), insert(5, 2))
-    assert find_inserts(events, PAGE, {DISK: "squashfs"}).alone.tolist() == [True, False, False]
+    found = find_inserts(events, PAGE, {DISK: "squashfs"}, block_pages={DISK: 32})
+    assert found.alone.tolist() == [True, False, False]
+    events = table(insert(5, 0), read(100, 1), insert(5, 1), read(108, 1))
+    for pages, second in ((32, False), (2, False), (1, True)):
+        found = find_inserts(events, PAGE, {DISK: "squashfs"}, block_pages={DISK: pages})
+        assert found.alone.tolist() == [True, second]
     assert find_inserts(table(insert(5, 0), insert(5, 1)), PAGE, EXT4).alone.tolist() == [True] * 2
 
 

@@ -23,7 +23,7 @@ MOUNT = MountPoint("7:0", "/", "/", "rw", "ext4", "/dev/loop0", "rw")
 def machine():
     """Linux 6.12 with a window of 8 pages."""
     stack = Stack(dev="7:0", mountpoint="/", file_system="ext4", device="loop0", read_ahead_kb=32)
-    return watched("6.12.1", "x86_64", 4096, 8, [stack], [MOUNT], frozenset({DISK}))
+    return watched("6.12.1", "x86_64", 4096, 8, [stack], [MOUNT], frozenset({DISK}), {})
 
 
 def get_pages(first, last, pid=CAT):
@@ -110,7 +110,7 @@ def test_threads_of_a_process_are_added_up():
 def test_a_file_system_without_readahead_has_no_window():
     stack = Stack(dev="0:9", mountpoint="/", file_system="ubifs", device="", read_ahead_kb=128)
     mount = MountPoint("0:9", "/", "/", "rw", "ubifs", "ubi0", "rw")
-    found = watched("6.12", "armv7l", 4096, 4, [stack], [mount], frozenset())
+    found = watched("6.12", "armv7l", 4096, 4, [stack], [mount], frozenset(), {})
     assert found.file_systems == {9: FileSystem("ubifs", 0, False, 0)}
 
 
@@ -142,4 +142,4 @@ def test_any_events_give_figures_that_add_up(events):
 
 def _machine() -> Watched:
     stack = Stack(dev="7:0", mountpoint="/", file_system="ext4", device="loop0", read_ahead_kb=32)
-    return watched("6.12.1", "x86_64", 4096, 8, [stack], [MOUNT], frozenset({DISK}))
+    return watched("6.12.1", "x86_64", 4096, 8, [stack], [MOUNT], frozenset({DISK}), {})

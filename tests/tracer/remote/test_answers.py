@@ -78,7 +78,7 @@ def test_a_board_is_described_as_this_machine_would_be():
         assert devices.read_ahead_knobs(["mmcblk0"]) == [f"{DISK}/queue/read_ahead_kb"]
         disk = metadata.device(devices, "mmcblk0")
         assert (disk.dev, disk.filesystems, disk.size_bytes) == ("179:0", ["179:2"], 1 << 20)
-        assert metadata.mounts(devices)[0].first_sector == 512
+        assert metadata.mounts(devices, {})[0].first_sector == 512
 
 
 def test_the_copy_of_sysfs_is_as_good_as_sysfs():

@@ -1,0 +1,38 @@
+"""The options of a kernel's configuration that change what a start reads."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+# The cache of fragments, the unit of squashfs's reads, and large folios.
+KERNEL_OPTIONS = (
+    "CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE",
+    "CONFIG_SQUASHFS_4K_DEVBLK_SIZE",
+    "CONFIG_TRANSPARENT_HUGEPAGE",
+)
+_LINE = re.compile(r"(?:# )?(CONFIG_[A-Z0-9_]{1,80})(?:=(\S{1,20})| is not set)\s*", re.ASCII)
+_PLACES = ("/proc/config.gz", "/boot/config-{}")  # the latter with the kernel's release
+_MOST_BYTES = 4 << 20
+
+
+def parse_options(lines: Iterable[str]) -> dict[str, str]:
+    """Return the KERNEL_OPTIONS that lines of a configuration set; "n" for one that is not set."""
+    found = (_LINE.fullmatch(line) for line in lines)
+    return {one[1]: one[2] or "n" for one in found if one and one[1] in KERNEL_OPTIONS}
+
+
+def local_options() -> dict[str, str]:
+    """Return those of this machine's kernel; {} if its configuration cannot be read."""
+    for place in _PLACES:
+        path = Path(place.format(os.uname().release))
+        try:
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+                return parse_options(file.read(_MOST_BYTES).decode(errors="replace").split("\n"))
+        except (OSError, EOFError, zlib.error):
+            continue
+    return {}

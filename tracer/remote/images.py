@@ -1,0 +1,39 @@
+"""What the squashfs of a target are mounted from, and the options of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import structs
+
+from boards.mounts import MountPoint
+from tracer.formats.capture import Squashfs
+from tracer.local.kernel_options import KERNEL_OPTIONS, parse_options
+from tracer.local.squashfs import SUPERBLOCK_BYTES, parse_superblock, squashfs_devices
+from tracer.remote.job import Job
+from tracer.remote.places import Disk, node_of
+
+
+def images_on(
+    job: Job, mounts: Sequence[MountPoint], sizes: Mapping[str, Squashfs], read: Collection[str]
+) -> dict[str, Squashfs]:
+    """Return what each squashfs is mounted from, by device.
+
+    ``sizes`` are those of the visible ones. The superblock of each that is ``read`` (devices) is
+    looked at, too.
+    """
+    known = {**{dev: Squashfs() for dev in squashfs_devices(mounts)}, **sizes}
+    return {dev: _image(job, dev, one) if dev in read else one for dev, one in known.items()}
+
+
+def options_on(job: Job) -> dict[str, str]:
+    """Return the KERNEL_OPTIONS of the target; {} if its configuration cannot be read."""
+    found = job.ask("kernel_options", *KERNEL_OPTIONS, step="reading its kernel's configuration")
+    return parse_options(fact.value for fact in found if fact.key == "option")
+
+
+def _image(job: Job, dev: str, seen: Squashfs) -> Squashfs:
+    node = node_of(job, dev)
+    raw = Disk(job, node).read([0], SUPERBLOCK_BYTES).get(0, b"") if node else b""
+    block, compressor = parse_superblock(raw)
+    return structs.replace(seen, block_bytes=block or seen.block_bytes, compressor=compressor)
