@@ -119,7 +119,7 @@ def counted(start: OnImage, one: Case, present: Case) -> Reads:
     count in every case. Where the model reads more of the present image than was recorded, some of
     the names were in memory: that share of metadata is left out of every case.
     """
-    reads, limits = one.reads, start.limits
+    reads, limits, page = one.reads, start.limits, start.recording.page_size
     was_requests, was_octets = _metadata(start, present)
     recorded = start.recorded_metadata or was_requests
     share = min(recorded / was_requests, 1.0) if was_requests else 1.0
@@ -129,7 +129,7 @@ def counted(start: OnImage, one: Case, present: Case) -> Reads:
     of_data = reads[~_of_metadata(reads)]
     return Reads(
         layout=one.layout,
-        requests=request_count(of_data, limits) + requests + unnamed,
+        requests=request_count(of_data, limits, page) + requests + unnamed,
         read_bytes=int(of_data["length"].sum()) + octets + int(unnamed * each),
         metadata_requests=requests + unnamed,
         metadata_bytes=octets + int(unnamed * each),
@@ -144,7 +144,8 @@ def counted(start: OnImage, one: Case, present: Case) -> Reads:
 def _metadata(start: OnImage, one: Case) -> tuple[int, int]:
     """Return requests and bytes of metadata."""
     found = one.reads[_of_metadata(one.reads)]
-    return request_count(found, start.limits), int(found["length"].sum())
+    page = start.recording.page_size
+    return request_count(found, start.limits, page), int(found["length"].sum())
 
 
 def _of_metadata(reads: Array) -> Array:

@@ -81,7 +81,7 @@ class _Call:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """``rows`` (EXTENT) are the blocks; ``sectors`` the first sectors of those read.
+    """``rows`` (EXTENT) are the blocks; ``bios`` those that read them: first sectors and ends.
 
     ``cpu`` is the cost of unpacking: per page and per compressed sector; ``insert_ns`` is the part
     of a page's cost that is its way into the page cache. Blocks that were filled without a read are
@@ -89,26 +89,34 @@ class Blocks:
     """
 
     rows: list[Row]
-    sectors: Array
+    bios: Array
     cpu: CpuCost
     insert_ns: float = 0.0
 
     def reads(self, sector: Array) -> Array:
-        """Return a mask of the requests that read blocks, by their first sectors."""
-        return np.isin(sector, self.sectors)
+        """Return a mask of the requests that read blocks, by their first sectors.
+
+        A long bio is split into several. Metadata may begin in the last page of a block.
+        """
+        if not len(self.bios):
+            return np.zeros(len(sector), bool)
+        begins, ends = self.bios[np.argsort(self.bios[:, 0])].T
+        row = np.searchsorted(begins, sector, "right") - 1
+        goes_on = (row >= 0) & (sector + _NEAR_SECTORS < ends[np.maximum(row, 0)])
+        return np.asarray(goes_on | np.isin(sector, begins))
 
 
 def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
     """Return the blocks of all files in compressed blocks; ``block_pages`` is by file, else 0."""
     found: dict[Block, tuple[int, int]] = {}
-    sectors: dict[Block, list[int]] = {}
+    bios: dict[Block, list[tuple[int, int]]] = {}
     costs = []
     reads = list(_reads(recording, block_pages.tolist()))
     ran = _RanOnCpu(recording.trace.events, {read.thread for read, _, _ in reads})
     for read, next_ns, done_ns in reads:
         first, until = read.pieces[0][0], read.pieces[-1][1]
         found[read.block] = first, until - first
-        sectors[read.block] = [begin for begin, _ in read.pieces]
+        bios[read.block] = read.pieces
         pages = _pages(recording, read.block, block_pages)
         if pages >= _MANY_PAGES and next_ns > done_ns > 0:
             unpack_ns = ran.between(read.thread, done_ns, next_ns)
@@ -127,7 +135,7 @@ def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
         for file, number in sorted(filled)
         if file not in placed
     ]
-    own = np.array([sector for some in sectors.values() for sector in some], np.uint64)
+    own = np.array([bio for some in bios.values() for bio in some], np.uint64).reshape(-1, 2)
     known = np.array(costs, np.float64).reshape(-1, 4)
     return Blocks(rows, own, _cost(known), _insert_ns(known))
 

@@ -38,10 +38,10 @@ READ = np.dtype(
 )
 
 
-def request_count(reads: npt.NDArray[np.void], limits: Limits) -> int:
+def request_count(reads: npt.NDArray[np.void], limits: Limits, page_size: int) -> int:
     """Return the requests of reads (READ): one each, more where the disk's limit is smaller."""
     sectors = -(-reads["length"].astype(np.int64) // SECTOR)
-    return int((-(-sectors // limits.max_sectors)).sum())
+    return int((-(-sectors // limits.block_sectors(page_size))).sum())
 
 
 def metadata_rows(reads: npt.NDArray[np.void]) -> list[int]:

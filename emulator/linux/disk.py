@@ -174,7 +174,8 @@ class TimedKernel(Kernel):
                 continue
             sector, sectors = place
             self.block_sectors += sectors
-            for part in block_parts(sectors, size * (page_size // SECTOR), self.limits):
+            unpacked = size * (page_size // SECTOR)
+            for part in block_parts(sectors, unpacked, self.limits, page_size):
                 request = self.send(sector, part, 1)
                 sector += part
             found = {(file, page): request for page in pages if page // size == block}

@@ -47,6 +47,15 @@ class Limits:
         """
         return _SAFE_SECTORS if self.max_sectors_kb == _SAFE_KB else self.max_sectors_kb * 2
 
+    def block_sectors(self, page_size: int) -> int:
+        """Return the longest request of a squashfs block, in sectors.
+
+        Each page of its bio is a segment (squashfs_bio_read, fs/squashfs/block.c): pages that are
+        adjacent in memory, and make one segment, are rare.
+        """
+        unit, most = page_size // SECTOR, self.max_sectors
+        return self.max_segments * unit if self.max_segments < most // unit else most
+
 
 @dataclass(slots=True)
 class Bio:
@@ -155,7 +164,7 @@ def count(
             for number in _numbers(within, block):
                 place = layout.block(file, number * block * unit)
                 if place:
-                    made[file] += len(block_parts(place[1], block * unit, limits))
+                    made[file] += len(block_parts(place[1], block * unit, limits, page_size))
                 elif not layout.is_known(file):
                     made[file] += 1
     return made, pages
@@ -166,13 +175,13 @@ def _numbers(pages: Sequence[int], block: int) -> range:
     return range(min(pages) // block, max(pages) // block + 1) if pages else range(0)
 
 
-def block_parts(sectors: int, block_sectors: int, limits: Limits) -> list[int]:
+def block_parts(sectors: int, block_sectors: int, limits: Limits, page_size: int) -> list[int]:
     """Return the sectors of each request for a compressed block of ``sectors``.
 
     A block that does not shrink is stored as it is and may exceed the longest request. The
     number of parts is limited by the uncompressed size, whatever a capture says.
     """
-    most = limits.max_sectors
+    most = limits.block_sectors(page_size)
     number = max(min(-(-sectors // most), block_sectors // most + 1), 1)
     return [*[most] * (number - 1), sectors - most * (number - 1)]
 

@@ -56,7 +56,7 @@ def steps(draw, operations):
 def runs(draw):
     """Draw a run on one of all kernels."""
     large = draw(st.booleans())
-    block = 0 if large else draw(st.sampled_from([0, 0, 32]))
+    block = 0 if large else draw(st.sampled_from([0, 0, 0, 32, 32, 1, 16, 256]))
     drawn = draw(programs(large=large, block=block))
     program = drawn.script.program()
     if draw(st.integers(0, 9)) == 0:

@@ -224,7 +224,7 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
         if (!inode->n_extents || extents[row].at != at * unit || !extents[row].read)
             continue;
         struct lx_read read = {.sector = extents[row].sector, .bios = 1, .meta = false};
-        uint64_t most = (uint64_t)lx_max_sectors(k->machine), left = extents[row].sectors;
+        uint64_t most = (uint64_t)lx_block_sectors(k->machine), left = extents[row].sectors;
         disk->block_sectors += (int64_t)left;
         for (int64_t parts = lx_block_parts(k, inode, left); parts; parts--) {
             if (!next_request(disk))

@@ -64,6 +64,14 @@ lx_max_sectors(const struct lx_machine *limits)
     return limits->max_sectors_kb == 127 ? 255 : limits->max_sectors_kb * 2;
 }
 
+/* The longest request of a squashfs block: each page of its bio is a segment. */
+static inline int64_t
+lx_block_sectors(const struct lx_machine *limits)
+{
+    int64_t most = lx_max_sectors(limits), unit = limits->page_size / 512;
+    return limits->max_segments < most / unit ? limits->max_segments * unit : most;
+}
+
 /* Records of emulator/linux/operations.py (aligned numpy dtypes). */
 enum {
     LX_OPEN,

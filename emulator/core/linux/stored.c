@@ -46,7 +46,7 @@ lx_stored_next(struct lx_stored *stored)
 int64_t
 lx_block_parts(const struct lx_kernel *k, const struct lx_inode *inode, uint64_t sectors)
 {
-    uint64_t most = (uint64_t)lx_max_sectors(k->machine);
+    uint64_t most = (uint64_t)lx_block_sectors(k->machine);
     uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
     uint64_t number = sectors / most + (sectors % most != 0);
     uint64_t limit = inode->block_pages * unit / most + 1;

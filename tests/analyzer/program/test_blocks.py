@@ -76,13 +76,24 @@ def test_reads_of_metadata_are_not_those_of_a_block():
     later = metadata_read(4000, 2_000_000)
     found = blocks_of(recorded(*first, *later, second[0], *listed, *second[1:]), np.array([BLOCK]))
     assert found.rows[:2] == [(0, 0, 1020, 70, 0), (0, SECTORS, 1090, 70, 1)]
-    assert found.sectors.tolist() == [1090]
+    assert found.bios.tolist() == [[1090, 1160]]
+    parts = np.array([1089, 1090, 1150, 1152, 1158, 1160], np.uint64)
+    assert found.reads(parts).tolist() == [False, True, True, False, False, False]
+
+
+@pytest.mark.parametrize("second", [1088, 1090])
+def test_blocks_that_one_readahead_call_reads_have_a_bio_each(second):
+    """A window that ends at the border of a block is extended by the next one (6.18)."""
+    first, begin = block_read(0, 1000, 90, touched=BLOCK - 1), block_read(1, second, 70)
+    (*pages, bio, issue, done), (*more, queued, issued, completed) = first, begin
+    found = rows(recorded(*pages, *more, bio, issue, done, queued, issued, completed))
+    assert found[:2] == [(0, 0, 1000, 90, 1), (0, SECTORS, second, 70, 1)]
 
 
 def test_a_short_read_of_data_before_another_place_is_not_metadata():
     short, next_one = block_read(6, 1000, 2), block_read(0, 1002, 90, begin_ns=2_000_000)
     found = blocks_of(recorded(*short, *next_one), np.array([BLOCK]))
-    assert found.sectors.tolist() == [1000, 1002]
+    assert found.bios.tolist() == [[1000, 1002], [1002, 1092]]
 
 
 def test_a_block_that_is_read_again_at_once_is_not_metadata():

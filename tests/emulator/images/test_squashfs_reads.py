@@ -194,8 +194,10 @@ def test_parts_of_pages_stay_where_device_blocks_are_pages():
 
 def test_long_reads_are_several_requests():
     reads = np.array([(ReadOf.DATA, 0, 0, 0, 131072), (ReadOf.DATA, 0, 0, 0, 1024)], READ)
-    assert request_count(reads, Limits(1280)) == 2
-    assert request_count(reads, Limits(64)) == 3
+    assert request_count(reads, Limits(1280), 4096) == 2
+    assert request_count(reads, Limits(64), 4096) == 3
+    assert request_count(reads, Limits(1280, max_segments=16), 4096) == 3
+    assert request_count(reads, Limits(1280, max_segments=16), 16384) == 2
 
 
 @pytest.mark.parametrize(
