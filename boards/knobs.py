@@ -21,7 +21,8 @@ LARGEST = (1 << 31) - 1  # a busybox test may have 32 bits
 _MOUNT = "mount:"
 _TUNABLE = "{tunable}"
 _NAMES = {
-    "{disk}": r"[A-Za-z0-9_][A-Za-z0-9_!.+:-]{0,63}",  # '!' is a '/' in the kernel's name
+    # '!' is a '/' in the kernel's name; "254:6" is a number in a trace
+    "{disk}": r"(?![0-9][^/]*:)[A-Za-z0-9_][A-Za-z0-9_!.+:-]{0,63}",
     "{bdi}": r"[A-Za-z0-9_][A-Za-z0-9_!.+:-]{0,63}",
     _TUNABLE: r"[a-z0-9_]+",
     "{mount}": r"(?!(?:.*/)?\.\.(?:/|\Z))/[A-Za-z0-9_./+-]{0,99}",

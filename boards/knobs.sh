@@ -12,6 +12,7 @@ is_knob() {
     /sys/block/*/*)
         knob_name=${1#/sys/block/}
         knob_place="/sys/block/{disk}/${knob_name#*/}"
+        case ${knob_name%%/*} in [0-9]*:*) return 1 ;; esac
         ;;
     /sys/class/bdi/*/*)
         knob_name=${1#/sys/class/bdi/}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,7 @@ def script(
     replayer: StrPath | None = None,
     attempts: int = DEFAULT_ATTEMPTS,
     state_dir: str = STATE_DIR,
+    disks: Mapping[str, str] | None = None,
     force: bool = False,
     allow: Collection[str] = (),
     tell: Callable[[str], None] = silent,
@@ -76,6 +77,8 @@ def script(
             ``boot-done``; 0: never.
         state_dir: the board's folder where such boots are counted; it must survive a power cut
             and be writable when the script runs.
+        disks: for a trace that has numbers of disks only: the name of each disk, or a directory
+            where it is mounted, by "major:minor".
         force: write a window that measured runs contradict.
         allow: with ``durability``, also set tuned values with which a power cut loses more data.
         tell: is called with notes about the window and about what a power cut may lose, in words.
@@ -88,9 +91,9 @@ def script(
     """
     replayed = None if prefetch is None else replay_of(prefetch, replayer)
     if isinstance(of, Results):
-        if capture or (read_ahead_kb, after_boot_kb) != (None, None):
+        if capture or disks or (read_ahead_kb, after_boot_kb) != (None, None):
             raise ApplyError(
-                "a tuning sets its own values: a capture or a window cannot be given with it",
+                "a tuning sets its own values: no capture, disk or window can be given with it",
                 "leave these arguments out, or give a prediction",
             )
         plan = plan_of_tuning(
@@ -119,6 +122,7 @@ def script(
         prefetch=replayed,
         attempts=attempts,
         state_dir=state_dir,
+        disks=disks,
     )
     return Script(plan, tuple(write_scripts(plan, Path(output))))
 

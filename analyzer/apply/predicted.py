@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from analyzer.apply.plan import (
@@ -20,9 +22,13 @@ from analyzer.apply.plan import (
 )
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.stacks import deciding, stacks_of
+from boards.knobs import is_disk_name
 from boards.stack import Stack
 from boards.window import PREFIX, is_plain, is_window
 from tracer.formats.capture import Capture
+
+_NUMBER = re.compile(r"\d+:\d+", re.ASCII)
+_WITHOUT_DISK = "0:"  # major number of a file system that has no block device
 
 
 def plan_from(
@@ -36,6 +42,7 @@ def plan_from(
     prefetch: Prefetch | None = None,
     attempts: int = DEFAULT_ATTEMPTS,
     state_dir: str = STATE_DIR,
+    disks: Mapping[str, str] | None = None,
 ) -> ApplyPlan:
     """Return the plan that sets the predicted window of every disk with many reads.
 
@@ -45,14 +52,17 @@ def plan_from(
     the window that was found on the board holds from then on. Without ``capture`` (a foreign
     trace) board and disks are known by kernel and name only. After ``attempts`` boots in a row
     that did not reach boot-done, counted in ``state_dir``, the script leaves the defaults.
+    ``disks``: the name of a disk, or a mount point, by the major:minor that the trace has.
 
     Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
     """
     curves = prediction.worth_setting
+    named = disks or {}
+    _check_numbers(named, curves)
     settings: list[Setting] = []
     for curve in curves:
         choice = _choice(prediction, curve, read_ahead_kb, len(curves) == 1)
-        for place in _places(curve, capture):
+        for place in _places(curve, capture, named.get(curve.dev)):
             if choice is not None:
                 kb, reason = choice
                 settings.append(replace(place, value=str(kb), reason=reason + place.reason))
@@ -113,19 +123,66 @@ def _after_boot(
     return found[curve.dev], "as found: only the boot was recorded"
 
 
+def _check_numbers(named: Mapping[str, str], curves: Sequence[Curve]) -> None:
+    read = [curve.dev for curve in curves]
+    for dev in named:
+        if dev not in read:
+            raise ApplyError(
+                f"the trace has no reads worth setting a window for from {dev!r}",
+                f"name one of these disks: {', '.join(read) or 'none'}",
+            )
+
+
 def _disk(curve: Curve, capture: Capture | None) -> Disk:
     recorded = capture.devices if capture else []
     for device in recorded:
         if device.dev == curve.dev:
             return Disk(device.name, device.size_bytes, device.model)
+    if not is_disk_name(curve.name):
+        raise ApplyError(
+            f"the trace has the number of its disk only ({curve.dev}), and not its name",
+            _naming(curve.dev),
+        )
     return Disk(curve.name)
 
 
-def _places(curve: Curve, capture: Capture | None) -> list[Setting]:
+def _naming(dev: str) -> str:
+    """Return how to name the disk with a number; a file system without a disk has none."""
+    if not _NUMBER.fullmatch(dev):
+        return "record with foreread record, which stores the names of the board's disks"
+    look = f"on the board, `grep ' {dev} ' /proc/self/mountinfo` shows where it is mounted"
+    give = f"give its mount point: --disk {dev}=DIRECTORY"
+    if dev.startswith(_WITHOUT_DISK):
+        return f"{look}; {give}"
+    return (
+        f"{look}, and `ls -l /sys/dev/block/{dev}` its name (of a partition: that of its disk); "
+        f"{give}, or its name: --disk {dev}=NAME"
+    )
+
+
+def _named(place: str, capture: Capture | None) -> Setting:
+    """Return the window of a disk or a mount point that the user named."""
+    if place.startswith("/"):
+        knob = f"{PREFIX}{place}"
+        if not is_window(knob):
+            raise ApplyError(
+                f"a boot script cannot look for a file system mounted on {place!r}",
+                "mount it on a path of plain characters, or give the disk's name",
+            )
+        return Setting(knob, "", f"; it is the window of the files on {place}", mounted=place)
+    devices = capture.devices if capture else []
+    known = [Disk(d.name, d.size_bytes, d.model) for d in devices if d.name == place]
+    return Setting(READ_AHEAD, "", "", known[0] if known else Disk(place))
+
+
+def _places(curve: Curve, capture: Capture | None, named: str | None) -> list[Setting]:
     """Return the windows that count for what was read from a disk, without their values.
 
-    Raises ApplyError if none is known to count.
+    ``named``: its name or mount point, as the user gave it. Raises ApplyError if none is known to
+    count.
     """
+    if named is not None:
+        return [_named(named, capture)]
     found = deciding(capture, curve.dev)
     if found:
         return [_place(stack, capture) for stack in found]

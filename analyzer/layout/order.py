@@ -64,6 +64,11 @@ def start_of(recording: Recording, mountpoint: str | None = None, weight: float 
         files.append(path)
         named.append(row)
         pages.append(accessed)
+    if not any(recording.paths):
+        raise LayoutError(
+            "the recording has no path of a file that was read",
+            "record with foreread record, which looks up the paths",
+        )
     if not files:
         raise LayoutError(
             f"the start reads no named file of the file system at {prefix}",

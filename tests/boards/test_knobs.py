@@ -321,3 +321,8 @@ def test_python_and_shells_agree(shell, seed):
         if here != there
     ]
     assert differ == []
+
+
+def test_a_number_of_a_device_is_not_a_name_of_a_disk():
+    assert not knobs.is_disk_name("254:6")
+    assert knobs.is_disk_name("md_host:3")

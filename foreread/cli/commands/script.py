@@ -91,6 +91,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"writable when the script runs (default: {STATE_DIR})",
     )
     parser.add_argument(
+        "--disk",
+        action="append",
+        default=[],
+        dest="disks",
+        metavar="DEV=NAME",
+        type=_disk,
+        help="for a trace of another tool, which has numbers of disks only: name of the disk DEV "
+        "(major:minor), or a directory where it is mounted; repeatable",
+    )
+    parser.add_argument(
         "--prefetch",
         metavar="LIST",
         type=Path,
@@ -110,6 +120,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_allow(parser, "durability")
     _add_installing(parser)
+
+
+def _disk(text: str) -> tuple[str, str]:
+    """Return number and name of a disk, as an argument's type."""
+    dev, _, name = text.partition("=")
+    if not dev or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not DEV=NAME, for example 254:6=dm-6")
+    return dev, name
 
 
 def _add_installing(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +182,7 @@ def _check_usage(args: argparse.Namespace) -> None:
         *(args.capture, args.model, args.device_model, args.output),
         *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
         *(args.prefetch, args.replayer, _published(args), args.allow or None),
-        *(args.attempts, args.state_dir),
+        *(args.attempts, args.state_dir, args.disks or None),
     )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
@@ -205,6 +223,7 @@ def _of_capture(args: argparse.Namespace) -> Script:
         prefetch=args.prefetch,
         replayer=args.replayer,
         **_counted(args),
+        disks=dict(args.disks),
         force=args.force,
         tell=tell,
     )
@@ -214,7 +233,7 @@ def _of_tuning(args: argparse.Namespace) -> Script:
     for given, name in (
         *((args.model, "--model"), (args.device_model, "--device-model")),
         *((args.read_ahead_kb, "--read-ahead-kb"), (args.after_boot_kb, "--after-boot-kb")),
-        (_published(args), "--criterion"),
+        *((_published(args), "--criterion"), (args.disks or None, "--disk")),
     ):
         if given is not None:
             raise UsageError(f"{name} cannot be used with a TUNING, only with a CAPTURE")

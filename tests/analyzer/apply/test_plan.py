@@ -50,8 +50,18 @@ def test_foreign_trace_knows_kernel_and_name_only():
 
 
 def test_foreign_trace_with_a_number_in_place_of_a_name():
-    with pytest.raises(ApplyError, match="name of a disk"):
-        plan_from(prediction(curve(name="")))
+    with pytest.raises(ApplyError, match="has the number of its disk only") as error:
+        plan_from(prediction(curve("254:6", "254:6")))
+    assert "--disk 254:6=NAME" in error.value.remedy
+
+
+def test_foreign_trace_of_a_file_system_without_a_disk_needs_its_mount_point():
+    with pytest.raises(ApplyError) as error:
+        plan_from(prediction(curve("0:50", "0:50")))
+    assert "--disk 0:50=DIRECTORY" in error.value.remedy
+    assert "NAME" not in error.value.remedy
+    (setting,) = plan_from(prediction(curve("0:50", "0:50")), disks={"0:50": "/nfs"}).settings
+    assert (setting.path, setting.mounted) == ("window:/nfs", "/nfs")
 
 
 def test_boot_capture_keeps_the_window_that_was_found_after_the_boot():

@@ -53,7 +53,7 @@ def test_an_unknown_mount_point_is_refused_with_those_of_the_capture():
 
 
 def test_a_start_without_named_files_is_refused():
-    with pytest.raises(LayoutError, match="no named file"):
+    with pytest.raises(LayoutError, match="no path of a file that was read"):
         start_of(recorded([(0, 0)], [None]))
     with pytest.raises(LayoutError, match="no page"):
         start_of(recorded([], []))
