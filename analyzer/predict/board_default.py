@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from analyzer.ingest.recording import Recording
 from analyzer.predict.stacks import deciding
 from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
-from emulator.linux.rules import KernelError, version_of
+from emulator.linux.rules import KernelError, Version, version_of
 from tracer.formats.capture import Device
 
+SINCE = "it was set, or the disk's limits changed, after the board started"
 _DISKS = "/sys/block/"
 
 
@@ -41,12 +42,18 @@ def described(recording: Recording, device: Device) -> str | None:
     default = default_of(recording, device)
     if default is None:
         return None
-    linux = f"Linux {'.'.join(map(str, version_of(recording.kernel or '')[:2]))}"
-    if default.read_ahead_kb == device.read_ahead_kb_before:
+    version = version_of(recording.kernel or "")
+    text = beside_default(version, default, device.read_ahead_kb_before)
+    return f"{text}: {SINCE}" if text.startswith("not ") else text
+
+
+def beside_default(version: Version, default: DefaultWindow, read_ahead_kb: int) -> str:
+    """Say whether a window is the default of a kernel, and the rule."""
+    linux = f"Linux {'.'.join(map(str, version[:2]))}"
+    if default.read_ahead_kb == read_ahead_kb:
         return f"the default of {linux} for this disk ({default.why})"
     return (
-        f"not the default of {linux} for this disk, {default.read_ahead_kb:,} KiB ({default.why}): "
-        "it was set, or the disk's limits changed, after the board started"
+        f"not the default of {linux} for this disk, {default.read_ahead_kb:,} KiB ({default.why})"
     )
 
 

@@ -34,3 +34,7 @@ def test_the_machine_is_as_before_and_as_diagnosed() -> None:
         knob = Path(f"/sys/block/{disk}/queue/read_ahead_kb")
         assert not knob.exists() or not window.ok or "now" in window.detail
     assert windows
+    for seen in diagnosis.disks:
+        assert Path(seen.knob).exists()
+        assert seen.queue["rotational"] in ("0", "1")
+    assert diagnosis.disks

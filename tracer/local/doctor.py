@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,7 @@ from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 _ROOT = Path("/")
 _AS_ROOT = "run as root"
+_WITHOUT_OWN_DATA = ("loop", "ram", "zram")
 # linux/capability.h: number, and its use here
 _CAPABILITIES = {
     "CAP_SYS_ADMIN": (21, "settings, mounts and perf before Linux 5.8"),
@@ -38,13 +40,33 @@ _CAPABILITIES = {
 
 
 @dataclass(frozen=True)
+class SeenDisk:
+    """A disk with its window, and what decides on the window that its kernel gives it.
+
+    ``lowest``: the disks that it is made of, itself if it is not made of others.
+    """
+
+    name: str
+    model: str
+    read_ahead_kb: int
+    queue: Mapping[str, str]
+    lowest: Sequence[str]
+
+    @property
+    def knob(self) -> str:
+        """The file with the window."""
+        return f"/sys/block/{self.name}/queue/read_ahead_kb"
+
+
+@dataclass(frozen=True)
 class Diagnosis:
-    """All findings of one machine."""
+    """All findings of one machine, and its disks."""
 
     kernel: str
     generation: str  # "A", "B", "C1" …, empty if the release is not a version
     backend: str  # the back-end that "auto" would choose, empty if none works
     findings: list[Finding]
+    disks: Sequence[SeenDisk] = ()
 
     @property
     def can_record(self) -> bool:
@@ -60,6 +82,7 @@ def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Di
     generation = generation_of(release)
     probes = [one.probe() for one in (candidates() if backends is None else backends)]
     place = tracefs_mount.find()
+    devices = Devices(root / "sys")
     findings = [
         kernel_finding(release),
         *rights(
@@ -70,7 +93,8 @@ def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Di
         tracefs_finding(place),
         *(event_findings(place) if place else [_unread_events()]),
         *map(_backend_finding, probes),
-        *_window_findings(root),
+        *stack_findings(devices),
+        *_knob_findings(root, devices),
         _writable("drop_caches", root / "proc/sys/vm/drop_caches", "caches cannot be made cold"),
         _fault_around(root),
         *(_probe_events(place) if place else []),
@@ -81,7 +105,8 @@ def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Di
         _leftovers(place),
     ]
     working = next((probe.name for probe in probes if probe.works), "")
-    return Diagnosis(release, generation.name if generation else "", working, findings)
+    name = generation.name if generation else ""
+    return Diagnosis(release, name, working, findings, seen_disks(devices))
 
 
 def kernel_finding(release: str) -> Finding:
@@ -175,9 +200,21 @@ def _event_remedy(event: str, missing: list[str]) -> str:
     return "a newer kernel, or one with more of CONFIG_FTRACE"
 
 
-def _window_findings(root: Path) -> list[Finding]:
-    devices = Devices(root / "sys")
-    return [*stack_findings(devices), *_knob_findings(root, devices)]
+def seen_disks(devices: Devices) -> list[SeenDisk]:
+    """Return the disks under mounted file systems, and all others that are not images or memory."""
+    names = devices.mounted()
+    entries = sorted((devices.sys / "block").glob("*"))
+    names += [one.name for one in entries if not one.name.startswith(_WITHOUT_OWN_DATA)]
+    found = []
+    for name in dict.fromkeys(names):
+        kb = devices.window(f"/sys/block/{name}/queue/read_ahead_kb")
+        with suppress(LookupError):  # unplugged since
+            disk = devices.disk(name)
+            if kb is not None and disk.size_bytes:
+                below = devices.below(name)
+                lowest = [one for one in below if not devices.below(one)] or [name]
+                found.append(SeenDisk(name, disk.model, kb, devices.queue(name), lowest))
+    return found
 
 
 def stack_findings(devices: Devices) -> list[Finding]:

@@ -14,7 +14,13 @@ from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from tracer.local.doctor import Diagnosis, kernel_finding, stack_findings
+from tracer.local.doctor import (
+    Diagnosis,
+    SeenDisk,
+    kernel_finding,
+    seen_disks,
+    stack_findings,
+)
 from tracer.local.kernel import cost_of_missing, generation_of
 from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
@@ -49,6 +55,7 @@ def examine_target(target: Target) -> Diagnosis:
     answer = target.run(words, timeout_s=_ASK_S)
     facts = _facts(answer.stdout)
     release = _release(target)
+    stacks, disks = _disks(facts)
     findings = [
         kernel_finding(release),
         _user(facts),
@@ -56,7 +63,7 @@ def examine_target(target: Target) -> Diagnosis:
         _tracefs(facts),
         *_events(facts),
         _windows(facts),
-        *_stacks(facts),
+        *stacks,
         _drop_caches(facts),
         _probes(facts),
         _btf(facts),
@@ -67,9 +74,8 @@ def examine_target(target: Target) -> Diagnosis:
     vital = ("user", "applets", "tracefs", "events", "read_ahead_kb", "drop_caches")
     works = all(one.ok for one in findings if one.name in vital)
     generation = generation_of(release)
-    return Diagnosis(
-        release, generation.name if generation else "", "tracefs" if works else "", findings
-    )
+    name = generation.name if generation else ""
+    return Diagnosis(release, name, "tracefs" if works else "", findings, disks)
 
 
 def _facts(answer: bytes) -> Facts:
@@ -141,12 +147,12 @@ def _windows(facts: Facts) -> Finding:
     return Finding("read_ahead_kb", False, detail, _AS_ROOT + ", with /sys mounted writable")
 
 
-def _stacks(facts: Facts) -> list[Finding]:
-    """Return whose window counts for the files of the target's root."""
+def _disks(facts: Facts) -> tuple[list[Finding], list[SeenDisk]]:
+    """Return whose window counts for the files of the target's root, and its disks."""
     sysfs, links = parse_sysfs(facts["sys"]), parse_links(facts["bdi"])
     with copied_devices(sysfs, _mounts(facts), links) as devices, suppress(OSError, ValueError):
-        return stack_findings(devices)  # untrusted text
-    return []
+        return stack_findings(devices), seen_disks(devices)  # untrusted text
+    return [], []
 
 
 def _mounts(facts: Facts) -> list[MountPoint]:

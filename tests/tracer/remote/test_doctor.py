@@ -57,6 +57,8 @@ def test_this_machine_as_a_target_has_the_local_facts():
         missing = [name for name in missing if name != "events"]
         assert [name for name in found if name.startswith("event ")] == missing
     tunable = ("tune", "fingerprint", "calibrate")
+    assert [one.name for one in there.disks] == [one.name for one in here.disks]
+    assert [one.lowest for one in there.disks] == [one.lowest for one in here.disks]
     ours = {one.name: one.ok for one in here.findings if one.name.startswith(tunable)}
     assert ours.pop("tune --sampler tpe") in (True, False)  # which is not the target's
     assert ours == {name: one.ok for name, one in found.items() if name.startswith(tunable)}

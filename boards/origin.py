@@ -1,0 +1,45 @@
+"""Which udev rules, tuned profiles, services and scripts of a machine set a readahead window.
+
+origin.sh finds them; it is run on the machine, here or through a target, and a boot script's
+``status`` runs the same file from its board (analyzer/apply).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import resources
+from typing import Protocol
+
+from boards.target import Result, TargetError
+
+_LONGEST_S = 60.0  # a slow board with many units
+_MOST = 400  # characters of a sentence: it comes from the target
+
+
+class _Shell(Protocol):
+    def run(
+        self, command: Sequence[str], stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Result:
+        """Run a command of the target."""
+
+
+def program() -> str:
+    """Return the program that prints the origins of the windows which are its arguments."""
+    text = (resources.files("boards") / "origin.sh").read_text()
+    return f'#!/bin/sh\n{text.rstrip()}\n\norigins "$@"\n'
+
+
+def origins_of(target: _Shell, knobs: Sequence[str]) -> dict[str, list[str]]:
+    """Return what sets each window of ``knobs``, in sentences; none if the target does not say."""
+    found: dict[str, list[str]] = {knob: [] for knob in knobs}
+    if not knobs:
+        return found
+    with suppress(TargetError, OSError):
+        command = ["sh", "-s", "--", *knobs]
+        done = target.run(command, stdin=program().encode(), timeout_s=_LONGEST_S)
+        for line in done.stdout.decode(errors="replace").splitlines():
+            knob, _, sentence = line.partition(": ")
+            if sentence and knob in found:
+                found[knob].append(sentence[:_MOST])
+    return found

@@ -1,0 +1,126 @@
+"""The windows of a machine's disks: the kernel's default and its rule, else what set them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analyzer.predict.board_default import SINCE, beside_default
+from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
+from emulator.linux.rules import KernelError, Version, version_of
+from tracer.local.doctor import Diagnosis, SeenDisk
+from tracer.local.tunable import Finding
+
+_PAGE_SIZES = (4096, 16384, 65536)  # the kernel rounds a window down to whole pages
+# Disks without heads: flash, memory, networks, and those of virtual machines.
+_WITHOUT_HEADS = (
+    "vd",
+    "xvd",
+    "nvme",
+    "mmcblk",
+    "nbd",
+    "rbd",
+    "pmem",
+    "zram",
+    "ubiblock",
+    "mtdblock",
+)
+_VIRTUAL_MODELS = ("QEMU", "VBOX", "VIRTUAL", "VMWARE", "PERSISTENTDISK", "MSFT")
+_FALSE_BLOCKS = 0xFFFF  # blocks: the field's largest value, not a measured size
+_LARGEST_IO_OPT = 64 << 20  # bytes; full stripes of large arrays are below it
+_LARGEST_KB = 16 << 10
+_PREDICT = (
+    "foreread record -o CAPTURE -- COMMAND, then foreread predict CAPTURE, name the window to set"
+)
+
+
+def window_findings(diagnosis: Diagnosis, origins: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """Return a finding for each disk; ``origins``: what sets a window, by knob (boards.origin)."""
+    return [_finding(diagnosis.kernel, disk, origins) for disk in diagnosis.disks]
+
+
+def set_windows(diagnosis: Diagnosis) -> list[str]:
+    """Return the knobs of the disks whose window is not known to be their kernel's default."""
+    known = {one.name for one in diagnosis.disks if _is_default(one, diagnosis.kernel)}
+    return [one.knob for one in diagnosis.disks if one.name not in known]
+
+
+def with_windows(findings: Sequence[Finding], windows: Sequence[Finding]) -> list[Finding]:
+    """Return all findings, those on disks after those on the stacks of file systems."""
+    at = max(
+        (i for i, one in enumerate(findings, 1) if one.name.startswith("window of ")), default=0
+    )
+    return [*findings[:at], *windows, *findings[at:]] if at else [*findings, *windows]
+
+
+def _finding(kernel: str, disk: SeenDisk, origins: Mapping[str, Sequence[str]]) -> Finding:
+    name, now = f"window {disk.name}", f"{disk.read_ahead_kb:,} KiB"
+    default = _default(disk, kernel)
+    wrong, remedy = _wrong(disk, default)
+    if default is None:
+        said = "the kernel's default for this disk is unknown"
+    else:
+        said = beside_default(version_of(kernel), default, disk.read_ahead_kb)
+    if default is None or default.read_ahead_kb != disk.read_ahead_kb:
+        said += f": {'; '.join(origins.get(disk.knob, ())) or SINCE}"
+    detail = f"{now}, {said}"
+    return Finding(name, not wrong, f"{detail}: {wrong}" if wrong else detail, remedy)
+
+
+def _is_default(disk: SeenDisk, kernel: str) -> bool:
+    default = _default(disk, kernel)
+    return default is not None and default.read_ahead_kb == disk.read_ahead_kb
+
+
+def _default(disk: SeenDisk, kernel: str) -> DefaultWindow | None:
+    """Return the default, in whole pages of the size that fits the window; None if unknown."""
+    try:
+        version: Version = version_of(kernel)
+        queue = DiskQueue.from_sysfs(disk.queue)
+        found = [default_window(version, queue, page_size=size) for size in _PAGE_SIZES]
+    except KernelError:
+        return None
+    fitting = [one for one in found if one.read_ahead_kb == disk.read_ahead_kb]
+    chosen = (fitting or found)[0]
+    return None if chosen.read_ahead_kb is None else chosen
+
+
+def _wrong(disk: SeenDisk, default: DefaultWindow | None) -> tuple[str, str]:
+    """Return what is wrong with a window, and what to do; both are empty if nothing is known."""
+    queue = DiskQueue.from_sysfs(disk.queue)
+    rule = default.why if default and default.read_ahead_kb == disk.read_ahead_kb else ""
+    mend = f"{_set(disk, 128)}; {_PREDICT}"
+    if disk.read_ahead_kb == 0:
+        killed = "foreread doctor --restore, if a recording was killed"
+        return "nothing is read ahead", f"{killed}; else {mend}"
+    if queue is not None and "optimal_io_size" in rule and _is_false(disk, queue):
+        return (
+            f"optimal_io_size {queue.io_opt} is the largest value of a field, as bridges of USB "
+            "disks report it, and not a size that the disk asks for",
+            mend,
+        )
+    if "rotational" in rule and (why := _without_heads(disk)):
+        return f"{why}, and calls itself rotational", mend
+    if disk.read_ahead_kb > _LARGEST_KB:
+        return "each stream of reads fills as much memory", mend
+    return "", ""
+
+
+def _set(disk: SeenDisk, kb: int) -> str:
+    return f"echo {kb} >{disk.knob}"
+
+
+def _is_false(disk: SeenDisk, queue: DiskQueue) -> bool:
+    """Return whether an optimal I/O size is the largest value of a field, or made of such."""
+    block = disk.queue.get("logical_block_size", "")
+    size = int(block) if block.isdecimal() and 0 < int(block) <= 1 << 16 else 512
+    return queue.io_opt % (_FALSE_BLOCKS * size) == 0 or queue.io_opt > _LARGEST_IO_OPT
+
+
+def _without_heads(disk: SeenDisk) -> str:
+    """Return why a disk has no heads; empty if it may have some."""
+    if all(name.startswith(_WITHOUT_HEADS) for name in disk.lowest):
+        of = "" if disk.lowest == [disk.name] else f" ({', '.join(disk.lowest)})"
+        return f"the disk{of} is virtual or flash"
+    if disk.model.upper().startswith(_VIRTUAL_MODELS):
+        return f"the disk ({disk.model}) is virtual"
+    return ""
