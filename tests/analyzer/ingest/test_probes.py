@@ -190,7 +190,7 @@ def test_unknown_lines_of_text_are_counted(tmp_path, line):
     path.write_text("".join(f"  sh-1 [000] ..... 1.000001: {one}\n" for one in (good, line)))
     trace = text.read(path)
     assert trace.events.rows == 1
-    assert any(note.startswith("1 lines") for note in trace.notes)
+    assert any(note.startswith("1 line of needed events") for note in trace.notes)
 
 
 def test_an_unknown_window_is_as_long_as_the_longest_run_of_pages():
