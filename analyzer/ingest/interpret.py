@@ -49,11 +49,6 @@ def interpret(
     page_size, assumed = _page_size(trace, capture, given_page_size)
     kernel = capture.host.kernel if capture else trace.kernel
     notes = list(trace.notes)
-    if assumed:
-        notes.append(
-            f"nothing in the file proves the page size: {page_size} bytes assumed; --page-size "
-            "sets another"
-        )
     events = _within_run(trace.events, capture)
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()

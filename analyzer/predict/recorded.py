@@ -44,7 +44,7 @@ def of_recording(recording: Recording) -> Iterator[Finding]:
             spread=share,
             unusable=share > MOST_LOST,
         )
-    yield from _of_the_text(recording)
+    yield from _of_the_reader(recording)
     yield from _other_readers(recording)
     yield from map(Finding, unknown_blocks(recording))
 
@@ -85,19 +85,19 @@ def lost_events(recording: Recording) -> int:
     return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
 
 
-def _of_the_text(recording: Recording) -> Iterator[Finding]:
-    """Yield what a text trace leaves open."""
+def _of_the_reader(recording: Recording) -> Iterator[Finding]:
+    """Yield what a trace of another tool leaves open; its notes name the events."""
     trace = recording.trace
     if trace.page_size_assumed:
         yield Finding(
-            f"pages of {recording.page_size} bytes are assumed: nothing in the trace proves their "
-            "size"
+            f"pages of {recording.page_size} bytes are assumed, since nothing in the trace proves "
+            "their size: --page-size sets another"
         )
     if trace.unread:
         share = trace.unread / (trace.unread + trace.events.rows)
         yield Finding(
-            f"{plural(trace.unread, 'line')} of needed events could not be read ({share:.2g} of "
-            "all): pages and requests may be missing",
+            f"events that could not be read are {share:.2g} of those needed: pages and requests "
+            "may be missing",
             spread=share,
             unusable=share > MOST_LOST,
         )

@@ -39,6 +39,7 @@ class ShowDocument(Document, frozen=True, kw_only=True):
     format: Annotated[str, says("format of the trace")]
     kernel: Annotated[str | None, says("uname -r; null if unknown")]
     page_size: Annotated[int, says("bytes of a page")]
+    page_size_assumed: Annotated[bool, says("nothing in the trace proves the page size")]
     recorded_read_ahead_kb: Annotated[int | None, says("window in KiB during the recording")]
     contaminated: Annotated[bool, says("true: recorded with readahead on")]
     command: Annotated[list[str] | None, says("null for a foreign trace")]

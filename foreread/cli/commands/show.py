@@ -64,6 +64,7 @@ def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
         format=trace.format,
         kernel=recording.kernel,
         page_size=recording.page_size,
+        page_size_assumed=trace.page_size_assumed,
         recorded_read_ahead_kb=recording.recorded_read_ahead_kb,
         contaminated=recording.contaminated,
         command=capture.command if capture else None,
@@ -178,6 +179,11 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
             f"{printable(capture.cold.how)}",
         ]
     lines.append(f"window      {'unknown' if window is None else f'{window} KiB'} when recorded")
+    if summary.page_size_assumed:
+        lines.append(
+            f"pages       of {summary.page_size} bytes, ASSUMED: nothing in the trace proves "
+            "their size; --page-size sets another"
+        )
     if recording.contaminated:
         lines.append("            CONTAMINATED: pages of the kernel's own readahead are mixed in")
     counts = ", ".join(f"{n} {name}" for name, n in summary.events.items())

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.ingest.load import load
+from analyzer.predict.recorded import of_recording
 from foreread.cli.main import main
 
 ROOT = Path(__file__).parents[3]
@@ -45,13 +47,43 @@ def test_predict_names_windows_of_pages_of_16_kib(capsys):
     assert (document["total"]["read_ahead_kb"], document["total"]["F"]) == ([128], [5])
 
 
+def test_an_assumed_page_size_is_said_once(tmp_path, capsys):
+    insert = "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=0x1 ofs={} order=0"
+    path = tmp_path / "trace.txt"
+    path.write_text(
+        "".join(f"  app-7  [001] ..... 1.{n:06}: {insert.format(n * 16384)}\n" for n in range(20))
+    )
+    for command in ("show", "predict"):
+        assert main([command, str(path)]) == 0
+        assert capsys.readouterr().out.count("16384 bytes") == 1
+        assert main([command, str(path), "--page-size", "16k"]) == 0
+        assert "16384 bytes" not in capsys.readouterr().out
+    assert main(["show", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["page_size_assumed"]
+
+
+@pytest.mark.parametrize(("cut", "share", "unusable"), [(1, "0.01", False), (9, "0.083", True)])
+def test_unread_events_make_a_prediction_less_certain(cut, share, unusable, tmp_path, capsys):
+    line = "  app-7  [001] ..... 1.{:06}: mm_filemap_add_to_page_cache: dev 8:1 ino 2a {}\n"
+    path = tmp_path / "trace.txt"
+    good = [line.format(n, f"pfn=0x1 ofs={n * 4096} order=0") for n in range(99)]
+    path.write_text("".join(good) + line.format(99, "pfn=0x") * cut)
+    doubt = f"events that could not be read are {share} of those needed"
+    assert main(["predict", str(path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [text.partition(":")[0] for text in document["doubts"] if "read are" in text] == [doubt]
+    assert any(f"({cut} mm_filemap_add_to_page_cache)" in note for note in document["notes"])
+    findings = [finding for finding in of_recording(load(path)) if doubt in finding.text]
+    assert [finding.unusable for finding in findings] == [unusable]
+
+
 @pytest.mark.parametrize(("given", "size"), [("4096", 4096), ("8k", 8192), ("16384", 16384)])
 def test_the_page_size_may_be_given(given, size, capsys):
     assert main(["show", PI, "--page-size", given, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["page_size"] == size
     assert document["accesses"] == 40
-    assert not any("page size" in note for note in document["notes"])
+    assert not document["page_size_assumed"]
 
 
 def test_a_page_size_that_cannot_be_is_an_error_of_the_trace(capsys):
