@@ -30,12 +30,16 @@ _HEAD_BYTES = 1 << 16
 _BEFORE_TEXT_BYTES = 16 << 20
 _MOST_FILES = 64  # of a folder, looked at
 _OF_BLKTRACE = re.compile(r"(.*)\.blktrace\.\d{1,5}")
-_READERS: tuple[tuple[Callable[[bytes], bool], _Reader], ...] = (
+_Readers = tuple[tuple[Callable[[bytes], bool], _Reader], ...]
+_TEXTS: _Readers = (
+    (text.looks_like_text, text.read),
+    (blkparse.is_blkparse, blkparse.read),
+)
+_READERS: _Readers = (
     (lambda head: head.startswith(perf_header.MAGICS), perfdata.read),
     (lambda head: head.startswith(tracing_data.MAGIC), tracedat.read),
     (blktrace.is_blktrace, blktrace.read),
-    (text.looks_like_text, text.read),
-    (blkparse.is_blkparse, blkparse.read),
+    *_TEXTS,
     (perfetto.is_perfetto, perfetto.read),
 )
 
@@ -67,10 +71,9 @@ def _reader(path: Path) -> _Reader:
         raise TraceError(f"{path} is neither a file nor a directory", not_traces.ACCEPTED)
     with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
-        reader = _reader_by_head(head)
+        reader = _reader_of(head, _READERS)
         if reader is None and b"\0" not in head:
-            deep = text.looks_like_text(head + file.read(_BEFORE_TEXT_BYTES))
-            reader = text.read if deep else None
+            reader = _reader_of(head + file.read(_BEFORE_TEXT_BYTES), _TEXTS)
     if reader is not None:
         return reader
     if perfdata.is_part(path):
@@ -81,8 +84,8 @@ def _reader(path: Path) -> _Reader:
     raise TraceError(f"{path} is not a trace: {what}", remedy)
 
 
-def _reader_by_head(head: bytes) -> _Reader | None:
-    return next((reader for begins, reader in _READERS if begins(head)), None)
+def _reader_of(beginning: bytes, readers: _Readers) -> _Reader | None:
+    return next((reader for begins, reader in readers if begins(beginning)), None)
 
 
 def _reader_of_folder(folder: Path) -> _Reader:
@@ -113,4 +116,4 @@ def _reader_of_folder(folder: Path) -> _Reader:
 def _is_trace(file: Path) -> bool:
     with open_regular(file) as opened:
         head = opened.read(_HEAD_BYTES)
-    return _reader_by_head(head) is not None
+    return _reader_of(head, _READERS) is not None

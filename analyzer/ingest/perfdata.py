@@ -34,6 +34,7 @@ from tracer.formats.limits import (
 
 _MAX_CPUS = 1 << 16  # the cpu column is u2
 _MAX_RATIO = 256  # decompressed to compressed bytes; perf's records reach about 20
+_MOST_NAMES = 6
 _HEADER = "data"  # of a directory: PERF_DIR_DATA; its records are in data.0, data.1, …
 _PART = re.compile(r"data\.(\d{1,5})")
 _STOPS = {1: "ends inside a record", 2: "is damaged"}  # enum perf_stop, core/perf_walk.h
@@ -56,9 +57,13 @@ def read(path: Path) -> Trace:
                 f"{path} is the header of a perf.data directory, and its records are beside it",
                 f"give the directory: {path.absolute().parent}",
             )
+        recorded = ", ".join(file.recorded_events()[:_MOST_NAMES])
         raise TraceError(
-            _sentence(f"{path} has none of the events that are needed", found.notes),
-            "record again while the application starts (foreread record does)",
+            _sentence(
+                f"{path} has none of the events that are needed, and it recorded: {recorded}",
+                found.notes,
+            ),
+            "record filemap:* and block:* while the application starts (foreread record does)",
         )
     return Trace(
         format="perf.data",
@@ -136,6 +141,11 @@ class _File:
 
     def mappings(self, side: Array) -> list[perf_mappings.Mapping]:
         return perf_mappings.mappings(self.records, side, self.container.byte_order)
+
+    def recorded_events(self) -> list[str]:
+        """Return the names of the events that the recorder was to record."""
+        ids = {attr.config for attr in self.container.attrs if attr.type == perf_header.TRACEPOINT}
+        return sorted(name for name, number in self.formats.ids().items() if number in ids)
 
     def reader_of_fields(self) -> FieldReader:
         """Return Trace.read_fields of this file."""

@@ -96,6 +96,12 @@ def test_commands_without_sectors_are_no_requests(tmp_path: Path) -> None:
     assert (trace.events.rows, trace.unread) == (1, 0)
 
 
+def test_a_text_after_a_long_log_is_read(tmp_path: Path) -> None:
+    log = "[    0.000000] Booting Linux on physical CPU 0x0\n" * 2000
+    path = written(tmp_path, log + (DATA / "brought/blkparse.txt").read_text())
+    assert open_trace(path).events.rows == 10
+
+
 def test_a_text_quoted_in_a_mail_is_read(tmp_path: Path) -> None:
     lines = (DATA / "brought/blkparse.txt").read_text().splitlines(keepends=True)
     quoted = open_trace(written(tmp_path, "".join(f"> > {line}" for line in lines)))

@@ -100,15 +100,22 @@ def with_formats(records: bytes) -> bytes:
     start, size = struct.unpack_from("<QQ", data, DATA_SECTION)
     kind, _, length = struct.unpack_from("<IHH", data, start)
     assert kind == TRACING_DATA
-    change = len(records) - length
+    return with_records(records + data[start + length : start + size])
+
+
+def with_records(records: bytes) -> bytes:
+    """Return simpleperf's file with other records."""
+    data = simpleperf()
+    start, size = struct.unpack_from("<QQ", data, DATA_SECTION)
+    change = len(records) - size
     tail = bytearray(data[start + size :])
     bits = int.from_bytes(data[FEATURES : FEATURES + 32], "little").bit_count()
     for number in range(bits):
         (at,) = struct.unpack_from("<Q", tail, 16 * number)
         struct.pack_into("<Q", tail, 16 * number, at + change)
     head = bytearray(data[:start])
-    struct.pack_into("<Q", head, DATA_SECTION + 8, size + change)
-    return bytes(head) + records + data[start + length : start + size] + bytes(tail)
+    struct.pack_into("<Q", head, DATA_SECTION + 8, len(records))
+    return bytes(head) + records + bytes(tail)
 
 
 def formats() -> bytes:
@@ -137,6 +144,12 @@ def test_simpleperf_has_the_events_of_perf(tmp_path: Path) -> None:
         assert trace.events[name].tolist() == column.tolist(), name
     assert kinds(trace) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
     assert trace.page_size == 4096
+
+
+def test_a_recording_without_needed_events_names_those_that_it_recorded(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="block:block_bio_queue, filemap:mm_filemap_add") as caught:
+        read(tmp_path, with_records(record(SIMPLEPERF_TRACING_DATA, formats())))
+    assert "while the application starts" in caught.value.remedy
 
 
 def test_formats_split_over_records_are_joined(tmp_path: Path) -> None:
