@@ -19,7 +19,7 @@ from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from boards.bounded import open_regular
 from emulator.devices.device import DeviceModel
-from emulator.images.compressors import COMPRESSORS, Compressor, is_available
+from emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
 from emulator.images.relaid import BLOCK_SIZES
 from emulator.images.source import ImageError, Octets
 from emulator.images.squashfs import SquashfsImage, read_squashfs
@@ -122,7 +122,7 @@ def compare_layouts(
             return Compared(order, starts, notes=(*unnamed(starts), _NO_MODEL.format(kind)))
         tables = read_squashfs(octets)
         found = [
-            on_image(one, tables, mountpoint, weight)
+            on_image(one, tables, mountpoint, weight, asked.config)
             for one, weight in zip(recordings, each, strict=True)
         ]
         return _compared(found, octets, order, asked)
@@ -160,11 +160,11 @@ def layouts_of(
     """
     wanted = asked.compressors or COMPRESSORS
     usable, notes = support.usable(wanted, named)
-    known = [one for one in wanted if one in usable and is_available(one)]
+    known = [one for one in wanted if one in usable and remedy_of(one) is None]
     notes += [
-        f"{one} is not compared: its Python package is missing; pip install 'foreread[images]'"
+        f"{one} is not compared: its library is missing; {remedy}"
         for one in wanted
-        if one in usable and one not in known
+        if one in usable and (remedy := remedy_of(one)) is not None
     ]
     own = image.superblock.compressor
     first = [Layout(image.block_size, one, True) for one in COMPRESSORS if one == own in known]

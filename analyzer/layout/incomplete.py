@@ -28,6 +28,7 @@ def incomplete(starts: Sequence[OnImage], block_sizes: Sequence[int]) -> list[st
         if start.changed:
             changed = plural(len(start.changed), "file", "has")
             notes.append(f"{changed} another size in the image{which}")
+        notes += [f"doubt{which}: {doubt}" for doubt in start.kernel.doubts]
         block = start.recorded_block_pages * start.recording.page_size
         if block > min(block_sizes, default=block):
             notes.append(

@@ -173,15 +173,16 @@ def differing(rows: Sequence[int], others: Sequence[int]) -> int:
 
 
 def metadata_reads(
-    recording: Recording, image: SquashfsImage, dev: int, first_sector: int
+    recording: Recording, image: SquashfsImage, dev: int, first_sector: int, unit: int
 ) -> list[tuple[int, int]]:
     """Return time and row of the metadata blocks that were read, in the order of time.
 
     Where the rest of a block shares its device blocks with the length of another one, it is known
     by both its reads. Elsewhere that of the rest will do: some kernels keep the length in memory.
+    Reads are in multiples of ``unit`` bytes.
     """
     at, end = (image.metadata[name].astype(np.int64) for name in ("at", "end"))
-    lengths, rest = _device_blocks(at, at + HEADER), _device_blocks(at + HEADER, end)
+    lengths, rest = _in_units(at, at + HEADER, unit), _in_units(at + HEADER, end, unit)
     of_length: dict[tuple[int, int], list[int]] = {}
     for number, place in enumerate(lengths):
         of_length.setdefault(place, []).append(number)
@@ -203,9 +204,8 @@ def metadata_reads(
     return found
 
 
-def _device_blocks(at: Array, end: Array) -> list[tuple[int, int]]:
+def _in_units(at: Array, end: Array, unit: int) -> list[tuple[int, int]]:
     """Return the bytes that are read for bytes [at, end)."""
-    unit = 2 * SECTOR  # SQUASHFS_DEVBLK_SIZE
     return list(zip((at // unit * unit).tolist(), (-(-end // unit) * unit).tolist(), strict=True))
 
 

@@ -22,16 +22,18 @@ from analyzer.layout.lookups import (
 from analyzer.layout.module_sources import sources
 from analyzer.layout.order import Start, mountpoint_of
 from analyzer.layout.same_image import found_in
+from analyzer.layout.squashfs_kernel import KernelOfImage, kernel_of_image
 from analyzer.predict.inputs import Inputs, inputs
 from emulator.images.reads import TOUCH, Touched, metadata_rows
 from emulator.images.squashfs import SquashfsImage
 from emulator.images.squashfs_reads import before_a_start, squashfs_reads
-from emulator.images.squashfs_rules import SquashfsRules, squashfs_rules
+from emulator.images.squashfs_rules import SquashfsRules
 from emulator.images.touched import touched_blocks
 from emulator.linux.operations import FILE, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.windows import Emulation
+from tracer.formats.capture import Mount
 
 _FILE = 1 << 40  # pages: more than a file has
 _NEVER = np.iinfo(np.int64).max
@@ -43,6 +45,7 @@ class OnImage:
 
     ``name`` is the row of the image's names; ``changed`` are paths whose size differs, ``missing``
     those that the image does not have. ``mountpoint`` is where the image was mounted.
+    ``config`` are options of the kernel's configuration (``read_kernel_config``).
     """
 
     recording: Recording
@@ -54,6 +57,7 @@ class OnImage:
     changed: tuple[str, ...]
     missing: tuple[str, ...]
     mountpoint: str = "/"
+    config: frozenset[str] | None = None
 
     @property
     def recorded_block_pages(self) -> int:
@@ -148,12 +152,20 @@ class OnImage:
     def _recorded_rows(self) -> list[tuple[int, int]]:
         """Return time and row of the metadata that were read."""
         disk = self.taken.disks[self.disk]
-        return metadata_reads(self.recording, self.image, disk, self._first_sector())
+        unit = self.rules.device_block
+        return metadata_reads(self.recording, self.image, disk, self._first_sector(), unit)
+
+    @property
+    def rules(self) -> SquashfsRules:
+        """What the kernel keeps of squashfs, and the unit of its reads."""
+        return self.kernel.rules
 
     @cached_property
-    def rules(self) -> SquashfsRules:
-        """What the kernel keeps of squashfs."""
-        return squashfs_rules(self.version, page_size=self.recording.page_size)
+    def kernel(self) -> KernelOfImage:
+        """How the kernel reads squashfs."""
+        mount = self._mount if self._mount and self._mount.fstype == "squashfs" else None
+        disk = self.taken.disks[self.disk]
+        return kernel_of_image(self.recording, self.version, mount, disk, self.config)
 
     def _times(self, inserts: Array) -> Array:
         """Return by run of inserts when the recorded start first accessed one of its pages (ns)."""
@@ -193,14 +205,23 @@ class OnImage:
 
     def _first_sector(self) -> int:
         """Return the first sector of the file system on its disk."""
+        return self._mount.first_sector if self._mount else 0
+
+    @cached_property
+    def _mount(self) -> Mount | None:
+        """The mount with the files of the image."""
         row = int(np.flatnonzero(self.file >= 0)[0])
         dev = int(self.recording.files["dev"][row])
         mounts = self.recording.capture.mounts if self.recording.capture else []
-        return next((one.first_sector for one in mounts if dev_of(one.dev) == dev), 0)
+        return next((one for one in mounts if dev_of(one.dev) == dev), None)
 
 
 def on_image(
-    recording: Recording, image: SquashfsImage, mountpoint: str | None = None, weight: float = 1.0
+    recording: Recording,
+    image: SquashfsImage,
+    mountpoint: str | None = None,
+    weight: float = 1.0,
+    config: frozenset[str] | None = None,
 ) -> OnImage:
     """Return a start with the rows of its files in an image; LayoutError as ``found_in``."""
 
@@ -216,7 +237,7 @@ def on_image(
     file[name >= 0] = image.names["file"][name[name >= 0]]
     place = mountpoint_of(recording, mountpoint)
     lists = found.changed, found.missing
-    return OnImage(recording, found.version, image, found.start, file, name, *lists, place)
+    return OnImage(recording, found.version, image, found.start, file, name, *lists, place, config)
 
 
 def _of_files(program: Program, wanted: Array) -> Program:

@@ -28,6 +28,7 @@ class _Need:
 _NEEDS: Mapping[tuple[str, str], _Need] = {
     ("squashfs", "gzip"): _Need("CONFIG_SQUASHFS_ZLIB", (2, 6)),
     ("squashfs", "xz"): _Need("CONFIG_SQUASHFS_XZ", (2, 6)),
+    ("squashfs", "lzo"): _Need("CONFIG_SQUASHFS_LZO", (2, 6)),
     ("squashfs", "lz4"): _Need("CONFIG_SQUASHFS_LZ4", (3, 19)),
     ("squashfs", "zstd"): _Need("CONFIG_SQUASHFS_ZSTD", (4, 14)),
     ("EROFS", "lz4"): _Need("CONFIG_EROFS_FS_ZIP", (5, 4)),
@@ -124,7 +125,17 @@ def support_of(
     ran_on = any(mount.fstype == fs.lower() for mount in mounts)
     shown = frozenset([*unpacked, *([own] if ran_on else [])])
     release = next((one.kernel for one in recordings if one.kernel), "unknown")
-    return Support(fs, release, shown, frozenset(refused) - shown, config)
+    known = recorded_config(recordings) if config is None else config
+    return Support(fs, release, shown, frozenset(refused) - shown, known)
+
+
+def recorded_config(recordings: Sequence[Recording]) -> frozenset[str] | None:
+    """Return the options that the captures' kernel sets; None if none has its configuration."""
+    options = [one.capture.host.kernel_options for one in recordings if one.capture]
+    known = next(filter(None, options), None)
+    if known is None:
+        return None
+    return frozenset(name for name, value in known.items() if value in ("y", "m"))
 
 
 def read_kernel_config(file: StrPath) -> frozenset[str]:

@@ -17,6 +17,7 @@ _OPTIONS: Mapping[str, str] = {
     "lz4": "CONFIG_SQUASHFS_LZ4",
     "zstd": "CONFIG_SQUASHFS_ZSTD",
     "xz": "CONFIG_SQUASHFS_XZ",
+    "lzo": "CONFIG_SQUASHFS_LZO",
 }
 _REMEDY = "write one with `foreread layout … --target T`"
 

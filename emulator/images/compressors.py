@@ -1,10 +1,12 @@
 """The compressors of squashfs and EROFS: unpacking bounded blocks, and the sizes of packed ones.
 
-gzip and xz are Python's own; zstd and lz4 need the packages zstandard and lz4.
+gzip and xz are Python's own; zstd and lz4 need the packages zstandard and lz4, and lzo the library
+that mksquashfs uses, liblzo2.
 """
 
 from __future__ import annotations
 
+import ctypes
 import lzma
 import zlib
 from collections.abc import Callable
@@ -13,11 +15,13 @@ from typing import Any, Literal, get_args
 
 from emulator.images.source import ImageError
 
-Compressor = Literal["gzip", "lz4", "zstd", "xz"]
+Compressor = Literal["gzip", "lz4", "zstd", "xz", "lzo"]
 COMPRESSORS: tuple[Compressor, ...] = get_args(Compressor)
 _XZ_MEMORY = 64 << 20  # bytes: far above a dictionary of 1 MiB, the largest block
 _ZSTD_WINDOW = 8 << 20  # bytes: the kernel's own limit is that of a block
-_LEVELS, _XZ_PRESET = {"gzip": 9, "zstd": 15}, 6  # defaults of mksquashfs 4.6
+_LEVELS, _XZ_PRESET = {"gzip": 9, "zstd": 15, "lzo": 8}, 6  # defaults of mksquashfs 4.6
+_LZO = "liblzo2.so.2"
+_LZO_MEMORY = 14 * 16384 * 8  # bytes: above LZO1X_999_MEM_COMPRESS and LZO1X_1_MEM_COMPRESS
 
 
 class MissingCompressor(ImageError, ImportError):
@@ -53,19 +57,19 @@ def packed_size(
     """Return the bytes that mksquashfs stores for a block, with the compressor's defaults.
 
     A block that does not shrink is stored as it is. ``block_size`` is that of the image; ``level``
-    is one of gzip or zstd, None for the default.
+    is one of gzip, zstd or lzo (0: lzo1x_1, others: lzo1x_999), None for the default.
     """
     number = _LEVELS.get(compressor, 0) if level is None else level
     return min(len(_PACK[compressor](block, block_size, number)), len(block))
 
 
-def is_available(compressor: Compressor) -> bool:
-    """Return whether the package of a compressor is installed."""
+def remedy_of(compressor: Compressor) -> str | None:
+    """Return the command that installs what a compressor lacks; None if it lacks nothing."""
     try:
         packed_size(compressor, b"\0" * 64, 4096)
-    except MissingCompressor:
-        return False
-    return True
+    except MissingCompressor as error:
+        return error.remedy
+    return None
 
 
 def _library(name: str, package: str) -> Any:
@@ -74,6 +78,16 @@ def _library(name: str, package: str) -> Any:
     except ImportError as error:
         raise MissingCompressor(
             f"the Python package {package} is not installed", "pip install 'foreread[images]'"
+        ) from error
+
+
+def _liblzo() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(_LZO)
+    except OSError as error:
+        raise MissingCompressor(
+            f"the library {_LZO} is not installed",
+            "apt install liblzo2-2 (Debian, Ubuntu), or your distribution's package of LZO 2",
         ) from error
 
 
@@ -97,6 +111,15 @@ def _unzstd(packed: bytes, most: int) -> bytes:
 def _unlz4(packed: bytes, most: int) -> bytes:
     octets: bytes = _library("lz4.block", "lz4").decompress(packed, uncompressed_size=most)
     return octets
+
+
+def _unlzo(packed: bytes, most: int) -> bytes:
+    unpacked, length = ctypes.create_string_buffer(most + 1), ctypes.c_size_t(most + 1)
+    source = packed, ctypes.c_size_t(len(packed))
+    code = _liblzo().lzo1x_decompress_safe(*source, unpacked, ctypes.byref(length), None)
+    if code != 0:
+        raise ValueError(f"liblzo2 returns {code}")
+    return unpacked.raw[: length.value]
 
 
 def _ended(octets: bytes, ended: bool, most: int) -> bytes:
@@ -125,15 +148,31 @@ def _lz4(block: bytes, block_size: int, level: int) -> bytes:
     return packed
 
 
+def _lzo(block: bytes, block_size: int, level: int) -> bytes:
+    library = _liblzo()
+    room = len(block) + len(block) // 16 + 67  # the most that LZO makes of data (LZO.FAQ)
+    packed, length = ctypes.create_string_buffer(room), ctypes.c_size_t(room)
+    memory = ctypes.create_string_buffer(_LZO_MEMORY)
+    words: list[Any] = [block, ctypes.c_size_t(len(block)), packed, ctypes.byref(length), memory]
+    if level:
+        words += [None, ctypes.c_size_t(0), None, level]
+    function = library.lzo1x_999_compress_level if level else library.lzo1x_1_compress
+    if (code := function(*words)) != 0:
+        raise ImageError(f"liblzo2 returns {code}")
+    return packed.raw[: length.value]
+
+
 _UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
     "gzip": _gunzip,
     "lz4": _unlz4,
     "zstd": _unzstd,
     "xz": _unxz,
+    "lzo": _unlzo,
 }
 _PACK: dict[Compressor, Callable[[bytes, int, int], bytes]] = {
     "gzip": _gzip,
     "lz4": _lz4,
     "zstd": _zstd,
     "xz": _xz,
+    "lzo": _lzo,
 }

@@ -20,6 +20,8 @@ _POINTER = struct.Struct("<Q")
 _LEVEL = struct.Struct("<Hi")  # header of the metadata block with the compressor's options, level
 _OPTIONS = 0x400  # SQUASHFS_COMP_OPTS
 _MOST_LEVEL = {"gzip": 9, "zstd": 22}
+_LZO = struct.Struct("<Hii")  # that header, algorithm, level
+_LZO1X_999, _MOST_LZO = 4, 9  # the algorithm that has levels (mksquashfs, lzo_wrapper.h)
 _SMALLEST_LOG, _LARGEST_LOG = 12, 20
 # Limits of memory and time; a million files have about 50 MB of metadata.
 MOST_METADATA = 256 << 20
@@ -80,7 +82,16 @@ def read_superblock(source: Source) -> Superblock:
 
 
 def _level(source: Source, compressor: str) -> int | None:
-    """Return the level in the compressor's options, which follow the superblock (gzip, zstd)."""
+    """Return the level in the compressor's options, which follow the superblock.
+
+    That of gzip and zstd; that of lzo, 0 for its fast algorithms.
+    """
+    if compressor == "lzo":
+        options = source.unpack(_LZO, _SUPERBLOCK.size, "the options of the compressor")
+        _, algorithm, level = options
+        if algorithm != _LZO1X_999:
+            return 0 if 0 <= algorithm < _LZO1X_999 else None
+        return int(level) if 0 < level <= _MOST_LZO else None
     if compressor not in _MOST_LEVEL:
         return None
     _, level = source.unpack(_LEVEL, _SUPERBLOCK.size, "the options of the compressor")

@@ -9,11 +9,20 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-# The cache of fragments, the unit of squashfs's reads, and large folios.
+# The cache of fragments, the unit of squashfs's reads, large folios, and the compressors.
 KERNEL_OPTIONS = (
     "CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE",
     "CONFIG_SQUASHFS_4K_DEVBLK_SIZE",
     "CONFIG_TRANSPARENT_HUGEPAGE",
+    "CONFIG_SQUASHFS_ZLIB",
+    "CONFIG_SQUASHFS_XZ",
+    "CONFIG_SQUASHFS_LZO",
+    "CONFIG_SQUASHFS_LZ4",
+    "CONFIG_SQUASHFS_ZSTD",
+    "CONFIG_EROFS_FS_ZIP",
+    "CONFIG_EROFS_FS_ZIP_LZMA",
+    "CONFIG_EROFS_FS_ZIP_DEFLATE",
+    "CONFIG_EROFS_FS_ZIP_ZSTD",
 )
 _LINE = re.compile(r"(?:# )?(CONFIG_[A-Z0-9_]{1,80})(?:=(\S{1,20})| is not set)\s*", re.ASCII)
 _PLACES = ("/proc/config.gz", "/boot/config-{}")  # the latter with the kernel's release

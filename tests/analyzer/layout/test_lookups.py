@@ -208,7 +208,7 @@ def test_a_read_of_a_length_is_not_taken_for_a_small_block_beside_it(image):
         for number, (sector, sectors) in enumerate(requests):
             events += request(sector, sectors, 100 + 10 * number)
         recording = recorded(image, events, [])
-        return [row for _, row in metadata_reads(recording, small, dev_of("7:0"), 0)]
+        return [row for _, row in metadata_reads(recording, small, dev_of("7:0"), 0, 1024)]
 
     assert rows(length, second) == [1]
     assert rows(length, first) == [0]

@@ -4,6 +4,7 @@ import gzip
 from types import SimpleNamespace
 
 import pytest
+from capture_builder import host_of
 
 from analyzer.layout.order import LayoutError
 from analyzer.layout.support import Support, read_kernel_config, support_of
@@ -17,9 +18,10 @@ CONFIG_SQUASHFS_XZ=m
 CUT = gzip.compress(CONFIG.encode(), mtime=0)[:9]
 
 
-def recording(fstype: str, kernel: str = "6.12.9-cloud-amd64"):
-    mount = SimpleNamespace(fstype=fstype)
-    return SimpleNamespace(kernel=kernel, capture=SimpleNamespace(mounts=[mount]))
+def recording(fstype: str, kernel: str = "6.12.9-cloud-amd64", **options: str):
+    host = host_of(kernel=kernel, kernel_options=options)
+    capture = SimpleNamespace(mounts=[SimpleNamespace(fstype=fstype)], host=host)
+    return SimpleNamespace(kernel=kernel, capture=capture)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,17 @@ def test_the_configuration_of_a_kernel_decides(pack, tmp_path):
     assert support.lack("xz") is None
     assert "CONFIG_SQUASHFS_LZ4 is not set" in support.lack("lz4")
     assert support.doubt("zstd") is None
+
+
+def test_the_recorded_configuration_decides_unless_another_is_given():
+    options = {"CONFIG_SQUASHFS_LZO": "m", "CONFIG_SQUASHFS_XZ": "n"}
+    start = recording("ext4", **options)
+    support = support_of("squashfs", [recording("ext4"), start], "gzip")
+    assert (support.lack("lzo"), support.doubt("lzo")) == (None, None)
+    assert "CONFIG_SQUASHFS_XZ is not set" in support.lack("xz")
+    given = support_of("squashfs", [start], "gzip", config=frozenset({"CONFIG_SQUASHFS_XZ"}))
+    assert given.lack("xz") is None
+    assert "CONFIG_SQUASHFS_LZO is not set" in given.lack("lzo")
 
 
 @pytest.mark.parametrize("octets", [b"", b"\x1f\x8bxx", b"hello=y\n", CUT], ids=len)

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from image_trees import built, make_tree, squashfs
 
+from emulator.images import compressors
 from emulator.images import squashfs as module
-from emulator.images.compressors import MissingCompressor, is_available, packed_size, unpack
+from emulator.images.compressors import MissingCompressor, packed_size, remedy_of, unpack
 from emulator.images.source import ImageError
 from emulator.images.squashfs import read_squashfs
 from emulator.images.squashfs_contents import Contents
 
 DATA = Path(__file__).parent / "data"
 GOLDEN = sorted(DATA.glob("*.squashfs"))
-BLOCKS = {"gzip": "128K", "xz": "1M", "zstd": "64K", "lz4": "16K"}
+BLOCKS = {"gzip": "128K", "xz": "1M", "zstd": "64K", "lz4": "16K", "lzo": "256K"}
 
 
 def all_contents(image, octets):
@@ -27,6 +28,11 @@ def all_contents(image, octets):
             blocks = -(-int(image.files["size"][file]) // image.block_size)
             found[path] = b"".join(whole.block(file, n) for n in range(blocks))
     return found
+
+
+needs_liblzo = pytest.mark.skipif(
+    remedy_of("lzo") is not None, reason="this machine has no liblzo2: lzo was not unpacked"
+)
 
 
 @pytest.fixture(scope="module")
@@ -230,8 +236,8 @@ def test_a_block_that_unpacks_to_more_than_it_may_is_refused():
 
 
 def test_a_compressor_that_nothing_here_unpacks_is_named():
-    with pytest.raises(ImageError, match="compressed with lzo"):
-        unpack("lzo", b"", 8192)
+    with pytest.raises(ImageError, match="compressed with lzma"):
+        unpack("lzma", b"", 8192)
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
@@ -239,5 +245,48 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     with pytest.raises(MissingCompressor, match="zstandard") as caught:
         unpack("zstd", b"", 8192)
     assert "pip install" in caught.value.remedy
-    assert not is_available("zstd")
-    assert is_available("gzip")
+    assert remedy_of("zstd") == caught.value.remedy
+    assert remedy_of("gzip") is None
+
+
+def test_a_missing_liblzo_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(compressors, "_LZO", "liblzo-of-nobody.so")
+    with pytest.raises(MissingCompressor, match="liblzo-of-nobody") as caught:
+        unpack("lzo", b"", 8192)
+    assert "apt install liblzo2-2" in caught.value.remedy
+    assert remedy_of("lzo") == caught.value.remedy
+
+
+@needs_liblzo
+@pytest.mark.parametrize("octets", [b"", b"\0", b"\x11\0", bytes(range(256)) * 9], ids=len)
+def test_what_is_not_lzo_is_refused(octets):
+    with pytest.raises(ImageError, match="not valid lzo data"):
+        unpack("lzo", octets, 8192)
+
+
+@needs_liblzo
+def test_lzo_that_unpacks_to_more_than_it_may_is_refused():
+    packed = compressors._lzo(b"a" * 9000, 0, 8)
+    assert unpack("lzo", packed, 9000) == b"a" * 9000
+    with pytest.raises(ImageError):
+        unpack("lzo", packed, 8192)
+
+
+@needs_liblzo
+@pytest.mark.parametrize(
+    ("words", "level"),
+    [
+        (("-Xcompression-level", "3"), 3),
+        (("-Xalgorithm", "lzo1x_1"), 0),
+        (("-Xalgorithm", "lzo1x_999", "-Xcompression-level", "9"), 9),
+    ],
+)
+def test_the_algorithm_and_level_of_lzo_give_the_builder_s_sizes(words, level, tree, tmp_path):
+    options = ("-comp", "lzo", "-b", "64K", "-no-fragments")
+    image = read_squashfs(squashfs(tree[0], tmp_path / "image", *options, *words).read_bytes())
+    assert image.superblock.level == level
+    file = image.files[int(image.names["file"][image.rows["/usr/lib/lib9.so"]])]
+    sizes = image.blocks["length"][int(file["first"]) :][: int(file["blocks"])].tolist()
+    whole = tree[1]["/usr/lib/lib9.so"]
+    parts = [whole[at : at + 65536] for at in range(0, len(whole), 65536)]
+    assert [packed_size("lzo", part, 65536, level) for part in parts] == sizes

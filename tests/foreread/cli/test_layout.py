@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from image_trees import built, contents, squashfs
 
+from emulator.images import compressors
 from emulator.images.squashfs import read_squashfs
 from foreread import load
 from foreread.cli.main import main
@@ -131,13 +132,21 @@ def test_an_image_of_another_root_writes_nothing(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_lzo_which_nothing_here_unpacks_is_refused_with_a_remedy(root, tmp_path, capsys):
+def test_an_image_of_lzo_is_compared_like_others(root, tmp_path, capsys, monkeypatch):
     lzo = tmp_path / "lzo"
     built("mksquashfs", root, lzo, "-quiet", "-no-progress", "-comp", "lzo")
-    told = refused(capsys, CAPTURE, "--image", lzo, "-o", tmp_path / "out")
-    assert "compressed with lzo" in told
-    assert "--root" in told
-    assert not (tmp_path / "out").exists()
+    words = (CAPTURE, "--image", lzo, "--compressor", "lzo", "--compressor", "gzip")
+    rows = json.loads(run(capsys, *words, "-o", tmp_path / "out", "--json"))["rows"]
+    assert {row["compressor"] for row in rows} == {"lzo", "gzip"}
+    present, ordered = rows[0], next(row for row in rows[1:] if row["compressor"] == "lzo")
+    assert present["compressor"] == "lzo"
+    assert 0 <= lzo.stat().st_size - present["image_bytes"] < 4096  # mksquashfs pads the image
+    assert ordered["block_size"] == present["block_size"]
+    monkeypatch.setattr(compressors, "_LZO", "liblzo-of-nobody.so")
+    told = refused(capsys, *words, "-o", tmp_path / "other")
+    assert "liblzo-of-nobody.so is not installed" in told
+    assert "apt install liblzo2-2" in told
+    assert not (tmp_path / "other").exists()
 
 
 def test_without_mksquashfs_its_package_is_named(root, tmp_path, capsys, monkeypatch):
@@ -167,7 +176,7 @@ def test_a_compressor_that_was_asked_for_and_the_kernel_lacks_is_refused(image, 
     assert "CONFIG_SQUASHFS_ZSTD=y" in told
     assert not (tmp_path / "out").exists()
     rows = json.loads(run(capsys, *words, "-o", tmp_path / "out", "--json"))["rows"]
-    assert {row["compressor"] for row in rows} == {"gzip", "lz4"}
+    assert {row["compressor"] for row in rows} == {"gzip", "lz4", "lzo"}
 
 
 @pytest.mark.parametrize("words", [("--weights", "1,x"), ("--target", "local"), ("--best",)])
