@@ -13,6 +13,8 @@ from typing import Protocol
 
 from boards.target import Result, TargetError
 
+NONE = "no udev rule, tuned profile, service or script here sets it, as far as foreread can find"
+UNREAD = "what sets it was not looked up, for want of programs:"
 _LONGEST_S = 60.0  # a slow board with many units
 _MOST = 400  # characters of a sentence: it comes from the target
 
@@ -28,6 +30,11 @@ def program() -> str:
     """Return the program that prints the origins of the windows which are its arguments."""
     text = (resources.files("boards") / "origin.sh").read_text()
     return f'#!/bin/sh\n{text.rstrip()}\n\norigins "$@"\n'
+
+
+def is_found(sentence: str) -> bool:
+    """Return whether a sentence of ``origins_of`` names what sets a window."""
+    return not sentence.startswith((NONE, UNREAD))
 
 
 def origins_of(target: _Shell, knobs: Sequence[str]) -> dict[str, list[str]]:

@@ -9,9 +9,18 @@ newline='
 
 # origins KNOB...: print "KNOB: SENTENCE" for each origin that is found, and if none is.
 origins() {
-    collect
+    lacking=''
+    for applet in grep sed sort tr; do
+        "$applet" --help </dev/null >/dev/null 2>&1 # busybox's command -v knows applets without a link
+        [ $? != 127 ] || lacking="$lacking $applet"
+    done
+    [ -n "$lacking" ] || collect
     for knob; do
         of_knob "$knob" || continue
+        if [ -n "$lacking" ]; then
+            echo "$knob: what sets it was not looked up, for want of programs:$lacking"
+            continue
+        fi
         any=no
         from_udev
         from_tuned

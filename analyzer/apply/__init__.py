@@ -1,7 +1,7 @@
 """The boot script that applies the chosen settings, its wrappers, and how they get on a board."""
 
 from analyzer.apply.board_access import InstallError
-from analyzer.apply.install import Installed, Removed, install, uninstall
+from analyzer.apply.install import Checked, Installed, Removed, check_installed, install, uninstall
 from analyzer.apply.make import Script, script
 from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting
 from analyzer.apply.predicted import plan_from
@@ -12,6 +12,7 @@ __all__ = [
     "ApplyError",
     "ApplyPlan",
     "Board",
+    "Checked",
     "Disk",
     "InstallError",
     "Installed",
@@ -19,6 +20,7 @@ __all__ = [
     "Removed",
     "Script",
     "Setting",
+    "check_installed",
     "install",
     "plan_from",
     "plan_of_tuning",

@@ -34,8 +34,12 @@ from analyzer.apply.manifest import (
 )
 from analyzer.apply.plan import ApplyPlan
 from analyzer.apply.write import write_scripts
+from boards.origin import is_found, origins_of
 from boards.scratch import scratch_folder
 from boards.target import Target, TargetError
+
+_STATUS = (0, 1, 3)  # of the script: as wanted, not all, not started
+_STATUS_S = 120.0  # a slow board reads all its rules and units
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,15 @@ class Removed:
 
     paths: list[str]
     said: list[str]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the installed script's status says, and whether all is as wanted."""
+
+    script: str
+    lines: list[str]
+    holds: bool
 
 
 def install(
@@ -95,6 +108,32 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
         raise refused_by_target(error) from error
 
 
+def check_installed(target: Target) -> Checked | None:
+    """Return the status of the script on the board, with what sets other values; None without one.
+
+    Raises InstallError, and TargetError when the board is out of reach.
+    """
+    board = BoardAccess(target)
+    try:
+        manifest = installed(board)
+        places = SCRIPT_PLACES if manifest is None else (manifest.script,)
+        states = board.states(places)
+        script = next((place for place in places if states[place] != "absent"), None)
+        if script is None:
+            return None
+        done = target.run([script, "status"], timeout_s=_STATUS_S)
+    except OSError as error:
+        raise refused_by_target(error) from error
+    if done.status not in _STATUS:
+        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise InstallError(
+            f"{script} status does not run on the target: {said or f'status {done.status}'}",
+            "install it again: foreread script CAPTURE -o DIR --install --target T",
+        )
+    lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
+    return Checked(script, lines, done.status == 0)
+
+
 class _Installation:
     def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
         self.board, self.plan, self.force = board, plan, force
@@ -120,12 +159,13 @@ class _Installation:
             try:
                 self._stage({MANIFEST: listed, **sources})
                 would_do, fits = self._check()
+                notes = self._notes()
             except BaseException:
                 self._discard(places, made)
                 raise
         self._commit(places, made, manifest)
         _reload_systemd(self.board, self.facts)
-        return Installed(manifest, would_do, fits, self._notes())
+        return Installed(manifest, would_do, fits, notes)
 
     def _write(self, folder: Path) -> dict[str, Path]:
         """Write the files; return place -> file."""
@@ -207,7 +247,7 @@ class _Installation:
             self.board.call("remove", "--", *made)
 
     def _notes(self) -> list[str]:
-        notes = self._notes_on_attempts()
+        notes = [*self._notes_on_attempts(), *self._notes_on_others()]
         if not self.layout.lines:
             return notes
         script = self.layout.script
@@ -215,6 +255,17 @@ class _Installation:
             *notes,
             "what the sysinit lines of /etc/inittab start comes before it: to set the values "
             f"earlier, call `{script} start` there",
+        ]
+
+    def _notes_on_others(self) -> list[str]:
+        """Return what else sets the windows on this board, as far as it is found."""
+        knobs = [one.path for one in self.plan.settings if one.path.endswith("/read_ahead_kb")]
+        found = origins_of(self.board.target, list(dict.fromkeys(knobs)))
+        return [
+            f"something else sets {knob}, too: {sentence}"
+            for knob, sentences in found.items()
+            for sentence in sentences
+            if is_found(sentence)
         ]
 
     def _notes_on_attempts(self) -> list[str]:

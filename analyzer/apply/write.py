@@ -12,12 +12,13 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
-from boards import knobs, remount, scheduler, window
+from analyzer.apply.plan import ApplyError, ApplyPlan, Disk, Setting, check
+from boards import knobs, origin, remount, scheduler, window
 from boards.written import write_whole
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
+ORIGINS = "foreread-origins"
 REPLAYER = "foreread-prefetch"
 LIST = "foreread-prefetch.list"
 LIST_PLACE = "/etc/foreread-prefetch.list"
@@ -33,7 +34,7 @@ _EXECUTABLE_DONE = {
 }
 _PLAIN = {
     "systemd/foreread.service": "foreread.service.j2",
-    "udev/60-foreread.rules": "udev.rules.j2",
+    "udev/99-zz-foreread.rules": "udev.rules.j2",
     "yocto/foreread-apply_1.0.bb": "yocto.bb.j2",
     "buildroot/Config.in": "buildroot.Config.in.j2",
     "buildroot/foreread-apply.mk": "buildroot.mk.j2",
@@ -42,6 +43,15 @@ _PLAIN = {
 _PLAIN_DONE = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
 _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
 _WINDOW = "queue/read_ahead_kb"
+_BTRFS = "/sys/fs/btrfs/"
+# Which attribute has the model of a disk (boards.device), whatever its number is after a boot.
+_MODELS = {
+    "dm-": "dm/name",
+    "loop": "loop/backing_file",
+    "mmcblk": "device/name",
+    "nvme": "device/model",
+    "sd": "device/model",
+}
 _RESETTING = ("/scheduler", "/max_sectors_kb", "/rotational")
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
 
@@ -63,7 +73,8 @@ def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Pat
             text = templates.get_template(template).render(context)
             write_whole(path, text.encode(), mode)
             written.append(path)
-        written += _write_prefetch(plan, output)
+        write_whole(output / ORIGINS, origin.program().encode(), 0o755)
+        written += [output / ORIGINS, *_write_prefetch(plan, output)]
     except OSError as error:
         raise ApplyError(f"{output}: {error.strerror}", "give a directory to write to") from error
     return written
@@ -88,9 +99,9 @@ def shipped(name: str) -> bytes:
     return (files(__package__) / "replayer" / name).read_bytes()
 
 
-def replayer_place(script: str) -> str:
-    """Return the replayer's path, beside the script."""
-    return f"{script.rpartition('/')[0]}/{REPLAYER}"
+def beside(script: str, name: str) -> str:
+    """Return the path of a program beside the script: REPLAYER or ORIGINS."""
+    return f"{script.rpartition('/')[0]}/{name}"
 
 
 def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
@@ -112,13 +123,16 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "plan": plan,
         "script": place,
         "disks": [(disk, list(knobs)) for disk, knobs in groupby(settings, lambda s: s[0].disk)],
+        "mounted": _mounted(settings),
+        "window_of_disk": _WINDOW,
         "vm": _vm_settings(plan),
         "timer": plan.has_timer,
         "attempts": plan.attempts_file,
         "settings_id": _settings_id(plan),
         "processes": _processes(plan),
         "limited": _limited(plan),
-        "replayer": replayer_place(place),
+        "origins": beside(place, ORIGINS),
+        "replayer": beside(place, REPLAYER),
         "list": LIST_PLACE,
         "quick": all(setting.disk and setting.knob == _WINDOW for setting in plan.settings),
         "window": knobs.knob_of(f"/sys/block/disk/{_WINDOW}"),
@@ -156,6 +170,16 @@ def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
     return [
         (s, "always" if s.phase == "boot" and (s.disk, s.knob) not in later else s.phase)
         for s in ordered
+    ]
+
+
+def _mounted(settings: list[tuple[Setting, str]]) -> list[tuple[str, str, str]]:
+    """Return (knob, mount point or "", value) of the lasting windows that are made by a mount."""
+    return [
+        (one.knob, one.knob.removeprefix(window.PREFIX) if by_mount else "", one.value)
+        for one, phase in settings
+        for by_mount in [window.is_window(one.knob)]
+        if phase != "boot" and (by_mount or one.knob.startswith(_BTRFS))
     ]
 
 
@@ -201,6 +225,15 @@ def udev_pattern(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "?", text)
 
 
+def udev_disk(disk: Disk) -> str:
+    """Return the conditions of a udev rule for a disk: its model if it may get another number."""
+    model = identity(disk.model)
+    for prefix, attribute in _MODELS.items():
+        if model and disk.name.startswith(prefix):
+            return f'KERNEL=="{prefix}*", ATTR{{{attribute}}}=="{udev_pattern(model)}"'
+    return f'KERNEL=="{disk.name}"'
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -216,5 +249,6 @@ def _environment() -> Environment:
         "printable": printable,
         "identity": identity,
         "udev": udev_pattern,
+        "udev_disk": udev_disk,
     }
     return environment

@@ -38,7 +38,7 @@ from foreread.documents.layout import LayoutDocument
 from foreread.documents.prefetch import PrefetchDocument
 from foreread.documents.record import RecordDocument
 from foreread.documents.report import ReportDocument
-from foreread.documents.script import ScriptDocument, UninstalledDocument
+from foreread.documents.script import CheckedDocument, ScriptDocument, UninstalledDocument
 from foreread.documents.show import ShowDocument
 from foreread.documents.suite import SuiteConfirmationDocument, SuiteRecordDocument
 from foreread.documents.top import TopDocument
@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "fleet-report": (FleetReportDocument,),
     "report": (ReportDocument,),
     "view": (ViewDocument,),
-    "script": (ScriptDocument, UninstalledDocument),
+    "script": (ScriptDocument, UninstalledDocument, CheckedDocument),
     "prefetch": (PrefetchDocument, StalenessDocument),
     "layout": (LayoutDocument,),
     "export": (ExportDocument,),

@@ -51,3 +51,11 @@ class UninstalledDocument(Document, frozen=True, kw_only=True):
 
     removed: Annotated[list[str], says("paths")]
     restored: Annotated[list[str], says("output of the script that restored the settings")]
+
+
+class CheckedDocument(Document, frozen=True, kw_only=True):
+    """What ``--check`` found on a target."""
+
+    script: Annotated[str | None, says("the installed boot script; null if there is none")]
+    holds: Annotated[bool, says("whether a script is installed and all its values are in force")]
+    lines: Annotated[list[str], says("status of the script, or the windows, with what sets them")]

@@ -13,7 +13,7 @@ from boards import origin
 ROOTS = re.compile(
     r"(?<![\w/.$}*\\])/(?=(?:sys|run|etc|usr|lib|system|vendor|odm|product|system_ext|data|init)\b)"
 )
-NONE = "no udev rule, tuned profile, service or script here sets it, as far as foreread can find"
+NONE = origin.NONE
 
 
 class Machine:

@@ -211,13 +211,14 @@ def test_start_starts_no_process_but_the_sync_of_an_attempt(board, tmp_path, att
     assert sum(call in made for call in calls) == processes
 
 
-def udev_change(rules: Path, disk: str) -> str:
+def udev_change(rules: Path, disk: str, *others: Path) -> str:
     """Let udev handle a change of ``disk`` by ``rules``, in a /run and a /dev of its own."""
     script = (
         "mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev && mkdir -p /run/udev/rules.d && "
-        'cp "$1" /run/udev/rules.d/ && udevadm test --action=change "/sys/block/$2" 2>&1'
+        'disk=$1; shift; cp "$@" /run/udev/rules.d/ && '
+        'udevadm test --action=change "/sys/block/$disk" 2>&1'
     )
-    command = ["unshare", "--mount", "sh", "-c", script, "sh", str(rules), disk]
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", disk, str(rules), *map(str, others)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -226,7 +227,7 @@ def test_udev_rule_sets_the_window_on_this_kernel_only(board, tmp_path):
     if shutil.which("udevadm") is None:
         pytest.skip("udevadm is not installed: the udev rule was not run")
     board.install(board.setting("read_ahead_kb", "512"))
-    rules = tmp_path / "udev/60-foreread.rules"
+    rules = tmp_path / "udev/99-zz-foreread.rules"
     before = board.values()
     foreign = tmp_path / "60-foreign.rules"
     foreign.write_text(re.sub(r'(SYSCTL.*!=)".*?"', r'\1"1.2|1.2[!0-9]*"', rules.read_text()))
@@ -237,6 +238,36 @@ def test_udev_rule_sets_the_window_on_this_kernel_only(board, tmp_path):
     # Newer versions of udevadm's test write nothing, and say what they would have written.
     would_write = re.search(r"test mode.*512.*read_ahead_kb|test mode.*read_ahead_kb.*512", said)
     assert would_write or board.values() == {**before, "read_ahead_kb": "512\n"}
+
+
+OTHER_RULES = {
+    "60-readahead": 'ATTR{queue/read_ahead_kb}="128"',
+    "99-vendor": 'ATTR{queue/read_ahead_kb}="256"',
+    "99-zfs": 'ATTR{bdi/read_ahead_kb}="64", RUN+="/sbin/blockdev --setra 64 /dev/%k"',
+}
+
+
+@pytest.mark.parametrize("board", [DASH], indirect=True)
+def test_udev_rules_of_others_come_first(board, tmp_path):
+    if shutil.which("udevadm") is None:
+        pytest.skip("udevadm is not installed: the order of udev rules was not checked")
+    board.install(board.setting("read_ahead_kb", "512"))
+    others = []
+    for name, assignment in OTHER_RULES.items():
+        others.append(tmp_path / f"{name}.rules")
+        others[-1].write_text(f'ACTION=="add|change", KERNEL=="{board.name}", {assignment}\n')
+    said = udev_change(tmp_path / "udev/99-zz-foreread.rules", board.name, *others)
+    # What udev writes, or says that it would write, and what it would run after all rules.
+    commands = re.findall(r"(?:run|RUN)[^/]*(/\S.*setra.*|/\S.*echo.*read_ahead_kb.*)", said)
+    assert "echo 512" in commands[-1]
+    assert len(commands) > 1
+    would_write = [
+        one for one in said.splitlines() if "test mode" in one and "read_ahead_kb" in one
+    ]
+    if would_write:
+        assert "512" in would_write[-1]
+    else:
+        assert board.values()["read_ahead_kb"] == "512\n"
 
 
 @pytest.mark.thorough

@@ -10,7 +10,15 @@ from typing import TypedDict
 
 from msgspec import UNSET
 
-from analyzer.apply import ApplyPlan, Installed, Script, install, script, uninstall
+from analyzer.apply import (
+    ApplyPlan,
+    Installed,
+    Script,
+    check_installed,
+    install,
+    script,
+    uninstall,
+)
 from analyzer.apply.init_system import INITS
 from analyzer.apply.make import replay_of
 from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
@@ -20,8 +28,9 @@ from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
+from boards.origin import origins_of
 from boards.outputs import check_folder
-from boards.target import TargetError
+from boards.target import Target, TargetError
 from foreread.cli.arguments import UsageError, add_capture, boot_attempts, window_kb
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
@@ -29,12 +38,14 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.documents.script import (
+    CheckedDocument,
     InstalledPart,
     PrefetchPart,
     ScriptDocument,
     UninstalledDocument,
     WrittenSetting,
 )
+from tracer.machines import diagnosis_of
 
 AUTO = "auto"
 
@@ -142,6 +153,12 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="restore the target's old values and remove the files that --install added",
     )
+    action.add_argument(
+        "--check",
+        action="store_true",
+        help="show whether the installed script's values are in force on the target, and which "
+        "udev rule, tuned profile, service or script sets others",
+    )
     add_target(parser)
     parser.add_argument(
         "--init",
@@ -162,6 +179,8 @@ def run(args: argparse.Namespace) -> int:
     _check_usage(args)
     if args.uninstall:
         return _uninstall(args)
+    if args.check:
+        return _check(args)
     written = _of_tuning(args) if is_store(args.capture) else _of_capture(args)
     plan, files = written.plan, written.files
     done = _install(args, plan) if args.install else None
@@ -184,9 +203,10 @@ def _check_usage(args: argparse.Namespace) -> None:
         *(args.prefetch, args.replayer, _published(args), args.allow or None),
         *(args.attempts, args.state_dir, args.disks or None),
     )
-    if args.uninstall:
+    if args.uninstall or args.check:
+        action = "--uninstall" if args.uninstall else "--check"
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
-            raise UsageError("--uninstall takes no options except --target and --force")
+            raise UsageError(f"{action} takes no options except --target and --force")
         return
     for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
         if given is None:
@@ -200,7 +220,7 @@ def _check_usage(args: argparse.Namespace) -> None:
     if args.state_dir is not None and args.attempts == 0:
         raise UsageError("--state-dir cannot be used with --attempts 0")
     if not args.install and (args.target != LOCAL or args.init != AUTO):
-        raise UsageError("--target and --init need --install or --uninstall")
+        raise UsageError("--target and --init need --install, --uninstall or --check")
 
 
 def _published(args: argparse.Namespace) -> str | None:
@@ -326,3 +346,34 @@ def _uninstall(args: argparse.Namespace) -> int:
     for path in removed.paths:
         print(f"removed: {path}")
     return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Print the installed script's status, else all windows; exit 1 if not all is as wanted."""
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
+        checked = check_installed(target)
+        lines = checked.lines if checked else _windows(target)
+    holds = checked is not None and checked.holds
+    if args.json:
+        script = checked.script if checked else None
+        print(CheckedDocument(script=script, holds=holds, lines=lines).to_json())
+        return 0 if holds else 1
+    if checked is None:
+        print("no boot script of foreread is installed on the target; its windows:")
+    for line in lines:
+        print(printable(line))
+    return 0 if holds else 1
+
+
+def _windows(target: Target) -> list[str]:
+    """Return each disk's window and what sets it."""
+    disks = diagnosis_of(target).disks
+    found = origins_of(target, [disk.knob for disk in disks])
+    return [
+        line
+        for disk in disks
+        for line in (
+            f"{disk.knob}: {disk.read_ahead_kb}",
+            *(f"{disk.knob}: {sentence}" for sentence in found[disk.knob]),
+        )
+    ]

@@ -69,7 +69,8 @@ def test_files_of_busybox_init(board):
     done = install(board, plan(512, 64))
     assert done.manifest.init == "busybox"
     done_script = "/etc/init.d/S99foreread-boot-done"
-    assert set(done.manifest.files) == {"/usr/sbin/foreread-apply", done_script}
+    programs = {"/usr/sbin/foreread-apply", "/usr/sbin/foreread-origins"}
+    assert set(done.manifest.files) == {*programs, done_script}
     assert done.manifest.links == {"/etc/init.d/S05foreread": "/usr/sbin/foreread-apply"}
     assert (board.root / done_script.lstrip("/")).stat().st_mode & 0o777 == 0o755
     assert board.run(["/etc/init.d/S05foreread", "start"]).status == 0

@@ -50,7 +50,7 @@ def tool(name, lost):
 def test_shellcheck_passes_on_every_shell_file(written):
     shellcheck = tool("shellcheck", "the generated shell files were not linted")
     shell = [path for path in written if path.read_text().startswith("#!/bin/sh")]
-    assert {"foreread-apply", "foreread"} <= {path.name for path in shell}
+    assert {"foreread-apply", "foreread-origins", "foreread"} <= {path.name for path in shell}
     result = subprocess.run([shellcheck, *shell], capture_output=True, text=True, check=False)
     assert result.stdout + result.stderr == ""
 
@@ -149,7 +149,7 @@ def test_delay_is_in_every_init_system(tmp_path):
 
 def test_udev_rule_skips_what_is_not_the_disk_and_sets_the_lasting_value(tmp_path):
     write_scripts(PLANS["two-phases"], tmp_path)
-    rules = (tmp_path / "udev/60-foreread.rules").read_text().splitlines()
+    rules = (tmp_path / "udev/99-zz-foreread.rules").read_text().splitlines()
     (rule,) = [line for line in rules if "read_ahead_kb" in line]
     keys = rule.split(", ")
     assert keys == [
@@ -157,9 +157,11 @@ def test_udev_rule_skips_what_is_not_the_disk_and_sets_the_lasting_value(tmp_pat
         'SUBSYSTEM=="block"',
         'ENV{DEVTYPE}=="disk"',
         'KERNEL!="*boot*|*rpmb*"',
-        'KERNEL=="mmcblk0"',
+        'KERNEL=="mmcblk*"',
+        'ATTR{device/name}=="It?s???a???model?"',
         f'ATTR{{size}}=="{DISK.size_bytes // 512}"',
         'ATTR{queue/read_ahead_kb}="512"',
+        "RUN+=\"/bin/sh -c 'echo 512 >%S%p/queue/read_ahead_kb'\"",
     ]
 
 

@@ -7,12 +7,14 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from chroot_board import ChrootBoard
+from chroot_board import ChrootBoard, plan
 from requirements import busybox_chroot_missing
 
+from analyzer.apply import install
 from boards.emulated.live import EmulatedTarget
 from foreread.cli.commands import script
 from foreread.cli.main import main
+from tracer.local.doctor import Diagnosis, SeenDisk
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
 PUBLISHED = [CAPTURE, "--criterion", "published"]  # its disk is unknown, so it has no seconds
@@ -41,6 +43,8 @@ def board(tmp_path, monkeypatch):
         ["--uninstall", "--init", "sysv"],
         ["--uninstall", "--read-ahead-kb", "4"],
         ["--uninstall", CAPTURE],
+        ["--check", CAPTURE],
+        ["--check", "-o", "out"],
     ],
 )
 def test_wrong_usage(words, tmp_path, monkeypatch, capsys):
@@ -52,12 +56,12 @@ def test_wrong_usage(words, tmp_path, monkeypatch, capsys):
 
 def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     out = str(tmp_path / "out")
-    install = ["script", *PUBLISHED, "-o", out, "--install", "--target", "ssh://a b"]
-    assert main(install) == 1
+    words = ["script", *PUBLISHED, "-o", out, "--install", "--target", "ssh://a b"]
+    assert main(words) == 1
     said = capsys.readouterr().err
     assert "cannot set every value on this board" in said
     assert "--force" in said
-    assert main([*install, "--force"]) == 0
+    assert main([*words, "--force"]) == 0
     said = capsys.readouterr().out
     assert "installed for busybox; active from the next boot" in said
     assert "/etc/init.d/S05foreread -> /usr/sbin/foreread-apply" in said
@@ -78,8 +82,8 @@ def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, ca
 
 
 def test_json_of_both(board, tmp_path, capsys):
-    install = ["script", *PUBLISHED, "-o", str(tmp_path / "out"), "--install", "--force", "--json"]
-    assert main(install) == 0
+    words = ["script", *PUBLISHED, "-o", str(tmp_path / "out"), "--install", "--force", "--json"]
+    assert main(words) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == 1
     assert document["installed"]["init"] == "busybox"
@@ -87,3 +91,56 @@ def test_json_of_both(board, tmp_path, capsys):
     assert "/usr/sbin/foreread-apply" in document["installed"]["paths"]
     assert main(["script", "--uninstall", "--json"]) == 0
     assert "/usr/sbin/foreread-apply" in json.loads(capsys.readouterr().out)["removed"]
+
+
+def with_search(board):
+    """Give the board the programs that look up what sets a window."""
+    for applet in ("grep", "sed", "sort", "tr"):
+        (board.root / "bin" / applet).symlink_to("busybox")
+
+
+def test_check_reports_an_installed_script_and_what_sets_other_values(board, tmp_path, capsys):
+    with_search(board)
+    install(board, plan(512))
+    board.put("etc/rc.local", "#!/bin/sh\necho 64 >/sys/block/slow0/queue/read_ahead_kb\n")
+    board.run(["/usr/sbin/foreread-apply", "start"])
+    assert main(["script", "--check"]) == 0
+    assert "read_ahead_kb: 512 (as wanted, before 128)" in capsys.readouterr().out
+    board.put("sys/block/slow0/queue/read_ahead_kb", "64\n")
+    assert main(["script", "--check"]) == 1
+    said = capsys.readouterr().out
+    assert "read_ahead_kb: 64 (wanted 512, before 128)" in said
+    assert "read_ahead_kb: /etc/rc.local:2 sets 64 KiB" in said
+    assert main(["script", "--check", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["script"], document["holds"]) == ("/usr/sbin/foreread-apply", False)
+    assert document["lines"] == said.splitlines()
+
+
+def test_check_without_a_script_shows_the_windows(board, monkeypatch, capsys):
+    with_search(board)
+    disk = SeenDisk("slow0", "", 128, {}, ["slow0"])
+    found = Diagnosis("6.1.0", "C3", "", [], [disk])
+    monkeypatch.setattr(script, "diagnosis_of", lambda target: found)
+    board.put("etc/tmpfiles.d/a.conf", "w /sys/block/slow?/queue/read_ahead_kb - - - - 8\n")
+    assert main(["script", "--check"]) == 1
+    said = capsys.readouterr().out
+    assert "no boot script of foreread is installed" in said
+    assert "/sys/block/slow0/queue/read_ahead_kb: 128" in said
+    assert "/etc/tmpfiles.d/a.conf:1 sets 8 KiB" in said
+
+
+def test_install_notes_what_else_sets_the_window(board, tmp_path, capsys):
+    with_search(board)
+    rule = 'KERNEL=="slow0", ATTR{queue/read_ahead_kb}="128"'
+    board.put("etc/udev/rules.d/60-x.rules", f"{rule}\n")
+    notes = install(board, plan(512)).notes
+    assert len(notes) == 1
+    assert "/etc/udev/rules.d/60-x.rules:1 sets 128 KiB" in notes[0]
+
+
+def test_a_board_without_grep_is_not_said_to_have_no_other_rule(board):
+    install(board, plan(512))
+    done = board.run(["/usr/sbin/foreread-origins", "/sys/block/slow0/queue/read_ahead_kb"])
+    assert b"was not looked up, for want of programs: grep sed" in done.stdout
+    assert b"no udev rule" not in done.stdout
