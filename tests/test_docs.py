@@ -19,6 +19,11 @@ def test_tables_page_is_that_of_the_schemas():
     assert (ROOT / "docs/reference/tables.md").read_text() == page
 
 
+def test_the_page_of_the_inputs_is_of_the_one_place_that_withholds_verdicts():
+    page = runpy.run_path(str(ROOT / "docs/make_inputs.py"))["text"]()
+    assert (ROOT / "docs/reference/inputs.md").read_text() == page
+
+
 def test_the_page_of_the_knobs_is_of_the_list():
     page = runpy.run_path(str(ROOT / "docs/make_knobs.py"))["text"]()
     assert (ROOT / "docs/reference/knobs.md").read_text() == page

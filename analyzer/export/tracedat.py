@@ -16,6 +16,7 @@ import numpy as np
 from analyzer.export.events import Exported, Track, what
 from analyzer.export.lanes import rows_of
 from analyzer.export.tracedat_formats import FORMATS
+from analyzer.ingest.losses import UNKNOWN_CPU, lost_by_cpu, lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind, Rwbs
 
@@ -24,6 +25,7 @@ _HEAD = 16  # of a page: time stamp, and bytes of data
 _TIME_EXTEND, _DELTA_BITS, _LONGEST_SHORT = 30, 27, 112
 _MOST_NAME = 1024  # bytes of a file's name in an event
 _MOST_PID, _MOST_SECTORS = (1 << 31) - 1, (1 << 32) - 1
+_CPUSTAT, _UNAME = 2, 5  # options of trace.dat (trace-cmd-private.h)
 _MOST_WORD = (1 << 64) - 1  # also: no page, no sector
 _LETTERS = ((Rwbs.DISCARD, "D"), (Rwbs.WRITE, "W"), (Rwbs.READ, "R"), (Rwbs.FLUSH, "F"),
             (Rwbs.AHEAD, "A"), (Rwbs.SYNC, "S"), (Rwbs.META, "M"))  # fmt: skip
@@ -37,8 +39,20 @@ def tracedat_of(exported: Exported, recording: Recording, begin_ns: int) -> byte
     last = max(cpus, default=-1)
     for run in range(len(exported.runs)):
         cpus[last + 1 + run] = _derived(exported, run, begin_ns)
+    known = ((begin_ns, data) for data in _file_systems(recording))
+    cpus[last + 1] = merge(known, cpus[last + 1], key=lambda one: one[0])
     pages = [_pages(cpus.get(cpu, ())) for cpu in range(max(cpus) + 1)]
-    return _file(pages, exported)
+    return _file(pages, exported, recording)
+
+
+def _file_systems(recording: Recording) -> Iterator[bytes]:
+    """Yield the windows in force and the types of file systems, as far as they are known."""
+    kb, page_kb = recording.recorded_read_ahead_kb, recording.page_size // 1024
+    known = recording.windows.pages if recording.windows else {}
+    for dev in np.unique(recording.files["dev"]).tolist():
+        pages = known.get(dev, _MOST_SECTORS if kb is None else kb // page_kb)
+        fstype = recording.fstypes.get(dev, "").encode(errors="replace")[:15]
+        yield FORMATS["file_system"].pack(0, dev, min(pages, _MOST_SECTORS), fstype)
 
 
 def _recorded(recording: Recording, names: Mapping[int, str]) -> dict[int, Iterable[Timed]]:
@@ -69,9 +83,30 @@ def _insert(row: Sequence[int], _: Mapping[int, bytes]) -> bytes:
 
 def _request(name: str) -> _Packer:
     def packed(row: Sequence[int], _: Mapping[int, bytes]) -> bytes:
-        pid, dev, _ino, sector, sectors, flags = row
-        letters = "".join(letter for flag, letter in _LETTERS if flags & flag)
-        return FORMATS[name].pack(pid, dev, sector, min(sectors, _MOST_SECTORS), letters.encode())
+        return FORMATS[name].pack(row[0], *_of_request(row))
+
+    return packed
+
+
+def _queued(row: Sequence[int], comms: Mapping[int, bytes]) -> bytes:
+    return FORMATS["block_bio_queue"].pack(row[0], *_of_request(row), _comm(row[0], comms))
+
+
+def _of_request(row: Sequence[int]) -> tuple[int, int, int, bytes]:
+    _pid, dev, _ino, sector, sectors, flags = row
+    letters = "".join(letter for flag, letter in _LETTERS if flags & flag)
+    return dev, sector, min(sectors, _MOST_SECTORS), letters.encode()
+
+
+def _fault(row: Sequence[int], _: Mapping[int, bytes]) -> bytes:
+    pid, dev, ino, index, _last, _flags = row
+    return FORMATS["mm_filemap_fault"].pack(pid, ino, index, dev)
+
+
+def _range(name: str) -> _Packer:
+    def packed(row: Sequence[int], _: Mapping[int, bytes]) -> bytes:
+        pid, dev, ino, index, last, _flags = row
+        return FORMATS[name].pack(pid, ino, index, dev, last)
 
     return packed
 
@@ -94,6 +129,10 @@ def _comm(thread: int, comms: Mapping[int, bytes]) -> bytes:
 
 _PACKED: dict[int, _Packer] = {
     Kind.INSERT: _insert,
+    Kind.FAULT: _fault,
+    Kind.GET_PAGES: _range("mm_filemap_get_pages"),
+    Kind.MAP_PAGES: _range("mm_filemap_map_pages"),
+    Kind.BIO_QUEUE: _queued,
     Kind.RQ_ISSUE: _request("block_rq_issue"),
     Kind.RQ_COMPLETE: _request("block_rq_complete"),
     Kind.SWITCH: _switch,
@@ -164,21 +203,36 @@ def _encoded(delta: int, data: bytes) -> bytes:
     return extend + struct.pack("<I", delta << 5 | len(data) // 4) + data
 
 
-def _file(cpus: list[bytes], exported: Exported) -> bytes:
+def _file(cpus: list[bytes], exported: Exported, recording: Recording) -> bytes:
     """Return the container around the pages of all CPUs."""
     comms = "".join(
         f"{pid} {name.replace(' ', '_')[:15]}\n" for pid, name in sorted(exported.threads.items())
     ).encode()
     start = b"\x17\x08\x44tracing6\0" + struct.pack("<BBI", 0, 8, _PAGE) + _header_info()
-    start += struct.pack("<I", 0) + _event_formats() + struct.pack("<II", 0, 0)
+    start += struct.pack("<I", 0) + _event_formats(recording.page_size)
+    start += struct.pack("<II", 0, 0)
     start += struct.pack("<Q", len(comms)) + comms + struct.pack("<I", len(cpus))
-    start += b"options  \0" + struct.pack("<H", 0) + b"flyrecord\0"
+    start += b"options  \0" + b"".join(_options(recording, len(cpus)))
+    start += struct.pack("<H", 0) + b"flyrecord\0"
     at = -(-(len(start) + 16 * len(cpus)) // _PAGE) * _PAGE
     places, offset = b"", at
     for pages in cpus:
         places += struct.pack("<QQ", offset, len(pages))
         offset += len(pages)
     return (start + places).ljust(at, b"\0") + b"".join(cpus)
+
+
+def _options(recording: Recording, cpus: int) -> Iterator[bytes]:
+    """Yield the options: the kernel, and the lost events of each CPU if they are known."""
+    texts = [(_UNAME, f"Linux ? {recording.kernel} ?")] if recording.kernel else []
+    lost = lost_by_cpu(recording)
+    if lost_events(recording) is not None:
+        counts = {cpu: lost.get(str(cpu), 0) for cpu in range(cpus)}
+        counts[0] += lost.get(str(UNKNOWN_CPU), 0)
+        texts += [(_CPUSTAT, f"CPU: {cpu}\noverrun: {n}\n") for cpu, n in counts.items()]
+    for option, text in texts:
+        content = text.encode(errors="replace") + b"\0"
+        yield struct.pack("<HI", option, len(content)) + content
 
 
 def _header_info() -> bytes:
@@ -197,10 +251,10 @@ def _header_info() -> bytes:
     return head + b"header_event\0" + struct.pack("<Q", len(event)) + event
 
 
-def _event_formats() -> bytes:
+def _event_formats(page_size: int) -> bytes:
     systems: dict[str, list[bytes]] = {}
     for form in FORMATS.values():
-        systems.setdefault(form.system, []).append(form.text())
+        systems.setdefault(form.system, []).append(form.text(page_size))
     out = struct.pack("<I", len(systems))
     for system, texts in systems.items():
         out += system.encode() + b"\0" + struct.pack("<I", len(texts))

@@ -39,8 +39,8 @@ class Format:
             return fixed
         return fixed + struct.pack("<I", len(name) << 16 | len(fixed) + 4) + name
 
-    def text(self) -> bytes:
-        """Return the format as the kernel's ``format`` files have it."""
+    def text(self, page_size: int) -> bytes:
+        """Return the format as the ``format`` files of a kernel with such pages have it."""
         lines, at = [], 0
         for row, (declared, code) in enumerate((*_COMMON, *self.fields)):
             size = struct.calcsize(f"<{code}")
@@ -52,7 +52,8 @@ class Format:
             lines.append(_line("__data_loc char[] name", at, 4, signed=False))
         body = "\n".join(lines)
         head = f"name: {self.name}\nID: {self.number}\nformat:\n"
-        return f"{head}{body}\n\nprint fmt: {self.print_fmt}\n".encode()
+        print_fmt = self.print_fmt.replace(_SHIFT, str(page_size.bit_length() - 1))
+        return f"{head}{body}\n\nprint fmt: {print_fmt}\n".encode()
 
     def _codes(self) -> str:
         return "<" + "".join(code for _, code in (*_COMMON, *self.fields))
@@ -62,6 +63,14 @@ def _line(declared: str, offset: int, size: int, signed: bool) -> str:
     return f"\tfield:{declared};\toffset:{offset};\tsize:{size};\tsigned:{int(signed)};"
 
 
+_SHIFT = "PAGE_SHIFT"
+_DEV = "((unsigned int) ((REC->s_dev) >> 20)), ((unsigned int) ((REC->s_dev) & ((1U << 20) - 1)))"
+_INODE = (("unsigned long i_ino", "Q"), ("unsigned long index", "Q"), ("dev_t s_dev", "I"))
+_RANGE = (*_INODE, ("unsigned long last_index", "Q"))
+_RANGE_TEXT = (
+    f'"dev=%d:%d ino=%lx ofs=%lld-%lld", {_DEV}, REC->i_ino, ((loff_t)REC->index) << {_SHIFT}, '
+    f"((((loff_t)REC->last_index + 1) << {_SHIFT}) - 1)"
+)
 _REQUEST = (
     ("dev_t dev", "I"),
     ("sector_t sector", "Q"),
@@ -88,15 +97,9 @@ _EVENTS = (
         1,
         "filemap",
         "mm_filemap_add_to_page_cache",
-        (
-            ("unsigned long i_ino", "Q"),
-            ("unsigned long index", "Q"),
-            ("dev_t s_dev", "I"),
-            ("unsigned char order", "B"),
-        ),
-        '"dev %d:%d ino %lx pfn=0x0 ofs=%lu order=%u", ((unsigned int) ((REC->s_dev) >> 20)), '
-        "((unsigned int) ((REC->s_dev) & ((1U << 20) - 1))), REC->i_ino, REC->index << 12, "
-        "REC->order",
+        (*_INODE, ("unsigned char order", "B")),
+        f'"dev %d:%d ino %lx pfn=0x0 ofs=%lu order=%u", {_DEV}, REC->i_ino, '
+        f"REC->index << {_SHIFT}, REC->order",
     ),
     Format(2, "block", "block_rq_issue", _REQUEST, _REQUEST_TEXT),
     Format(3, "block", "block_rq_complete", _REQUEST, _REQUEST_TEXT),
@@ -123,6 +126,29 @@ _EVENTS = (
         "sched_waking",
         (("char comm[16]", "16s"), ("pid_t pid", "i"), ("int prio", "i")),
         '"comm=%s pid=%d prio=%d", REC->comm, REC->pid, REC->prio',
+    ),
+    Format(
+        6,
+        "block",
+        "block_bio_queue",
+        (*_REQUEST, ("char comm[16]", "16s")),
+        f"{_REQUEST_TEXT.replace('%s () %llu + %u', '%s %llu + %u [%s]')}, REC->comm",
+    ),
+    Format(
+        7,
+        "filemap",
+        "mm_filemap_fault",
+        _INODE,
+        f'"dev=%d:%d ino=%lx ofs=%lld", {_DEV}, REC->i_ino, ((loff_t)REC->index) << {_SHIFT}',
+    ),
+    Format(8, "filemap", "mm_filemap_get_pages", _RANGE, _RANGE_TEXT),
+    Format(9, "filemap", "mm_filemap_map_pages", _RANGE, _RANGE_TEXT),
+    Format(
+        10,
+        "foreread",
+        "file_system",
+        (("dev_t s_dev", "I"), ("unsigned int ra_pages", "I"), ("char fstype[16]", "16s")),
+        f'"dev=%d:%d ra_pages=%u %s", {_DEV}, REC->ra_pages, REC->fstype',
     ),
     Format(11, "foreread", "page_access", _DERIVED, f"{_PAGES_TEXT}__get_str(name)", named=True),
     Format(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analyzer.fleet.names import UNREAD, board_name, board_slug, build, command_text, start_slug
+from analyzer.ingest.losses import lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.seconds import LADDER
@@ -128,7 +129,7 @@ def _recorded(recording: Recording) -> Row:
         "created": text(capture.created),
         "recorded_by": text(capture.foreread),
         "recorded_seconds": capture.wall_seconds,
-        "lost_events": sum(capture.lost.values()),
+        "lost_events": lost_events(recording),
         "cold": capture.cold.proven,
         **_confirmed(capture.confirmations),
     }

@@ -15,6 +15,7 @@ import numpy as np
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.blktrace import NOTES
 from analyzer.ingest.columns import by_time
+from analyzer.ingest.losses import UNKNOWN_CPU
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import EVENTS, Kind, Table
 from analyzer.ingest.text_events import dev_of_pair, flags_of
@@ -60,7 +61,8 @@ def read(path: Path) -> Trace:
     with text:
         blocks, unread, first = _read(text)
         events = by_time(blocks)
-        skipped = sum(int(count.replace(b",", b"")) for count in _SKIPS.findall(text))
+        skips = _SKIPS.findall(text)
+    skipped = sum(int(count.replace(b",", b"")) for count in skips)
     if not events.rows:
         raise TraceError(
             f"{path} is a text of blkparse without queued, issued or completed requests",
@@ -69,7 +71,8 @@ def read(path: Path) -> Trace:
     return Trace(
         format="blkparse text",
         events=events,
-        lost={-1: skipped} if skipped else {},
+        lost={UNKNOWN_CPU: skipped} if skipped else {},
+        uncounted="" if skips else "the text has no line of skipped events",
         event_names=frozenset({"block:block_bio_queue", "block:block_rq_issue"}),
         notes=(*NOTES, f'{plural(unread, "request")} could not be read, as "{first}"')
         if unread

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import by_time
+from analyzer.ingest.losses import UNKNOWN_CPU, missing_cpus, numbers
 from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import EVENTS, Array, Kind, Rwbs, Table
 from boards.bounded import read_bounded
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_cpus, check_size
@@ -50,7 +53,8 @@ _FLAGS = (
     (1 << 13, Rwbs.DISCARD),
 )
 _COLUMNS = {"time_ns": "time", "cpu": "cpu", "pid": "pid", "dev": "device", "index": "sector"}
-_OF_CPU = re.compile(r"(.*\.blktrace\.)[0-9]{1,5}")
+_OF_CPU = re.compile(r"(.*\.blktrace\.)([0-9]{1,5})")
+_FEW = 0.1  # of the requests: those under way when blktrace starts and ends
 NOTES = (
     "blktrace contains requests alone: no files and no pages, so that no window can be predicted "
     "from it",
@@ -70,7 +74,7 @@ def read(path: Path) -> Trace:
     Raises TraceError for a damaged file, LimitError for one that is too large; OSError if it
     cannot be read.
     """
-    tables, notes, total = [], [], 0
+    tables, notes, total, lost = [], [], 0, Counter[int]()
     files = _files(path)
     for file in files:
         size = file.stat().st_size
@@ -81,14 +85,54 @@ def read(path: Path) -> Trace:
         records, rest = _records(data, file)
         if rest:
             notes.append(f"{file.name} ends inside a record: its rest is left out")
+            lost[int(records["cpu"][-1]) if len(records) else UNKNOWN_CPU] += 1
+        lost += _dropped(records)
         tables.append(_events(records))
     events = by_time(tables)
+    cpus = {int(match[2]) for file in files if (match := _OF_CPU.fullmatch(file.name))}
+    lost[UNKNOWN_CPU] += _half(events)
     return Trace(
         format="blktrace",
         events=events,
+        lost={cpu: count for cpu, count in lost.items() if count},
+        uncounted=_uncounted(cpus or {*np.unique(events["cpu"]).tolist()}),
         event_names=frozenset({"block:block_bio_queue", "block:block_rq_issue"}),
         notes=(*notes, *NOTES),
     )
+
+
+def _dropped(records: Array) -> Counter[int]:
+    """Return the records that each CPU lacks: blk_add_trace numbers them for each disk from 1."""
+    found = Counter[int]()
+    records = records[records["sequence"] > 0]  # notes have none
+    places = records[["cpu", "device"]]
+    for place in np.unique(places):
+        numbered = np.unique(records["sequence"][places == place])
+        found[int(place["cpu"])] += int(numbered[-1]) - len(numbered)
+    return found
+
+
+def _half(events: Table) -> int:
+    """Return the requests without issue or without completion, if more than a few are.
+
+    The data of a CPU are missing then.
+    """
+    kind, whole = events["kind"], events["value"] > 0
+    issues, ends = (whole & (kind == one) for one in (Kind.RQ_ISSUE, Kind.RQ_COMPLETE))
+    if not issues.any() or not ends.any():
+        return 0  # blktrace -a can leave either out
+    requests = find_requests(events.take(whole))
+    answered = int(np.count_nonzero(requests["complete_ns"]))
+    half = (requests.rows - answered) + (int(ends.sum()) - answered)
+    return half if half > _FEW * requests.rows else 0
+
+
+def _uncounted(cpus: Collection[int]) -> str:
+    """Return why losses would not show: the records of a CPU may be missing as a whole."""
+    without = missing_cpus(cpus)
+    if without:
+        return f"the records of CPU {numbers(without)} are missing"
+    return "" if len(cpus) > 1 else "there are records of one CPU, and others may be missing"
 
 
 def _files(path: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from analyzer.ingest import _readers
+from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.spec import EVENT_SPECS, EventSpec
 from analyzer.ingest.tables import Array
@@ -161,7 +162,7 @@ class Formats:
         if not names:
             raise TraceError(
                 f"the trace{self._kernel()} has none of the events that say which pages were read",
-                f"record at least {next(iter(wanted))} (foreread record does)",
+                f"record {listed(NEEDED)} (foreread record does)",
             )
         self.parse(names)
         rows = np.array([self._spec(self._parsed[name], wanted[name]) for name in names], SPEC)

@@ -14,8 +14,15 @@ from types import MappingProxyType
 
 import numpy as np
 
-from analyzer.ingest.node_reads import node_reads
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.ingest.node_reads import f2fs_devices, node_reads
+from analyzer.ingest.read_evidence import (
+    Evidence,
+    Layers,
+    Unseen,
+    beside_reads,
+    last_inserts,
+)
+from analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
 # Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.
@@ -27,11 +34,12 @@ READ_ONLY_FILE_SYSTEMS = frozenset({"squashfs", "erofs", "cramfs", "romfs", "iso
 UNBLOCKED_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "ubifs", "jffs2"}
 )
+# Those whose reads are queued by the thread that asks (held.py: or by a limiter's worker).
+ON_DISKS = PLAIN_FILE_SYSTEMS | {"btrfs", "f2fs"}
 # Inodes that hold internal trees of the file system: fs/btrfs (BTRFS_BTREE_INODE_OBJECTID), fs/f2fs
 # (node and meta inode of every image that mkfs.f2fs makes).
 _INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 
-MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
 
 
@@ -46,7 +54,9 @@ class Inserts:
     ``ahead`` (bool): one of these reads was flagged as readahead. ``row`` is where each of ``data``
     stands among the events.
     ``reads_recorded`` is False if the trace has no block events: then all inserts count. ``nodes``
-    are the queued reads of f2fs's nodes (node_reads.py).
+    are the queued reads of f2fs's nodes (node_reads.py). ``unseen`` (Unseen, u1) says why an insert
+    counts as read though no read of it is seen, 0: a read is. ``on_f2fs`` are the file systems that
+    are recognised as f2fs by their nodes.
     """
 
     data: Table
@@ -58,6 +68,8 @@ class Inserts:
     ahead: Array
     reads_recorded: bool
     nodes: Table
+    unseen: Array
+    on_f2fs: tuple[int, ...]
 
 
 def find_inserts(
@@ -76,27 +88,41 @@ def find_inserts(
     rows = np.flatnonzero(events["kind"] == Kind.INSERT)
     inserts = events.take(rows)
     bdev = of_block_device(events, inserts)
+    on_f2fs = f2fs_devices(inserts.take(~bdev), {*fstypes})
+    fstypes = {**fstypes, **dict.fromkeys(on_f2fs, "f2fs")}
     internal = bdev | _of_internal_inode(inserts, fstypes)
     data, metadata = inserts.take(~internal), inserts.take(internal)
-    reads = _data_reads(events, rows, bdev, page_size, first_sectors, disks)
-    on_f2fs = internal & np.isin(inserts["dev"], devices_of(fstypes, {"f2fs"}))
-    nodes = node_reads(events, rows[on_f2fs], page_size)
-    if reads is None:
-        size, none = folio_pages(data), np.zeros(data.rows, bool)
+    size = folio_pages(data)
+    every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
+    every_read = _reads(events)
+    if every_read is None:
+        none, no_rows = np.zeros(data.rows, bool), events.take(np.zeros(0, np.int64))
+        unseen = np.where(np.isin(data["dev"], every), 0, Unseen.NO_BLOCK_EVENTS).astype(np.uint8)
         found = (data, metadata, rows[~internal], size, size, size == 1, none, False)
-        return Inserts(*found, events.take(nodes))
-    reads[nodes] = False
-    reads[rows[~internal]] = True
-    sequence = events.take(reads)
+        return Inserts(*found, no_rows, unseen, on_f2fs)
+    layers = Layers(events, rows[~bdev], every_read)
+    own = every_read[layers.own()]
+    by_any = _of_data(events, every_read, rows, bdev, page_size, first_sectors, disks)
+    of_nodes = rows[internal & np.isin(inserts["dev"], devices_of(fstypes, {"f2fs"}))]
+    nodes = node_reads(events, of_nodes, own, page_size)
+    chosen = np.zeros(events.rows, bool)
+    chosen[np.intersect1d(own, by_any)] = chosen[rows[~internal]] = True
+    chosen[nodes] = False
+    sequence = events.take(chosen)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group, ahead = (column[data_rows] for column in _fill(sequence, page_size, compressing))
     alone = (group == 1) & ~filled_blocks(data, block_pages)
-    every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
-    pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
+    pages = np.where(np.isin(data["dev"], every), size, pages)
     group = np.maximum(group, pages)
-    filled = (pages, group, alone, ahead)
-    return Inserts(data, metadata, rows[~internal], *filled, True, events.take(nodes))
+    evidence = Evidence(events, by_any, layers, np.unique(inserts["pid"]), page_size)
+    beside = beside_reads(sequence, page_size)[data_rows]
+    on_disks = devices_of(fstypes, ON_DISKS).tolist()
+    unseen = evidence.unseen(data, size, pages, beside, on_disks)
+    pages = np.where(unseen > 0, size, pages)
+    group = np.where(unseen > 0, np.maximum(size, evidence.read_together()), group)
+    found = (data, metadata, rows[~internal], pages, group, alone, ahead, True)
+    return Inserts(*found, events.take(nodes), unseen, on_f2fs)
 
 
 def filled_blocks(data: Table, block_pages: Mapping[int, int]) -> Array:
@@ -157,34 +183,36 @@ def of_block_device(events: Table, inserts: Table) -> Array:
     return np.asarray(anonymous & ((inserts["ino"] == 0) | np.isin(inserts["ino"], disks)))
 
 
-def _data_reads(
+def _reads(events: Table) -> Array | None:
+    """Return the rows of queued (or else issued) reads; None without block events."""
+    reads = (events["flags"] & Rwbs.READ) != 0
+    for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
+        of_kind = events["kind"] == kind
+        if of_kind.any():
+            return np.flatnonzero(of_kind & reads)
+    return None
+
+
+def _of_data(
     events: Table,
+    reads: Array,
     inserts: Array,
     bdev: Array,
     page_size: int,
     first_sectors: Collection[int],
     disks: Mapping[int, int],
-) -> Array | None:
-    """Return a mask of queued (or else issued) reads of file data; None without block events.
+) -> Array:
+    """Return those of the ``reads`` (rows) that are of file data.
 
     ``inserts`` are the rows of inserts, ``bdev`` says which are into block-device inodes.
     """
-    for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
-        chosen = events["kind"] == kind
-        if chosen.any():
-            break
-    else:
-        return None
-    flags = events["flags"]
-    chosen &= ((flags & Rwbs.READ) != 0) & ((flags & Rwbs.META) == 0)
+    reads = reads[(events["flags"][reads] & Rwbs.META) == 0]
     # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
     # were inserted just before. With blocks below the page size data shares such pages.
-    rows = np.flatnonzero(chosen)
     metadata = events.take(inserts[bdev])
-    within = in_block_devices(events.take(rows), metadata, page_size, first_sectors, disks)
-    rows = rows[within]
-    chosen[rows[_follows(events["pid"], inserts, bdev, rows)]] = False
-    return np.asarray(chosen)
+    within = in_block_devices(events.take(reads), metadata, page_size, first_sectors, disks)
+    last = last_inserts(events["pid"], inserts, reads)
+    return np.asarray(reads[~(within & np.append(bdev, False)[last])])
 
 
 def in_block_devices(
@@ -212,20 +240,6 @@ def in_block_devices(
             page = (blocks[at] - np.uint64(first)) // np.uint64(page_size // 512)
             found |= same & np.isin(page, pages)
     return found
-
-
-def _follows(pid: Array, inserts: Array, wanted: Array, rows: Array) -> Array:
-    """Return for which of ``rows`` the last insert of their thread is a ``wanted`` one."""
-    near = np.isin(pid[inserts], np.unique(pid[rows]))
-    inserts, wanted = inserts[near], wanted[near]
-    row = np.concatenate((inserts, rows))
-    order = np.lexsort((row, pid[row]))
-    last = np.maximum.accumulate(np.where(order < len(inserts), np.arange(len(row)), 0))
-    before = order[last]  # an insert, but where a thread has none before
-    known = (before < len(inserts)) & (pid[row[before]] == pid[row[order]])
-    found = np.empty(len(row), bool)
-    found[order] = known & np.append(wanted, np.zeros(len(rows), bool))[before]
-    return found[len(inserts) :]
 
 
 def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array, Array]:

@@ -12,7 +12,6 @@ from analyzer.ingest.arguments import Pids
 from analyzer.ingest.file_ends import within_files
 from analyzer.ingest.held import Places, with_askers
 from analyzer.ingest.inserts import (
-    MINOR_BITS,
     Inserts,
     find_inserts,
     folio_pages,
@@ -20,10 +19,12 @@ from analyzer.ingest.inserts import (
 )
 from analyzer.ingest.page_size import SMALLEST, of_reads
 from analyzer.ingest.probes import adopt
-from analyzer.ingest.recording import Recording, Trace, TraceError
+from analyzer.ingest.recording import Recording, SeenWindows, Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
-from analyzer.ingest.tables import FILES, Array, Kind, Table
+from analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
+from analyzer.ingest.unsure import recognised, unsure_pages
+from analyzer.ingest.windows_seen import types_of, windows_of
 from tracer.formats.capture import Capture, Device, FileEntry
 
 _MAJOR_BITS = 12  # of a dev_t
@@ -50,21 +51,22 @@ def interpret(
     kernel = capture.host.kernel if capture else trace.kernel
     notes = list(trace.notes)
     events = _within_run(trace.events, capture)
-    fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
-    first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
+    mounts = capture.mounts if capture else []
+    fstypes = {dev_of(m.dev): m.fstype for m in mounts} if capture else types_of(trace)
+    first_sectors = {m.first_sector for m in mounts}
     events = _with_askers(events, capture, entries)
     lengths = _block_lengths(events, capture, entries)
     block_pages = {dev: length.pages(page_size) for dev, length in lengths.items()}
     inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture), block_pages)
-    if not inserts.reads_recorded and inserts.data.rows:
-        notes.append(
-            "no block events in the trace: written pages cannot be distinguished from pages read"
-        )
     mask, threads = _threads(events, inserts, capture, pids, notes)
     files, pages = acc.read_pages(inserts, mask)
+    windows = None if capture else windows_of(trace)
     read_ahead_kb = _window_in_force(capture, files)
+    if windows is not None:
+        read_ahead_kb = _window_of_events(windows, files, page_size)
     batched = acc.batched_share(inserts, mask)
-    contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    is_known = read_ahead_kb is not None
+    contaminated = read_ahead_kb != 0 if is_known else batched > acc.BATCHED_AT_ZERO
     new, matters = _disks_read_ahead(capture, inserts, mask)
     if new:
         contaminated |= matters
@@ -88,7 +90,7 @@ def interpret(
     accesses = accesses.take(within_files(accesses, files, page_size, fstypes, kernel))
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
-    return Recording(
+    found = Recording(
         trace=replace(trace, events=events, page_size_assumed=assumed),
         capture=capture,
         accesses=accesses,
@@ -106,7 +108,11 @@ def interpret(
         inserts=inserts,
         entries=known,
         block_lengths=lengths,
+        windows=windows,
+        fstypes={**fstypes, **dict.fromkeys(inserts.on_f2fs, "f2fs")},
     )
+    said = [*unsure_pages(found), *recognised(inserts)]
+    return replace(found, notes=(*found.notes, *said))
 
 
 def _page_size(trace: Trace, capture: Capture | None, given: int | None) -> tuple[int, bool]:
@@ -152,6 +158,21 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
 
     disks = [disk for disk in capture.devices if pages(disk) > least]
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
+
+
+def _window_of_events(windows: SeenWindows, files: Table, page_size: int) -> int | None:
+    """Return the largest window (KiB) in the events of the file systems that were read.
+
+    None if the events are of others. As in _window_in_force a file system with few pages does not
+    matter.
+    """
+    least = MINOR_PAGES * int(files["accessed"].sum())
+    pages = [
+        window
+        for dev, window in windows.pages.items()
+        if int(files["accessed"][files["dev"] == dev].sum()) > least
+    ]
+    return max(pages) * page_size // 1024 if pages else None
 
 
 def _slack(read_ahead_kb: int | None, page_size: int, inserts: Inserts) -> int:

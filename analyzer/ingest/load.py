@@ -18,6 +18,7 @@ from analyzer.ingest.arguments import (
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.isolated import call
+from analyzer.ingest.needed import INSERTS, NEEDED, listed
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.tables import Kind, Table
 from boards.scratch import scratch_folder
@@ -91,14 +92,13 @@ def _check_usable(recording: Recording) -> None:
     trace = recording.trace
     if (trace.events["kind"] == Kind.INSERT).any():
         return
-    event = "filemap:mm_filemap_add_to_page_cache"
     where = f" (kernel {recording.kernel})" if recording.kernel else ""
-    known = "" if event in trace.event_names else f"; it knows: {_some(trace.event_names)}"
+    known = "" if INSERTS in trace.event_names else f"; it knows: {_some(trace.event_names)}"
     raise TraceError(
-        f"the trace has no event {event}{where}: it was not recorded, or nothing "
+        f"the trace has no event {INSERTS}{where}: it was not recorded, or nothing "
         f"was read into the page cache{known}",
         "record with foreread record -o CAPTURE -- COMMAND, or drop the caches and record "
-        "filemap:*, block:* and sched:sched_process_* with another recorder (Linux 3.10 or later)",
+        f"{listed(NEEDED)} with another recorder (Linux 3.10 or later)",
     )
 
 

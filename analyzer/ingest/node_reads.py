@@ -1,29 +1,34 @@
-"""The reads of f2fs's nodes, which are not file data and have no flag that says so.
+"""The nodes of f2fs: their reads, which are not file data, and file systems recognised by them.
 
 f2fs keeps inodes and lists of blocks ("nodes") in the page cache of an inode of its own, and reads
 them without REQ_META (read_node_folio, fs/f2fs/node.c), while a page of the file may already be
 inserted: the thread inserts the node's page and queues its read at once, then the read of the file.
+The page of a node is that of its number, which of an inode's node is the inode's (f2fs_fs.h).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.ingest.tables import MINOR_BITS, Array, Table
+
+NODE_INODE = 1  # F2FS_NODE_INO of every image that mkfs.f2fs makes
+# Of the nodes that pages of a file follow, so many and this share are the file's.
+_FEWEST, _SHARE = 2, 0.3
+_FAR = 1024  # pages: reads of a file seldom begin after it
 
 
-def node_reads(events: Table, nodes: Array, page_size: int) -> Array:
-    """Return the rows of the queued reads that fill the inserts of nodes.
+def node_reads(events: Table, nodes: Array, reads: Array, page_size: int) -> Array:
+    """Return those of the ``reads`` (rows) that fill the inserts of nodes.
 
     ``nodes`` are the rows of these inserts. A thread's next reads are theirs, as many pages as it
     inserted.
     """
     if not len(nodes):
         return np.zeros(0, np.int64)
-    queued = events["kind"] == Kind.BIO_QUEUE
-    reads = np.flatnonzero(queued & ((events["flags"] & Rwbs.READ) > 0))
     rows = np.union1d(nodes, reads)
     is_node = np.isin(rows, nodes).tolist()
     pages = (events["value"][rows] * np.uint64(512) // np.uint64(page_size)).tolist()
@@ -37,3 +42,33 @@ def node_reads(events: Table, nodes: Array, page_size: int) -> Array:
             absent[pid] -= max(count, 1)
             found.append(row)
     return np.array(found, np.int64)
+
+
+def f2fs_devices(inserts: Table, known: Collection[int]) -> tuple[int, ...]:
+    """Return the file systems (dev_t) whose inode 1 has pages as f2fs's nodes have.
+
+    ``inserts`` are those into file systems, ``known`` the devices whose type is known. The number
+    alone says nothing: squashfs and EROFS give it to a file.
+    """
+    nodes = inserts["ino"] == NODE_INODE
+    on_disk = nodes & (inserts["dev"] >> MINOR_BITS > 0)
+    devices = np.unique(inserts["dev"][on_disk]).tolist()
+    return tuple(dev for dev in devices if dev not in known and _has_nodes(inserts, dev))
+
+
+def _has_nodes(inserts: Table, dev: int) -> bool:
+    """Return whether pages of inode 1 are nodes: those of the files read next, or scattered ones.
+
+    A thread reads the node of an inode, then pages of the inode, and so on with the next one.
+    """
+    here = inserts.take(inserts["dev"] == dev)
+    here = here.take(np.lexsort((np.arange(here.rows), here["pid"])))
+    node, pid = here["ino"] == NODE_INODE, here["pid"]
+    followed = node[:-1] & ~node[1:] & (pid[:-1] == pid[1:])
+    pages, after = here["index"][:-1][followed], here["ino"][1:][followed]
+    if np.count_nonzero(pages == after) >= max(_FEWEST, _SHARE * len(pages)):
+        return True
+    index = np.unique(here["index"][node])
+    most = (1 - _SHARE) * len(index)
+    apart = np.count_nonzero(np.diff(index) > 1) >= most - 1
+    return bool(len(index) > _FEWEST and index[0] >= _FAR and apart and len(pages) >= most)

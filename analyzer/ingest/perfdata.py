@@ -19,6 +19,8 @@ from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import PLACE, decode
 from analyzer.ingest.fields import FieldReader
 from analyzer.ingest.formats import SPEC, Formats
+from analyzer.ingest.losses import UNKNOWN_CPU
+from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.perf_header import MAGICS, Container, Feature
 from analyzer.ingest.perf_layout import Layouts, find_layouts
 from analyzer.ingest.recording import Trace, TraceError
@@ -63,7 +65,7 @@ def read(path: Path) -> Trace:
                 f"{path} has none of the events that are needed, and it recorded: {recorded}",
                 found.notes,
             ),
-            "record filemap:* and block:* while the application starts (foreread record does)",
+            f"record {listed(NEEDED)} while the application starts (foreread record does)",
         )
     return Trace(
         format="perf.data",
@@ -257,15 +259,16 @@ def _inflate(container: Container, data: memoryview) -> tuple[memoryview | Array
 
 
 def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
-    """Return lost events by CPU; -1 is not a known CPU.
+    """Return lost events by CPU.
 
     LOST_SAMPLES, from perf 6.1 on, repeats at the end the losses that LOST has reported, and also
-    counts losses that no record followed.
+    counts losses that no record followed. Records that cannot be read hold an event at least.
     """
     found = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
     known = sum(found.values())
-    unknown = max(tally["lost_unknown"], tally["lost_samples"] - known)
-    return found | {-1: unknown} if unknown > 0 else found
+    unknown = max(tally["lost_unknown"], tally["lost_samples"] - known, 0)
+    unknown += tally["damaged"] + int(tally["stop"] > 0)
+    return found | {UNKNOWN_CPU: unknown} if unknown > 0 else found
 
 
 def _tally_notes(tally: Mapping[str, int], size: int) -> tuple[str, ...]:

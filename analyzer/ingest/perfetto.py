@@ -18,7 +18,9 @@ import numpy as np
 
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import by_time
+from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.perfetto_generic import GenericEvents
+from analyzer.ingest.perfetto_losses import PerfettoLosses
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, MissingLibrary, Table
@@ -32,10 +34,7 @@ _LEVELS = 2  # compressed packets within the file's own
 _BLOCK_ROWS = 1 << 16
 _MOST_CPU, _U32, _U64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
 _DAMAGED = "copy the file again, or record again"
-_RECORD = (
-    "enable filemap/mm_filemap_add_to_page_cache, block/block_rq_issue and block/block_rq_complete "
-    "among the ftrace_events of the trace's configuration"
-)
+_RECORD = f"enable {listed(NEEDED, '/')} among the ftrace_events of the trace's configuration"
 
 Row = tuple[int, ...]
 Fields = tuple[int, int, int, int, int]  # dev, ino, index, value, flags
@@ -102,7 +101,7 @@ class _Packets:
         self._blocks: list[Table] = []
         self._rows: list[Row] = []
         self._expanded = 0
-        self._lost: dict[int, int] = {}
+        self._losses = PerfettoLosses()
         self._kernel: str | None = None
         self._page_size: int | None = None
         self._compact = False
@@ -119,7 +118,8 @@ class _Packets:
             events=events,
             kernel=self._kernel,
             page_size=self._page_size,
-            lost=self._lost,
+            lost=self._losses.lost(),
+            uncounted=self._losses.uncounted(),
             event_names=frozenset(
                 name for name, spec in EVENT_SPECS.items() if (events["kind"] == spec.kind).any()
             ),
@@ -154,6 +154,10 @@ class _Packets:
             if levels == 1:
                 raise _Damaged("compressed packets within compressed packets")
             self._all(self._inflated(packet.compressed_packets), levels - 1)
+        elif packet.HasField("ftrace_stats"):
+            self._losses.add_stats(packet.ftrace_stats)
+        elif packet.HasField("trace_stats"):
+            self._losses.add_service(packet.trace_stats)
         elif packet.HasField("system_info"):
             self._kernel = packet.system_info.utsname.release or self._kernel
             page = packet.system_info.page_size
@@ -173,8 +177,7 @@ class _Packets:
         cpu = bundle.cpu
         if cpu > _MOST_CPU:
             raise _Damaged(f"there is no CPU {cpu}")
-        if bundle.lost_events:
-            self._lost[cpu] = self._lost.get(cpu, 0) + 1  # at least
+        self._losses.add_bundle(bundle)
         self._compact |= bundle.HasField("compact_sched")
         self._generic.learn(bundle)
         for event in bundle.event:

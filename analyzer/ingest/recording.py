@@ -17,14 +17,24 @@ class TraceError(AnalyzerError, ValueError):
 
 
 @dataclass(frozen=True)
+class SeenWindows:
+    """The windows in force (pages) by superblock (dev_t), and the event that has them."""
+
+    event: str
+    pages: dict[int, int]
+
+
+@dataclass(frozen=True)
 class Trace:
     """A decoded trace file, before interpretation.
 
     ``events`` is merged over CPUs in time order (schema EVENTS). ``lost`` counts lost events
-    by CPU, as far as the file says so. ``event_names`` are the formats found in the file
-    (``system:name``); ``paths`` are those it names by (dev_t, inode); ``read_fields`` decodes
-    fields of one event kind on demand. ``page_size_assumed``: nothing in the file proves its
-    ``page_size``. ``unread`` counts lines of needed events in a form that is not read.
+    by CPU (-1: unknown), at least; ``uncounted`` says why others would not show, empty if they
+    would (losses.py). ``event_names`` are the formats found in the file
+    (``system:name``); ``paths`` are those it names by (dev_t, inode); ``windows`` are those in
+    its events, where the reader has read them (windows_seen.py); ``read_fields`` decodes fields of
+    one event kind on demand. ``page_size_assumed``: nothing in the file proves its ``page_size``.
+    ``unread`` counts lines of needed events in a form that is not read.
     """
 
     format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text", …
@@ -32,9 +42,11 @@ class Trace:
     page_size: int | None = None
     kernel: str | None = None
     lost: dict[int, int] = field(default_factory=dict)
+    uncounted: str = ""
     event_names: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     paths: dict[tuple[int, int], str] = field(default_factory=dict)
+    windows: SeenWindows | None = None
     read_fields: Callable[[str, tuple[str, ...]], dict[str, Array]] | None = None
     page_size_assumed: bool = False
     unread: int = 0
@@ -45,7 +57,9 @@ class Recording:
     """An interpreted trace: the page accesses of each thread, in order.
 
     ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are kept as
-    surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say. ``counts``
+    surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say. ``windows``
+    are what another tool's trace says of it, ``fstypes`` the types of file systems by dev_t, as far
+    as they are known. ``counts``
     classifies the pages that are not accesses of the application: ``written_or_hole``,
     ``metadata``, ``other_process``, ``readahead``. ``devices`` maps a superblock's dev_t to that of
     the disk whose read_ahead_kb governs it. ``threads`` are those whose touches count; None for
@@ -71,6 +85,8 @@ class Recording:
     inserts: Inserts | None = None
     entries: tuple[FileEntry | None, ...] = ()
     path: str | None = None
+    windows: SeenWindows | None = None
+    fstypes: dict[int, str] = field(default_factory=dict)
     block_lengths: Mapping[int, BlockLength] = field(default_factory=dict)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
@@ -32,6 +33,19 @@ def find_requests(events: Table) -> Table:
     requests = block.take(issued)
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
     return _table(requests, complete_ns[issued], _askers(requests, queued), _bios(requests, queued))
+
+
+def requests_for(recording: Recording, disk: int) -> Table:
+    """Return the requests to a disk (dev_t).
+
+    Another tool's trace does not say which disk a file system is on: there they are all, if they
+    are of one disk.
+    """
+    requests = recording.requests
+    own = requests.take(requests["dev"] == disk)
+    if own.rows or recording.capture is not None or len(np.unique(requests["dev"])) != 1:
+        return own
+    return requests
 
 
 def _askers(issued: Table, queued: Table) -> Array:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
+
 
 class MissingLibrary(AnalyzerError, ImportError):
     """A library that a conversion needs is not installed."""

@@ -15,19 +15,18 @@ import numpy as np
 from analyzer.ingest import page_size as sizes
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import by_time
+from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import Array, Kind, Table
 from analyzer.ingest.text_heads import ANY_LINE, event_of
 from analyzer.ingest.text_lines import NAMES, Lines, Text
+from analyzer.ingest.text_losses import text_losses
 from analyzer.ingest.text_unread import Unread
+from analyzer.ingest.windows_seen import windows_of_text
 from boards.bounded import open_regular
 from boards.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
-
-# trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
-_LOST = re.compile(rb"^[ \t]*CPU:(\d{1,5}) \[(?:LOST )?(?:(\d{1,18}) )?EVENTS(?: DROPPED)?\]", re.M)
-_OVERWRITTEN = re.compile(rb"^# entries-in-buffer/entries-written: (\d{1,18})/(\d{1,18})\b", re.M)
 
 _EMBEDDED = b'"systemTraceEvents"'  # chrome://tracing: the text as a string of JSON
 _IN_PAGE = re.compile(rb"# tracer:|class=\"trace-data\"|linuxPerfData")
@@ -79,7 +78,8 @@ def read(path: Path, page_size: int | None = None) -> Trace:
         raise _nothing(path, text, lines.unread)
     if lines.unread.misses_most(_ESSENTIAL, events):
         raise TraceError(f"{path}: {lines.unread}", lines.unread.remedy)
-    lost, notes = _losses(text)
+    lost, uncounted = text_losses(text)
+    notes = []
     unnamed = sum(1 for _ in _UNNAMED.finditer(text))
     if unnamed:
         notes.append(
@@ -98,7 +98,9 @@ def read(path: Path, page_size: int | None = None) -> Trace:
         page_size=learnt.size,
         page_size_assumed=not learnt.known and bool((events["kind"] <= Kind.RA_SYNC).any()),
         lost=lost,
+        uncounted=uncounted,
         event_names=names,
+        windows=windows_of_text(text),
         notes=(*notes, *lines.notes()),
         unread=lines.unread.lines,
     )
@@ -139,18 +141,6 @@ def _to_pages(events: Table, in_bytes: Array, page_size: int | None) -> sizes.Pa
     return learnt
 
 
-def _losses(text: Text) -> tuple[dict[int, int], list[str]]:
-    lost: dict[int, int] = {}
-    notes = []
-    for cpu, count in _LOST.findall(text):
-        lost[int(cpu)] = lost.get(int(cpu), 0) + int(count or 1)
-    for kept, written in _OVERWRITTEN.findall(text):
-        if int(written) > int(kept):
-            events = plural(int(written) - int(kept), "event", "was")
-            notes.append(f"{events} overwritten in the ring buffer")
-    return lost, notes
-
-
 def _nothing(path: Path, text: Text, unread: Unread) -> TraceError:
     """Return the error of a text without a line that can be read."""
     if unread.lines:
@@ -162,5 +152,5 @@ def _nothing(path: Path, text: Text, unread: Unread) -> TraceError:
     other = f"other events ({', '.join(others[:6])})" if others else "no events"
     return TraceError(
         f"{path} is a text trace with {other}, and none that says which pages were read",
-        "record filemap:mm_filemap_add_to_page_cache at least (foreread record does)",
+        f"record {listed(NEEDED)} (foreread record does)",
     )

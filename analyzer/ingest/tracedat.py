@@ -80,6 +80,7 @@ def decode(data: memoryview) -> Trace:
         page_size=page_size(container.texts) or _plausible_page(container.page_size),
         kernel=container.kernel,
         lost=most_lost(container.lost, loss.lost),
+        uncounted="" if container.counted else "the file has no statistics of the buffers",
         event_names=formats.names,
         notes=(*_clock_notes(container), *gap_notes(loss)),
         read_fields=read_fields,

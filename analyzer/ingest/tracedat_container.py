@@ -58,6 +58,7 @@ class Container:
     clock: str | None = None
     kernel: str | None = None
     lost: dict[int, int] = field(default_factory=dict)
+    counted: bool = False
     time_offset_ns: int = 0
     tsc: TscToNs | None = None
     sections: dict[int, int] = field(default_factory=dict)

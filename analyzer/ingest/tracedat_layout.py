@@ -211,6 +211,7 @@ def _take_stats(container: Container, text: str) -> None:
     first, _, rest = text.partition("\n")
     name, _, cpu = first.partition(": ")
     if name == "CPU" and cpu.isascii() and cpu.isdigit() and len(cpu) < 6:
+        container.counted = True
         container.lost[int(cpu)] = container.lost.get(int(cpu), 0) + lost_in_stats(rest)
 
 

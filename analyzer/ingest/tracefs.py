@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.formats import ByteOrder, Formats
+from analyzer.ingest.losses import missing_cpus, numbers
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.ring import (
     Layout,
@@ -54,16 +56,18 @@ def read(directory: Path) -> Trace:
     """
     pages = _pages(directory)
     layout = Layout.parse(_header_page(directory))
-    data, streams, notes = _load(pages, layout)
+    data, streams, notes, cut = _load(pages, layout)
     texts = _formats(directory)
     formats = Formats(texts, byte_order=_byte_order(data, streams), long_size=layout.commit_size)
     rings = RingBuffers(data, streams, formats)
     events, loss = rings.events()
+    counted = _stats(directory)
     return Trace(
         format="tracefs pages",
         events=events,
         page_size=page_size(texts),
-        lost=most_lost(_stats(directory), loss.lost),
+        lost=most_lost(counted, loss.lost, dict.fromkeys(cut, 1)),
+        uncounted=_uncounted(pages, counted),
         event_names=formats.names,
         notes=(*notes, *gap_notes(loss)),
         read_fields=rings.reader_of_fields(),
@@ -120,9 +124,14 @@ def _formats(directory: Path) -> dict[str, bytes]:
     return texts
 
 
-def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stream], list[str]]:
-    """Read all files into one block; a sub-buffer that was cut off is left out, with a note."""
-    notes, streams, offset = [], [], 0
+def _load(
+    pages: dict[int, Path], layout: Layout
+) -> tuple[memoryview, list[Stream], list[str], list[int]]:
+    """Read all files into one block; a sub-buffer that was cut off is left out, with a note.
+
+    Returns the block, the streams in it, the notes and the CPUs whose files were cut off.
+    """
+    notes, streams, cut, offset = [], [], [], 0
     for cpu, path in pages.items():
         size = path.stat().st_size
         check_size(f"{path} with the pages before it", offset + size, MOST_TRACE_BYTES, RECORD_LESS)
@@ -131,6 +140,7 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
             raise TraceError(f"there is no CPU {cpu}", _COPY_AGAIN)
         if whole != size:
             notes.append(f"{path.name} of CPU {cpu} ends inside a sub-buffer: its rest is left out")
+            cut.append(cpu)
         streams.append(Stream.plain(cpu, offset, whole, layout))
         offset += whole
     grant(offset)
@@ -139,7 +149,7 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
         with open_regular(path) as file:
             if not _fill(file, data[stream.offset : stream.offset + stream.size]):
                 raise TraceError(f"{path} shrank while it was read", _COPY_AGAIN)
-    return data, streams, notes
+    return data, streams, notes, cut
 
 
 def _fill(file: BinaryIO, target: memoryview) -> bool:
@@ -160,6 +170,15 @@ def _byte_order(data: memoryview, streams: list[Stream]) -> ByteOrder:
                 fits = int.from_bytes(commit, "little") & _COMMIT_MASK <= layout.subbuf_size
                 return "little" if fits else "big"
     return sys.byteorder
+
+
+def _uncounted(pages: Collection[int], counted: Collection[int]) -> str:
+    """Return why losses would not show: CPUs without pages, or without statistics."""
+    without = missing_cpus(pages)
+    if without:
+        return f"the pages of CPU {numbers(without)} are missing"
+    without = sorted({*pages} - {*counted})
+    return f"CPU {numbers(without)} has no statistics" if without else ""
 
 
 def _stats(directory: Path) -> dict[int, int]:

@@ -39,9 +39,9 @@ from analyzer.predict.seconds import (
     parts_of,
     predict_seconds,
     replay_of_the_recorded,
+    without_seconds,
 )
 from analyzer.predict.start import Start, again, prepare
-from analyzer.predict.verdict import decide_without_seconds
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.erofs_kernel import CountingOnErofs
@@ -91,13 +91,11 @@ def predict_on_image(
     except DeviceModelError as error:
         if device is not None:
             raise
-        return replace(found, verdict=decide_without_seconds(found.total, str(error), error.remedy))
+        return without_seconds(found, recording, str(error), error.remedy)
     cost = cluster_cost(recording, kernels[0].calls, first_sector(start))
     if cost is None:
         if compressor != NO_COMPRESSOR and compressor not in (unpacking or {}):
-            return replace(
-                found, verdict=decide_without_seconds(found.total, *_unknown(compressor))
-            )
+            return without_seconds(found, recording, *_unknown(compressor))
         cost = ClusterCost(replayed.cpu, 0.0, 0.0)
     if unpacking and compressor in unpacking:
         cost = replace(cost, unpack_page_ns=unpacking[compressor].page_ns)

@@ -20,7 +20,7 @@ from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.remedy import prefetch, sweep, with_image
-from analyzer.predict.verdict import decide_without_seconds
+from analyzer.predict.seconds import without_seconds
 
 _WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
 FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")
@@ -48,10 +48,10 @@ def unpredicted(found: Prediction, recording: Recording, names: Sequence[str]) -
         f"compressed clusters of {' and '.join(names)} are read whole at any window, which is not "
         "emulated: requests and pages by window would be those of uncompressed files"
     )
-    verdict = decide_without_seconds(found.total, why, sweep(recording))
     other = f"a prefetch list of this start needs no window: {prefetch(recording)} writes it"
     ways = [other]
     if list(names) == [_WITH_IMAGE]:
         ways.insert(0, f"{with_image(recording)} predicts it from the image that the board has")
     notes = (*found.notes, *ways)
-    return replace(found, verdict=verdict, doubts=(*found.doubts, why), notes=notes)
+    found = replace(found, doubts=(*found.doubts, why), notes=notes)
+    return without_seconds(found, recording, why, sweep(recording))

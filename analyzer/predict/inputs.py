@@ -10,6 +10,7 @@ import numpy as np
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
+from analyzer.predict.file_sizes import sizes_of
 from analyzer.predict.tails import inline_tails
 from analyzer.predict.window import disks_of_files
 from analyzer.program.blocks import Blocks, blocks_of
@@ -111,7 +112,7 @@ def _files(recording: Recording, version: Version) -> Array:
     large_folios = large_folios_by_dev(recording, version)
     rows = []
     links = _links(recording)
-    columns = (recording.files["dev"].tolist(), recording.files["size_bytes"].tolist())
+    columns = (recording.files["dev"].tolist(), sizes_of(recording).tolist())
     for row, (dev, size) in enumerate(zip(*columns, strict=True)):
         mount = mounts.get(dev)
         fstype = mount.fstype if mount else ""

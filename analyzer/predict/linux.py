@@ -16,7 +16,8 @@ from analyzer.predict.inputs import LARGEST, Inputs, inputs
 from analyzer.predict.judged import readahead_judged
 from analyzer.predict.no_window import with_known_windows
 from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.recorded import block_notes, unknown_blocks
+from analyzer.predict.recorded import block_notes, of_recording
+from analyzer.predict.recorded_window import differences
 from analyzer.predict.seconds import with_seconds
 from analyzer.predict.window import predict
 from boards.counted import plural
@@ -74,12 +75,21 @@ def count_linux(
     version = asked_version(recording, model)
     fixed = predict(recording, windows)
     taken = inputs(recording, version)
-    counts = {
-        disk: on_disk(taken, version, row).counts(fixed.total.windows)
-        for row, disk in enumerate(taken.disks)
-    }
+    emulations = {disk: on_disk(taken, version, row) for row, disk in enumerate(taken.disks)}
+    counts = {disk: one.counts(fixed.total.windows) for disk, one in emulations.items()}
     devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
+
+    def replay(disk: int, window: int) -> tuple[int, int]:
+        counted = emulations[disk].counts([window])
+        return int(counted.requests.sum()), int(counted.pages.sum())
+
     own = readahead_judged(recording, version)
+    doubts = (
+        *(one.text for one in of_recording(recording)),
+        *differences(recording, devices, replay),
+        *_unread(version),
+        *own.doubts,
+    )
     found = replace(
         fixed,
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
@@ -87,7 +97,7 @@ def count_linux(
         total=total_of(fixed.total, devices),
         notes=(*fixed.notes, *_notes(taken), *own.notes),
         criterion_notes=(_columns(version), *fixed.criterion_notes),
-        doubts=(*_unread(version), *unknown_blocks(recording), *own.doubts),
+        doubts=tuple(dict.fromkeys(doubts)),
     )
     return found, version
 

@@ -146,6 +146,9 @@ class PredictionDocument(Document, frozen=True, kw_only=True):
         float | None,
         says("predicted seconds lost by F² + G², as a part of the default window's seconds"),
     ]
+    lost_events: Annotated[int | None, says("lost events, at least; null if none are counted")] = (
+        None
+    )
     notes: list[str]
     doubts: list[str]
     confirmations: Annotated[
@@ -173,6 +176,7 @@ class Prediction:
     total: Curve
     verdict: Verdict
     published: Verdict
+    lost_events: int | None = 0
     notes: tuple[str, ...] = field(default=())
     doubts: tuple[str, ...] = field(default=())
     criterion_notes: tuple[str, ...] = field(default=())
@@ -242,6 +246,7 @@ class Prediction:
             verdict=self.verdict,
             published=self.published,
             predicted_regret_quasi_optimal=self.regret_quasi_optimal,
+            lost_events=self.lost_events,
             notes=list(self.ordered_notes),
             doubts=list(self.doubts),
             confirmations=confirmations,

@@ -13,15 +13,14 @@ import numpy as np
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.squashfs_blocks import unknown_block
+from analyzer.ingest.unsure import unsure_pages
+from analyzer.predict.basis import lost_share, some_lost, some_unread, unread_share
 from analyzer.predict.checks import Finding
 from analyzer.predict.prediction import MINOR_SHARE
 from analyzer.program.cpu import event_cost
 from analyzer.program.spared_faults import SparedFaults
 from boards.counted import plural
 
-# Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
-# five windows by 0.5 to 1.1 times the share (rms); beyond it the effect is unknown.
-MOST_LOST = 0.05
 # Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
 # time that they took, less what recording took; one in which other processes read heavily, 10 %.
 REPLAYED = 0.01
@@ -35,15 +34,12 @@ def of_recording(recording: Recording) -> Iterator[Finding]:
             "readahead was on during the recording, so the order and number of accesses are not "
             "exact"
         )
-    lost, events = lost_events(recording), recording.trace.events.rows
-    if lost:
-        share = lost / (lost + events)
-        yield Finding(
-            f"{plural(lost, 'event', 'was')} lost ({share:.2g} of all): pages and requests "
-            f"are missing",
-            spread=share,
-            unusable=share > MOST_LOST,
-        )
+    lost = some_lost(recording)
+    if lost is not None:
+        yield Finding(lost, spread=lost_share(recording))
+    pages = max(recording.accesses.rows, 1)
+    for text, unsure in unsure_pages(recording).items():
+        yield Finding(text, spread=min(unsure / pages, 1.0))
     yield from _of_the_reader(recording)
     yield from _other_readers(recording)
     yield from map(Finding, unknown_blocks(recording))
@@ -79,12 +75,6 @@ def _squashfs(recording: Recording, source: str) -> list[tuple[str, int]]:
     ]
 
 
-def lost_events(recording: Recording) -> int:
-    """Return lost events: the recorder and the trace file may both have counted the same."""
-    lost = sum(recording.trace.lost.values())
-    return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
-
-
 def _of_the_reader(recording: Recording) -> Iterator[Finding]:
     """Yield what a trace of another tool leaves open; its notes name the events."""
     trace = recording.trace
@@ -93,14 +83,9 @@ def _of_the_reader(recording: Recording) -> Iterator[Finding]:
             f"pages of {recording.page_size} bytes are assumed, since nothing in the trace proves "
             "their size: --page-size sets another"
         )
-    if trace.unread:
-        share = trace.unread / (trace.unread + trace.events.rows)
-        yield Finding(
-            f"events that could not be read are {share:.2g} of those needed: pages and requests "
-            "may be missing",
-            spread=share,
-            unusable=share > MOST_LOST,
-        )
+    unread = some_unread(recording)
+    if unread is not None:
+        yield Finding(unread, spread=unread_share(recording))
 
 
 def _other_readers(recording: Recording) -> Iterator[Finding]:

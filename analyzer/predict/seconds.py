@@ -9,8 +9,10 @@ import numpy as np
 from msgspec import structs
 
 from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict.bands import SEED, Bands, resampled
+from analyzer.predict.basis import Answer, lacking, supported
 from analyzer.predict.check_replay import disagreement, replay_findings
 from analyzer.predict.checks import Finding, distinct, total_spread
 from analyzer.predict.disk.device_model import DeviceModelError
@@ -63,18 +65,21 @@ def with_seconds(
 
     ``taken`` are of one or more recordings of the same start; the prediction is of the first.
     """
+    recording = taken[0].recording
+    for each in taken:
+        for why in lacking(each.recording, Answer.SECONDS):
+            return without_seconds(found, recording, why, record_again(each.recording))
     try:
         starts = [prepare(each, version, device) for each in taken]
     except DeviceModelError as error:
         if device is not None:
             raise
-        return replace(found, verdict=decide_without_seconds(found.total, str(error), error.remedy))
+        return without_seconds(found, recording, str(error), error.remedy)
     current = window_of(found.total.current_read_ahead_kb, found.page_size)
     windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
     by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
-    recording = taken[0].recording
     remedy = calibrate(recording, starts[0].disk) if by_disk else record_again(recording)
     several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
     basis = [*starts[0].notes, *([several] if len(starts) > 1 else [])]
@@ -98,11 +103,18 @@ def decided(
     doubts = tuple(dict.fromkeys((*found.doubts, *(each.text for each in seconds.findings))))
     found = replace(found, disk_cost=start.device.describe(), doubts=doubts)
     if seconds.unusable:
-        verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
-        return replace(found, verdict=verdict, notes=(seconds.again, *found.notes))
+        found = without_seconds(found, start.recording, seconds.unusable, remedy)
+        return replace(found, notes=(seconds.again, *found.notes))
     timed = with_curves(found, seconds, start.disk)
     verdict = decide_by_seconds(timed.total, seconds.bands, current)
+    verdict = supported(verdict, start.recording)
     return replace(timed, verdict=verdict, notes=(*basis, seconds.again, *found.notes))
+
+
+def without_seconds(found: Prediction, recording: Recording, why: str, remedy: str) -> Prediction:
+    """Return a prediction without seconds: ``why``, and the command that obtains them."""
+    verdict = decide_without_seconds(found.total, why, remedy)
+    return replace(found, verdict=supported(verdict, recording))
 
 
 def with_curves(found: Prediction, seconds: Seconds, disk: int) -> Prediction:

@@ -9,9 +9,11 @@ import numpy as np
 from msgspec import structs
 
 from analyzer.error import AnalyzerError
+from analyzer.ingest.losses import lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict import board_default, remedy
+from analyzer.predict.basis import supported
 from analyzer.predict.criterion import (
     c_opt,
     local_minima,
@@ -19,9 +21,11 @@ from analyzer.predict.criterion import (
     quasi_optimal,
     turning_point,
 )
+from analyzer.predict.file_sizes import sizes_note, sizes_of
 from analyzer.predict.metadata import metadata_reads
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.recorded import of_recording
+from analyzer.predict.recorded_window import differences
 from analyzer.predict.stacks import current_kb as found_kb
 from analyzer.predict.verdict import Point, decide_by_criterion, decide_without_seconds
 from boards.counted import plural
@@ -31,6 +35,8 @@ from tracer.formats.capture import Device, dev_text
 DEFAULT_WINDOWS = range(1024)
 TOTAL = "total"
 NEEDS_CAPTURE = "predicted seconds need a capture of foreread record, made at read_ahead_kb=0"
+
+ROUGH = "; --model linux-X.Y with --device-model FILE predicts rough ones"
 
 
 class WindowError(AnalyzerError, ValueError):
@@ -79,6 +85,13 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     default = devices[0].default_read_ahead_kb if devices else None
     curve = structs.replace(_with_metadata(curve, devices), default_read_ahead_kb=default)
     now = _point(current, recording.page_size, emulated, total)
+    doubts = [finding.text for finding in of_recording(recording)]
+
+    def replay(disk: int, window: int) -> tuple[int, int]:
+        counted = _emulate(groups[disk], [window])
+        return int(counted.requests[0]), int(counted.loaded[0])
+
+    doubts += differences(recording, devices, replay)
     return Prediction(
         kernel=recording.kernel,
         page_size=recording.page_size,
@@ -87,13 +100,14 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         contaminated=recording.contaminated,
         devices=devices,
         total=curve,
-        verdict=decide_without_seconds(curve, *_no_seconds(recording)),
-        published=decide_by_criterion(curve, now),
-        doubts=tuple(finding.text for finding in of_recording(recording)),
+        verdict=supported(decide_without_seconds(curve, *_no_seconds(recording)), recording),
+        published=supported(decide_by_criterion(curve, now), recording),
+        lost_events=lost_events(recording),
+        doubts=tuple(doubts),
         notes=(
             *_unlike_windows(devices),
             *board_default.notes(recording, {device.dev for device in devices}),
-            *recording.notes,
+            *(note for note in recording.notes if note not in doubts),
             *_notes(recording, curve, windows is not None),
         ),
         criterion_notes=(_several_minima(curve),) if curve.turning_points > 1 else (),
@@ -103,12 +117,19 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
 def _no_seconds(recording: Recording) -> tuple[str, str]:
     """Return why the fixed window has no seconds, and the command that obtains them."""
     if recording.capture is None or recording.contaminated:
-        return NEEDS_CAPTURE, remedy.record_again(recording)
+        rough = "" if recording.contaminated else ROUGH
+        return f"{NEEDS_CAPTURE}{rough}", remedy.record_again(recording)
     return "the fixed-window model predicts no seconds", remedy.with_seconds(recording)
 
 
 def _current_kb(recording: Recording, disk: int) -> int | None:
-    """Return the window that a disk had before the recording; None if unknown."""
+    """Return the window that a disk had before the recording; None if unknown.
+
+    That in the events of another tool's trace, unless it was recorded without readahead.
+    """
+    seen = recording.windows
+    if seen is not None:
+        return seen.pages.get(disk, 0) * recording.page_size // 1024 or None
     dev = dev_text(disk)
     found = found_kb(recording.capture, dev)
     device = _device(recording, dev)
@@ -190,7 +211,7 @@ def _row_in_disk(disk_of_file: Array) -> Array:
 
 
 def _file_pages(recording: Recording) -> Array:
-    size = recording.files["size_bytes"]
+    size = sizes_of(recording)
     # Floor of the negative rounds up without overflow.
     return np.where(size < 0, np.int64(-1), -(-size // recording.page_size))
 
@@ -272,14 +293,7 @@ def _curve(
 
 
 def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
-    files = recording.files
-    unknown = int(((files["size_bytes"] < 0) & (files["accessed"] > 0)).sum())
-    if unknown:
-        yield (
-            f"{plural(unknown, 'accessed file', 'has')} no known size: requests there are not "
-            f"clipped at "
-            "the end of the file, so G is too high"
-        )
+    yield from filter(None, [sizes_note(recording)])
     if subset:
         yield f"the optimum is chosen only from {plural(len(total.windows), 'given window')}"
     yield from _split_requests(recording, total)

@@ -62,6 +62,8 @@ class Busy:
     def computed(self, time: Array) -> Array:
         """Return how much of the time up to each moment the disk did not serve."""
         at = time.astype(np.float64)
+        if not len(self._end):
+            return at
         row = np.searchsorted(self._begin, at, side="right")
         last = np.maximum(row - 1, 0)
         under_way = np.where(row > 0, np.maximum(self._end[last] - at, 0.0), 0.0)

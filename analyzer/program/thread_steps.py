@@ -7,7 +7,7 @@ counted, and the replay determines the waits for the disk. docs/explanation/repl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.program.cpu import event_cost
 from analyzer.program.event_owners import ThreadEvents, askers
+from analyzer.program.frame import Frame, frame_of
 from analyzer.program.idle import without_idle
 from analyzer.program.joins import joins
 from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals, usual_check, usual_latency
@@ -25,7 +26,6 @@ from analyzer.program.steps import Steps, steps_of, without_recording
 from analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
-from tracer.formats.capture import Capture
 
 _NONE = -1
 _NO_TIMES = np.zeros(0, np.uint64)
@@ -78,13 +78,13 @@ def steps_in_time(
     """Return the operations of a program, and the requests that are not its ``own``, in time.
 
     ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By thread
-    if the recording has scheduler events, otherwise as one sequence. The recording is a capture.
+    if the recording has scheduler events, otherwise as one sequence.
     """
     found = thread_steps(recording, times, requests, own)
     if found is not None:
         return found
-    assert recording.capture is not None
-    span = (recording.capture.start_ns, recording.capture.end_ns)
+    frame = frame_of(recording)
+    span = (frame.start_ns, frame.end_ns)
     in_one = steps_of(program, times, requests, own, *span)
     return without_recording(in_one, recording.trace.events, *span)
 
@@ -95,35 +95,40 @@ def thread_steps(recording: Recording, times: Array, requests: Table, own: Array
     ``requests`` are the disk's, in order of issue. None if the recording has no switches of the
     command's threads.
     """
-    capture = recording.capture
-    if capture is None or recording.threads is None:
+    frame = frame_of(recording)
+    if not frame.threads:
         return None
-    by_thread = stays(recording.trace.events, sorted(recording.threads), capture.end_ns)
-    if _first(capture, by_thread) < 0 or len(by_thread) > _MOST_THREADS:
+    recording = _within(recording, frame)
+    by_thread = stays(recording.trace.events, frame.threads, frame.end_ns)
+    if _first(frame, by_thread) < 0 or len(by_thread) > _MOST_THREADS:
         return None
-    return _Threads(recording, by_thread, requests).steps(times, own)
+    return _Threads(recording, frame, by_thread, requests).steps(times, own)
 
 
-def _roots(capture: Capture) -> list[int]:
-    """Return the first process of a command, or those that ran when a boot's recording began."""
-    return [capture.pid, *(capture.boot.processes if capture.boot else ())]
+def _within(recording: Recording, frame: Frame) -> Recording:
+    """Return a recording with the events of its run; those of a capture are."""
+    if recording.capture is not None:
+        return recording
+    time = recording.trace.events["time_ns"]
+    events = recording.trace.events.take((time >= frame.start_ns) & (time <= frame.end_ns))
+    return replace(recording, trace=replace(recording.trace, events=events))
 
 
-def _first(capture: Capture, by_thread: Mapping[int, Array]) -> int:
+def _first(frame: Frame, by_thread: Mapping[int, Array]) -> int:
     """Return the process that the run begins with; -1 if it was not seen."""
-    seen = [one for one in _roots(capture) if one in by_thread]
+    seen = [one for one in frame.roots if one in by_thread]
     return min(seen, key=lambda one: int(by_thread[one]["begin_ns"][0]), default=-1)
 
 
 class _Threads:
     """The threads of a recording on their way to steps."""
 
-    def __init__(self, recording: Recording, by_thread: dict[int, Array], requests: Table) -> None:
-        assert recording.capture is not None
-        self.recording, self.capture = recording, recording.capture
+    def __init__(
+        self, recording: Recording, frame: Frame, by_thread: dict[int, Array], requests: Table
+    ) -> None:
+        self.recording, self.frame = recording, frame
         self.stays, self.requests = by_thread, requests
-        self.roots = _roots(recording.capture)
-        self.first = _first(recording.capture, by_thread)
+        self.first = _first(frame, by_thread)
         self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
         self.thread_events = ThreadEvents(recording)
         self.each_ns = event_cost(recording.trace.events)
@@ -133,7 +138,7 @@ class _Threads:
         self.lives = {thread: _Life() for thread in by_thread}
         self.reads = requests.take((requests["flags"] & Rwbs.READ) > 0)
         self.reads_of = rows_by(self.reads["pid"])
-        start = self.capture.start_ns
+        start = frame.start_ns
         self.others = OtherWork(recording.trace.events, set(by_thread), self.each_ns)
         self.threads = np.array([*by_thread], np.int64)  # rising, as the numbers are
         reads = Reads(self.reads)
@@ -145,7 +150,7 @@ class _Threads:
 
     def steps(self, times: Array, own: Array) -> Steps:
         """Return the steps of all threads in order of time."""
-        clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
+        clipped = np.clip(times, self.frame.start_ns, self.frame.end_ns)
         owners = self.thread_events.of(times, self.first, self.number)
         done, asked = rows_by(owners), rows_by(self.asked_by)
         did = {
@@ -178,15 +183,14 @@ class _Threads:
         moments = np.concatenate(found)
         moments = moments[np.argsort(moments["time_ns"], kind="stable")]
         ends = self.number[self._last()]
-        cpus = self.capture.host.cpu_count
-        total = float(self.capture.end_ns - self.capture.start_ns)
+        total = float(self.frame.end_ns - self.frame.start_ns)
         steps = self._as_steps(moments)
         tail = self._tail_ns()
         return Steps(
             steps,
             tail,
             total,
-            max(cpus, 1),
+            self.frame.cpus,
             ends,
             by_thread=True,
             back_ns=usual,
@@ -200,8 +204,8 @@ class _Threads:
         """Return the latest start of a thread with an unknown parent."""
         late = [0.0]
         for thread, off in self.offs.items():
-            if thread not in self.roots and off.why[0] != Why.THREAD:
-                late.append(float(off.came_ns[0]) - self.capture.start_ns)
+            if thread not in self.frame.roots and off.why[0] != Why.THREAD:
+                late.append(float(off.came_ns[0]) - self.frame.start_ns)
         return max(late)
 
     def _tail_ns(self) -> float:
@@ -209,17 +213,17 @@ class _Threads:
 
         It is part of the duration of a run. A run that ends otherwise does not wait for a thread.
         """
-        if self.capture.ended_by != "exit":
+        if self.frame.ends_with is None:
             return 0.0
-        last = self.stays[self.capture.pid][-1:]
-        end = np.array([self.capture.end_ns], np.uint64)
+        last = self.stays[self.frame.ends_with][-1:]
+        end = np.array([self.frame.end_ns], np.uint64)
         took = float(end[0]) - float(last["end_ns"][0])
         return max(took - float(self.others.recording(last["cpu"], last["end_ns"], end)[0]), 0.0)
 
     def _last(self) -> int:
         """Return the thread with which the run ends."""
-        if self.capture.ended_by == "exit":
-            return self.capture.pid
+        if self.frame.ends_with is not None:
+            return self.frame.ends_with
         return max(self.stays, key=lambda thread: int(self.stays[thread]["end_ns"][-1]))
 
     def _waits(self, thread: int, life: _Life) -> None:
@@ -293,7 +297,7 @@ class _Threads:
                 moments["waker"] = self.asked_by[chosen]
             else:
                 done = np.maximum(complete, issue)[chosen]  # 0 if unknown
-                done = np.concatenate(([self.capture.start_ns], done[:-1]))
+                done = np.concatenate(([self.frame.start_ns], done[:-1]))
                 moments["sleep_ns"] = np.maximum(issue[chosen].astype(float) - done, 0.0)
             yield moments
 

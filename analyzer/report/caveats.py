@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analyzer.ingest.losses import lost_events
 from analyzer.report.subject import Subject
 from boards.counted import plural
 
@@ -18,11 +19,11 @@ def caveats(subject: Subject) -> list[str]:
             "kernel's readahead brought in are mixed with those the application touched. "
             "Record again at read_ahead_kb=0."
         )
-    lost = lost_events(subject)
+    lost = lost_events(recording)
     if lost:
         found.append(
-            f"{plural(lost, 'event')} lost: pages are missing from every figure here. Record again "
-            "with larger buffers."
+            f"At least {plural(lost, 'event')} lost: pages are missing from every figure here. "
+            "Record again with larger buffers."
         )
     if capture is None:
         found.append(
@@ -56,13 +57,6 @@ def _model_limits(subject: Subject) -> list[str]:
             "the disk and gives a request and an unused page the same weight."
         )
     return limits + [sentence(doubt) for doubt in subject.prediction.doubts]
-
-
-def lost_events(subject: Subject) -> int:
-    """Return the number of lost events, from the capture or else from the trace."""
-    capture = subject.recording.capture
-    counted = sum(capture.lost.values()) if capture is not None else 0
-    return max(counted, sum(subject.recording.trace.lost.values()))
 
 
 def sentence(text: str) -> str:

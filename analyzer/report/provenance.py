@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
+from analyzer.ingest.recording import Recording
 from analyzer.predict.board_default import described
 from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
-from analyzer.report.caveats import lost_events
 from analyzer.report.subject import Subject
 from analyzer.report.wording import count, kib, seconds, shell_words, size
 from boards.counted import plural
@@ -90,11 +91,10 @@ def _mounts(capture: Capture, devices: list[Device]) -> list[Block]:
 def recording(subject: Subject) -> Section:
     """Return how the trace was made, and its gaps."""
     recording, capture = subject.recording, subject.recording.capture
-    lost = lost_events(subject)
     window = kib(recording.recorded_read_ahead_kb)
     rows = [("Trace", recording.trace.format), ("Window while recording", window)]
     rows += [] if capture is None else _run_facts(capture)
-    rows.append(("Events lost", _lost_by_cpu(subject) if lost else "none"))
+    rows.append(("Events lost", _lost(recording)))
     reads = f"{count(subject.reads.sum())}, {count(subject.unanswered)} without completion"
     rows.append(("Reads recorded", reads))
     rows += [(_COUNTED.get(name, name), count(n)) for name, n in recording.counts.items()]
@@ -130,11 +130,11 @@ def _run_facts(capture: Capture) -> list[tuple[str, str]]:
     ]
 
 
-def _lost_by_cpu(subject: Subject) -> str:
-    capture = subject.recording.capture
-    lost = dict(capture.lost) if capture is not None and capture.lost else {}
-    lost = lost or {str(cpu): n for cpu, n in subject.recording.trace.lost.items()}
-    return ", ".join(f"CPU {cpu}: {n:,}" for cpu, n in list(lost.items())[:MOST_ROWS] if n)
+def _lost(recording: Recording) -> str:
+    if not lost_events(recording):
+        return losses_text(recording)
+    counts = [(cpu, n) for cpu, n in lost_by_cpu(recording).items() if n]
+    return ", ".join(f"CPU {cpu}: {n:,}" for cpu, n in counts[:MOST_ROWS])
 
 
 def _resident(capture: Capture) -> Table:

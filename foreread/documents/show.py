@@ -51,6 +51,7 @@ class ShowDocument(Document, frozen=True, kw_only=True):
     resident_pages: Annotated[int | None, says("pages still cached when the run began")]
     events: Annotated[dict[str, int], says("decoded events by kind")]
     lost: Annotated[dict[str, int], says("lost events by CPU")]
+    lost_events: Annotated[int | None, says("lost events, at least; null if none are counted")]
     accesses: Annotated[int, says("pages accessed")]
     not_accesses: Annotated[dict[str, int], says("pages that do not count, by reason")]
     window: Annotated[

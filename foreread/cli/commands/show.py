@@ -8,6 +8,7 @@ import numpy as np
 
 from analyzer.ingest.accesses import of_threads
 from analyzer.ingest.load import load_any
+from analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs
 from analyzer.predict import predict
@@ -75,7 +76,8 @@ def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
         cold=capture.cold.proven if capture else None,
         resident_pages=capture.cold.resident_pages if capture else None,
         events=event_counts(recording),
-        lost={str(cpu): n for cpu, n in sorted(trace.lost.items())},
+        lost=lost_by_cpu(recording),
+        lost_events=lost_events(recording),
         accesses=recording.accesses.rows,
         not_accesses=recording.counts,
         window=None if at_window is None else at_window.window,
@@ -162,7 +164,6 @@ def _text(recording: Recording, at_window: Waste | None, files: int, by: str) ->
 
 def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
     capture = recording.capture
-    lost = sum(recording.trace.lost.values())
     window = summary.recorded_read_ahead_kb
     lines = [
         f"format      {summary.format}",
@@ -178,7 +179,9 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
             f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "
             f"{printable(capture.cold.how)}",
         ]
-    lines.append(f"window      {'unknown' if window is None else f'{window} KiB'} when recorded")
+    by = f" ({recording.windows.event})" if recording.windows and window is not None else ""
+    kib = "unknown" if window is None else f"{window:,} KiB"
+    lines.append(f"window      {kib} when recorded{by}")
     if summary.page_size_assumed:
         lines.append(
             f"pages       of {summary.page_size} bytes, ASSUMED: nothing in the trace proves "
@@ -189,8 +192,7 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
     counts = ", ".join(f"{n} {name}" for name, n in summary.events.items())
     lines += [
         f"events      {counts or 'none that foreread uses'}",
-        f"lost        {plural(lost, 'event')}"
-        + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
+        f"lost        {losses_text(recording)}",
         f"accessed    {plural(summary.accesses, 'page')} of {plural(recording.files.rows, 'file')}",
     ]
     if capture and capture.disk:

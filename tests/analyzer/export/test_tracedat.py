@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +12,28 @@ from capture_builder import recording_of
 
 from analyzer.export.events import Track
 from analyzer.export.lanes import rows_of
+from analyzer.export.make import export
 from analyzer.export.recorded import start_ns
 from analyzer.export.tracedat import tracedat_of
 from analyzer.ingest.detect import open_trace
+from analyzer.ingest.load import load
+from analyzer.ingest.losses import lost_events
 from analyzer.ingest.tables import Kind
 
-KINDS = (Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.SWITCH, Kind.WAKING)
+NAMES = {
+    Kind.INSERT: "mm_filemap_add_to_page_cache",
+    Kind.FAULT: "mm_filemap_fault",
+    Kind.GET_PAGES: "mm_filemap_get_pages",
+    Kind.MAP_PAGES: "mm_filemap_map_pages",
+    Kind.BIO_QUEUE: "block_bio_queue",
+    Kind.RQ_ISSUE: "block_rq_issue",
+    Kind.RQ_COMPLETE: "block_rq_complete",
+    Kind.SWITCH: "sched_switch",
+    Kind.WAKING: "sched_waking",
+}
+KINDS = tuple(NAMES)
+FOREIGN = Path(__file__).parents[1] / "ingest/data/foreign"
+CAPTURES = Path(__file__).parents[2] / "foreread/data"
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +61,14 @@ def report(file):
 def test_trace_cmd_prints_every_event(report, exported, start):
     found = Counter(match[1] for line in report if (match := re.search(r"\d: +(\w+):", line)))
     kinds = start.trace.events["kind"]
-    names = {
-        Kind.INSERT: "mm_filemap_add_to_page_cache",
-        Kind.RQ_ISSUE: "block_rq_issue",
-        Kind.RQ_COMPLETE: "block_rq_complete",
-        Kind.SWITCH: "sched_switch",
-        Kind.WAKING: "sched_waking",
-    }
     own = {
         Track.ACCESSES: "page_access",
         Track.REQUESTS: "request",
         Track.UNUSED: "read_unused",
         Track.WAITING: "wait",
     }
-    expected = Counter({names[kind]: int((kinds == kind).sum()) for kind in KINDS})
+    expected = Counter({NAMES[kind]: int((kinds == kind).sum()) for kind in KINDS})
+    expected["file_system"] = len(np.unique(start.files["dev"]))
     for track, name in own.items():
         expected[name] = sum(len(rows_of(exported, run, track)) for run in range(3))
     assert +found == +expected
@@ -77,6 +88,37 @@ def test_foreread_reads_the_recorded_events_back(file, start):
     again = np.lexsort((found.events["cpu"], found.events["time_ns"]))
     for name in ("time_ns", "cpu", "kind", "pid", "dev", "ino"):
         assert (found.events[name][again] == expected[name][order]).all(), name
+    assert (found.kernel, found.page_size) == (start.kernel, start.page_size)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(FOREIGN / name for name in ("by-task.pftrace", "nfs.txt", "stacked.txt", "phone.txt")),
+        *(FOREIGN / name for name in ("kworker.pftrace", "ra-events.txt", "overwritten.txt")),
+        *(
+            CAPTURES / f"{name}/{name}.capture.tar.xz"
+            for name in ("arm64-16k-madplay", "btrfs-madplay", "f2fs-madplay")
+        ),
+    ],
+    ids=lambda path: path.name,
+)
+def test_what_is_exported_has_the_pages_of_what_was_read(path, tmp_path):
+    """Read again it has all pages, requests, the window, and the lost events."""
+    before = load(path, "all")
+    export(before, tmp_path / "trace.dat", "trace-dat")
+    after = load(tmp_path / "trace.dat", "all")
+    names = ("dev", "ino", "index")
+    was, found = (
+        sorted(zip(*(one.inserts.data[name].tolist() for name in names), strict=True))
+        for one in (before, after)
+    )
+    assert found == was
+    assert (after.accesses.rows, after.counts) == (before.accesses.rows, before.counts)
+    assert after.requests.rows == before.requests.rows
+    assert after.recorded_read_ahead_kb == before.recorded_read_ahead_kb
+    assert after.contaminated == before.contaminated
+    assert lost_events(after) == lost_events(before)
 
 
 def test_a_long_pause_between_events_is_kept(hostile, tmp_path):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.ingest.inserts import find_inserts, in_block_devices
+from analyzer.ingest.read_evidence import Unseen
 from analyzer.ingest.tables import Kind, Rwbs
 
 PAGE = 4096
@@ -155,9 +156,12 @@ def test_without_block_events_everything_counts():
     assert not found.reads_recorded
 
 
-def test_issued_requests_stand_in_for_queued_reads():
+def test_issued_requests_show_no_written_page():
+    """Another thread may have issued the requests of the first insert."""
     issued = event(Kind.RQ_ISSUE, index=100, value=8, flags=R)
-    assert pages(table(insert(5, 0), insert(6, 0), issued)) == [0, 1]
+    found = find_inserts(table(insert(5, 0), insert(6, 0), issued), PAGE, EXT4)
+    assert found.pages.tolist() == [1, 1]
+    assert found.unseen.tolist() == [Unseen.NOT_QUEUED, 0]
 
 
 def test_remote_pages_have_no_block_reads():

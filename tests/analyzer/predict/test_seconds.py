@@ -13,7 +13,6 @@ from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict import seconds as module
 from analyzer.predict.checks import Finding
-from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.start import prepare
 from emulator.devices.device import FixedCost
@@ -145,14 +144,13 @@ def test_an_unknown_disk_is_to_be_measured():
     assert found.by_criterion().verdict.by == "criterion"
 
 
-def test_a_trace_without_capture_has_no_seconds():
+@pytest.mark.parametrize("device", [None, DEVICE])
+def test_a_trace_without_requests_has_no_seconds(device):
     trace = Trace("test", table(insert(1, 0), read(0, 1)), kernel="6.12.1")
     recording = interpret(trace, None, [ENTRY], "all")
-    found = predict_linux(recording, windows=[0])
+    found = predict_linux(recording, windows=[0], device=device)
     assert found.total.seconds is None
     assert found.verdict.action == "none"  # one page only
-    with pytest.raises(DeviceModelError, match="need a capture"):
-        predict_linux(recording, windows=[0], device=DEVICE)
 
 
 def two_disks(pages):
@@ -160,6 +158,9 @@ def two_disks(pages):
     for page in range(pages):
         for other in ({}, {"dev": 8 << 20}):
             events += [insert(1, page, **other), read(8 * page, 1, **other)]
+            sectors = {"index": 8 * page, "value": 8, "flags": R, "time_ns": 10**6 * (page + 1)}
+            events.append(event(Kind.RQ_ISSUE, **sectors, **other))
+            events.append(event(Kind.RQ_COMPLETE, **sectors, **other))
     trace = Trace("test", table(*events), kernel="6.12.1")
     return interpret(trace, captured(10**9, 128, devices=2), [ENTRY], "all")
 

@@ -24,6 +24,7 @@ from analyzer.ingest.tables import Kind
 from emulator.linux.operations import MapFlag, Op
 from tracer.formats.capture import Extent, Segment
 
+FAR, LARGE = 400, 500 * PAGE  # of a page, bytes
 PROGRAM = [Segment(0, 3 * PAGE, False, False), Segment(3 * PAGE, 4 * PAGE, True, False)]
 
 
@@ -134,9 +135,10 @@ def test_a_page_that_came_in_an_unknown_way_is_read_singly():
 
 
 def test_written_pages_are_there_and_holes_are_read_without_requests():
-    events = [insert(1, 3), fault(1, 9), insert(1, 9), fault(1, 4), *brought(1, 4)]
-    built = made(events, [entry(1)])
-    assert done(built) == [(Op.PRESENT, 3, 1), (Op.FAULT, 9, 0), (Op.FAULT, 4, 0)]
+    """Pages beside one that is read may be of its compressed block."""
+    events = [insert(1, 3), fault(1, 9), insert(1, 9), fault(1, FAR), *brought(1, FAR)]
+    built = made(events, [entry(1, LARGE)])
+    assert done(built) == [(Op.PRESENT, 3, 1), (Op.FAULT, 9, 0), (Op.FAULT, FAR, 0)]
     assert built.holes == [(0, 9)]
 
 
@@ -152,19 +154,19 @@ def test_pages_of_others_are_there_from_then_on():
     assert done(built) == [(Op.PRESENT, 1, 1), (Op.FAULT, 2, 0)]
 
 
-PROGRAM_OF_64 = [Segment(0, 64 * PAGE, True, False)]
+WHOLE_PROGRAM = [Segment(0, LARGE, True, False)]
 
 
 @pytest.mark.parametrize(
-    ("segments", "op", "unit"), [([], Op.READ, PAGE), (PROGRAM_OF_64, Op.FAULT, 1)]
+    ("segments", "op", "unit"), [([], Op.READ, PAGE), (WHOLE_PROGRAM, Op.FAULT, 1)]
 )
 def test_extents_tell_a_written_page_from_a_hole_which_is_touched_as_others_are(segments, op, unit):
-    file = entry(1, extents=[Extent(0, 1 << 20, 4 * PAGE, True)], segments=segments)
-    built = made([insert(1, 3), insert(1, 8), *brought(1, 50)], [file])
+    file = entry(1, LARGE, extents=[Extent(0, 1 << 20, 4 * PAGE, True)], segments=segments)
+    built = made([insert(1, 3), insert(1, 8), *brought(1, FAR)], [file])
     assert [(op, at) for op, at, _ in done(built)] == [
         (Op.PRESENT, 3),
         (op, 8 * unit),
-        (op, 50 * unit),
+        (op, FAR * unit),
     ]
 
 

@@ -14,6 +14,7 @@ from foreread.cli.main import COMMANDS, build_parser, main, printable
 
 ROOT = Path(__file__).parents[3]
 TRACE = ROOT / "tests/analyzer/ingest/data/ftrace/trace.txt"
+CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 
 
 def process(*words, **more):
@@ -122,7 +123,7 @@ def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path, foreread):
 
 def test_signs_that_an_old_locale_lacks_are_escaped():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = process("predict", "--criterion", "published", TRACE, env=environment)
+    done = process("predict", "--criterion", "published", CAPTURE, env=environment)
     assert done.returncode == 0, done.stderr
     assert "\\xb2" in done.stdout  # F\u00b2 + G\u00b2
 
