@@ -16,6 +16,7 @@ from analyzer.ingest.arguments import (
     checked_pids,
 )
 from analyzer.ingest.detect import open_trace
+from analyzer.ingest.inode_list import FORM, read_inodes
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.isolated import call
 from analyzer.ingest.needed import INSERTS, NEEDED, listed
@@ -31,47 +32,83 @@ _TRACE_PER_FILES = 4
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
-def load(path: StrPath, pids: Pids = "tree", *, page_size: int | None = None) -> Recording:
+def load(
+    path: StrPath,
+    pids: Pids = "tree",
+    *,
+    page_size: int | None = None,
+    inodes: StrPath | None = None,
+) -> Recording:
     """Read a capture (directory or tar archive) or a foreign trace file, to be emulated.
 
     ``pids`` chooses whose touches count: the command's process tree (everything, if the file
     does not name the command), all, or the given threads. ``page_size`` is that of the traced
-    kernel in bytes, for a trace that does not name it. Raises TraceError, also for a trace without
+    kernel in bytes, for a trace that does not name it; ``inodes`` is a list of the board's files
+    (inode_list.py) for a trace of another tool. Raises TraceError, also for a trace without
     page-cache inserts and for arguments of another type, and CaptureError.
     """
-    recording = load_any(path, pids, page_size=page_size)
+    recording = load_any(path, pids, page_size=page_size, inodes=inodes)
     _check_usable(recording)
     return recording
 
 
-def load_any(path: StrPath, pids: Pids = "tree", *, page_size: int | None = None) -> Recording:
+def load_any(
+    path: StrPath,
+    pids: Pids = "tree",
+    *,
+    page_size: int | None = None,
+    inodes: StrPath | None = None,
+) -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated.
 
     A process of its own reads it, with limits on memory and time (``isolated.py``).
     """
     checked, chosen, size = checked_path(path), checked_pids(pids), checked_page_size(page_size)
+    list_path = None if inodes is None else checked_path(inodes)
     if not checked.exists():
         raise TraceError(f"{checked} does not exist", "give a capture or a trace file")
+    if list_path is not None and not list_path.exists():
+        raise TraceError(f"{list_path} does not exist", f"make it on the board: {FORM}")
     # Here, so that it is removed also when that process crashes.
     with scratch_folder("load") as scratch:
-        recording: Recording = call(read, checked, chosen, scratch, size)
+        recording: Recording = call(read, checked, chosen, scratch, size, list_path)
     return replace(recording, path=str(checked))
 
 
-def read(path: Path, pids: Pids, scratch: str, page_size: int | None = None) -> Recording:
+def read(
+    path: Path,
+    pids: Pids,
+    scratch: str,
+    page_size: int | None = None,
+    inodes: Path | None = None,
+) -> Recording:
     """Read in this process; an archive is unpacked below ``scratch``."""
     if path.is_file() and is_archive(path):
         with unpacked(path, scratch) as directory:
-            return read(directory, pids, scratch, page_size)
+            return read(directory, pids, scratch, page_size, inodes)
     if path.is_file() and is_compressed(path):
         with expanded(path, scratch) as file:
-            return interpret(open_trace(file, page_size), None, [], pids, page_size)
+            return _read_foreign(file, pids, page_size, inodes)
     if path.is_dir() and not _is_bare_trace(path):
+        if inodes is not None:
+            raise TraceError(
+                f"{path} is a capture, which has its files", "leave out the list of inodes"
+            )
         grant(_bytes_of(path / capture_format.FILES) // _TRACE_PER_FILES)
         capture, files = capture_format.read(path)
         trace = open_recorded(path / capture_format.TRACE)
         return interpret(trace, capture, files, pids, page_size)
-    return interpret(open_trace(path, page_size), None, [], pids, page_size)
+    return _read_foreign(path, pids, page_size, inodes)
+
+
+def _read_foreign(path: Path, pids: Pids, page_size: int | None, inodes: Path | None) -> Recording:
+    """Read a trace of another tool."""
+    trace = open_trace(path, page_size)
+    if inodes is None:
+        return interpret(trace, None, [], pids, page_size)
+    inode_list = read_inodes(inodes, trace)
+    trace = replace(trace, notes=(*trace.notes, *inode_list.notes))
+    return interpret(trace, None, [*inode_list.entries.values()], pids, page_size)
 
 
 def _bytes_of(path: Path) -> int:

@@ -41,5 +41,6 @@ def sizes_note(recording: Recording) -> str | None:
     if recording.capture is not None:
         return f"{said}requests there are not clipped at the end of the file, so G is too high"
     return (
-        f"{said}each counts up to the last page that was read of it, so G may be a little too low"
+        f"{said}each counts up to the last page that was read of it, so G may be a little too low; "
+        "--inodes FILE gives the sizes"
     )

@@ -77,7 +77,7 @@ def _of_capture(args: argparse.Namespace, output: Path, line: ProgressLine) -> R
     if args.prefetch is not None:
         read_measurement(args.prefetch)
     line.step(f"reading {printable(str(args.capture))}")
-    recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     line.step("predicting every window")
     prediction = question_of(args).predicted(recording)
     from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)

@@ -261,7 +261,13 @@ def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
     if (directory / DISK).exists():
         disk = _read_json(directory / DISK, DiskProbe, MOST_DISK_BYTES)
         capture = msgspec.structs.replace(capture, disk=disk)
-    return capture, _read_json(directory / FILES, list[FileEntry], MOST_FILES_BYTES)
+    return capture, read_files(directory / FILES)
+
+
+def read_files(path: Path) -> list[FileEntry]:
+    """Return the files in a capture's files.json; raises CaptureError when it is damaged."""
+    files: list[FileEntry] = _read_json(path, list[FileEntry], MOST_FILES_BYTES)
+    return files
 
 
 def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:

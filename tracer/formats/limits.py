@@ -29,6 +29,8 @@ MOST_METADATA_BYTES = 16 * MIB
 METADATA_REMEDY = "the capture is damaged: copy it again, or record again"
 # files.json: 180 bytes a file in the shipped example, so 370,000 files.
 MOST_FILES_BYTES = 64 * MIB
+# A list of inodes (--inodes): 80 bytes a file on a desktop, so 3 million files.
+MOST_INODES_BYTES = 256 * MIB
 # disk.json: the requests of a probe of 1 to 2 s, 32 KB in the shipped example; 400,000 requests.
 MOST_DISK_BYTES = 16 * MIB
 

@@ -62,7 +62,7 @@ def add_capture(
     """Add the CAPTURE argument and the filter of processes.
 
     ``suite``: or a suite; ``foreign``: traces of other tools are of use, which may lack the page
-    size.
+    size and have a list of the board's files.
     """
     other = "; or a suite, SUITE.toml, alone" if suite else ""
     parser.add_argument(
@@ -81,6 +81,17 @@ def add_capture(
             metavar="BYTES",
             help="page size of the traced kernel, for a text trace that does not show it",
         )
+        _add_inodes(parser)
+
+
+def _add_inodes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--inodes",
+        metavar="FILE",
+        type=Path,
+        help="files of the board for a trace of another tool, which has inodes only: lines of "
+        "find / -xdev -printf '%%D %%i %%s %%p\\n', or a capture's files.json",
+    )
 
 
 def add_pids(parser: argparse.ArgumentParser) -> None:

@@ -88,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
     line = ProgressLine()
     try:
         recording, *more = (
-            load(path, args.pids, page_size=args.page_size) for path in args.capture
+            load(path, args.pids, page_size=args.page_size, inodes=args.inodes)
+            for path in args.capture
         )
         found = advise(
             recording,

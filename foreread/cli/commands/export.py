@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and print what it contains."""
-    recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     model = args.model or PREFIX
     found = export(recording, args.output, args.format, args.window, model, args.device_model)
     print(found.to_json() if args.json else _text(found))

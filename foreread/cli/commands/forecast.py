@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the forecast."""
-    recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     windows = (args.read_ahead_kb_now, args.read_ahead_kb_then)
     found = forecast(recording, args.model, args.device_model, *windows)
     print(found.to_json() if args.json else _text(found))

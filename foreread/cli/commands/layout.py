@@ -142,7 +142,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--target needs an image: add --image IMAGE or --root DIR")
     if args.best and not (args.image or args.root):
         raise UsageError("--best needs an image: add --image IMAGE or --root DIR")
-    recordings = [load(capture, args.pids, page_size=args.page_size) for capture in args.capture]
+    recordings = [
+        load(capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+        for capture in args.capture
+    ]
     with ExitStack() as stack:
         image = args.image
         if args.root is not None:

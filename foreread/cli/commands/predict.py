@@ -37,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
-    recording, *more = (load(path, args.pids, page_size=args.page_size) for path in args.capture)
+    recording, *more = (
+        load(path, args.pids, page_size=args.page_size, inodes=args.inodes) for path in args.capture
+    )
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = question_of(args).predicted(recording, windows, more)
     confirmations = stored(recording.capture)

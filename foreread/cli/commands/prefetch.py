@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--root {args.root}: not a folder")
     if args.check is not None:
         return _check(args)
-    recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     compared = compare(recording, args.order, args.device_model, only=args.only)
     text = written(recording, compared.found, args.format)
     state = None
@@ -123,7 +123,9 @@ def _check(args: argparse.Namespace) -> int:
         raise UsageError("--check needs the build to compare with: add --root DIR")
     listing = decode(read_listing(args.check))
     checked = Checked(args.check, listing, read_state(_state_file(args.check)))
-    recording: Recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording: Recording = load(
+        args.capture, args.pids, page_size=args.page_size, inodes=args.inodes
+    )
     situation = situation_of([recording], device_from(args.device_model))
     found = staleness(situation, checked, args.root, args.limit)
     print(found.to_json() if args.json else _stale_text(found))

@@ -231,7 +231,7 @@ def _published(args: argparse.Namespace) -> str | None:
 def _of_capture(args: argparse.Namespace) -> Script:
     if args.prefetch is not None:
         replay_of(args.prefetch, args.replayer)  # wrong files are refused before the prediction
-    recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     return script(
         question_of(args).predicted(recording),
         args.output,

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary."""
-    recording = load_any(args.capture, args.pids, page_size=args.page_size)
+    recording = load_any(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     at_window = _waste(recording)
     if args.by == "wasted" and at_window is None:
         raise UsageError(

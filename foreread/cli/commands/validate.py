@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     sweep = read_sweep(args.sweep)
-    recording = load(args.capture, args.pids, page_size=args.page_size)
+    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     prediction = question_of(args).predicted(recording)
     validation = validate(prediction, sweep, recording.capture)
     print(validation.to_json() if args.json else _text(validation))

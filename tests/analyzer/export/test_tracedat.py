@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from capture_builder import recording_of
+from unpacked import unpack
 
 from analyzer.export.events import Track
 from analyzer.export.lanes import rows_of
@@ -98,16 +99,23 @@ def test_foreread_reads_the_recorded_events_back(file, start):
         *(FOREIGN / name for name in ("kworker.pftrace", "ra-events.txt", "overwritten.txt")),
         *(
             CAPTURES / f"{name}/{name}.capture.tar.xz"
-            for name in ("arm64-16k-madplay", "btrfs-madplay", "f2fs-madplay")
+            for name in ("arm64-16k-madplay", "btrfs-madplay", "f2fs-madplay", "squashfs-madplay")
         ),
     ],
     ids=lambda path: path.name,
 )
 def test_what_is_exported_has_the_pages_of_what_was_read(path, tmp_path):
-    """Read again it has all pages, requests, the window, and the lost events."""
+    """Read again it has all pages, requests, the window, and the lost events.
+
+    The export has no sizes of files: those of a capture are in its files.json.
+    """
     before = load(path, "all")
     export(before, tmp_path / "trace.dat", "trace-dat")
-    after = load(tmp_path / "trace.dat", "all")
+    sizes = None
+    if before.capture:
+        unpack(path, tmp_path / "capture")
+        (sizes,) = (tmp_path / "capture").rglob("files.json")
+    after = load(tmp_path / "trace.dat", "all", inodes=sizes)
     names = ("dev", "ino", "index")
     was, found = (
         sorted(zip(*(one.inserts.data[name].tolist() for name in names), strict=True))

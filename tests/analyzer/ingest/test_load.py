@@ -295,9 +295,9 @@ def test_an_archive_writes_nothing_outside(capture, tmp_path):
 def test_the_folder_of_a_reader_names_its_owner(capture, monkeypatch):
     given = []
 
-    def read_here(read, path, pids, scratch, page_size):
+    def read_here(read, path, pids, scratch, page_size, inodes):
         given.append(Path(scratch).name)
-        return read(path, pids, scratch, page_size)
+        return read(path, pids, scratch, page_size, inodes)
 
     monkeypatch.setattr("analyzer.ingest.load.call", read_here)
     load_any(capture)

@@ -19,12 +19,14 @@ from analyzer.tuner.findings.plans import learn
 
 EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
 CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it
+TRACE = str(Path(__file__).parents[2] / "analyzer/ingest/data/foreign/plain.txt")
 SWEEP = str(EXAMPLES / "python-start.sweep.json")
 SSH = ["--target", "ssh://root@127.0.0.1:1"]
 BOTH = ("--target", "ssh://root@127.0.0.1:1", "--target", "ssh://root@127.0.0.1:2")
 # The path stands for {}; a key is a command and its option or argument.
 INPUTS = {
     "show capture": ["show", "{}"],
+    "show --inodes": ["show", TRACE, "--inodes", "{}"],
     "predict capture": ["predict", "{}"],
     "predict --device-model": ["predict", CAPTURE, "--device-model", "{}"],
     "predict --image": ["predict", CAPTURE, "--image", "{}"],
@@ -140,6 +142,9 @@ OTHERS = {
     *(f"{command} --unpacking" for command in ("validate", "script", "confirm")),  # as predict
     "advise --unpacking",  # with an image alone; layout reads it by the same function
     *("advise --root", "layout --root", "prefetch --root"),  # folders, read as the board would
+    # All commands read the list as show does.
+    *(f"{command} --inodes" for command in ("predict", "validate", "advise", "layout", "export")),
+    *(f"{command} --inodes" for command in ("forecast", "report", "view", "prefetch", "script")),
     "fleet analyse --dask",
     "fleet analyse sources",  # addresses, whose errors are rows (test_fleet.py)
     "top --target",
