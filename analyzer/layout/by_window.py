@@ -42,6 +42,7 @@ from analyzer.predict.seconds import (
     without_seconds,
 )
 from analyzer.predict.start import Start, again, prepare
+from boards.counted import plural
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.erofs_kernel import CountingOnErofs
@@ -84,8 +85,10 @@ def predict_on_image(
     compressor = described(tables)[0]
     wanted = sorted({0, present_window(start), *(windows or LADDER)})
     kernels = [start.counting(window)[0] for window in wanted]
-    _check_same_build(start, kernels[0])
+    unread = _unread_clusters(start, kernels[0])
     found = _counted(start, count_linux(recording, windows=wanted)[0], kernels)
+    if unread:
+        found = replace(found, doubts=(*found.doubts, unread))
     try:
         replayed = prepare(start.taken, start.version, device)
     except DeviceModelError as error:
@@ -103,8 +106,11 @@ def predict_on_image(
     return _decided(found, timed, timed.seconds(wanted))
 
 
-def _check_same_build(start: OnErofs, at_zero: CountingOnErofs) -> None:
-    """Raise LayoutError if most clusters of the image were not read where it has them."""
+def _unread_clusters(start: OnErofs, at_zero: CountingOnErofs) -> str:
+    """Return how many clusters the replay at window 0 reads that were not recorded; "" if none.
+
+    Raises LayoutError if most clusters of the image were not read where it has them.
+    """
     here = [read.at // SECTOR + first_sector(start) for read in at_zero.reads if not read.metadata]
     requests = start.recording.requests
     begun = np.isin(here, requests["sector"][requests["dev"] == start.taken.disks[start.disk]])
@@ -114,6 +120,13 @@ def _check_same_build(start: OnErofs, at_zero: CountingOnErofs) -> None:
             f"{begun.mean():.0%} of the clusters that the start needs of this one were read",
             "record again on this image, or give the image of that build",
         )
+    unread = len(here) - int(np.count_nonzero(begun))
+    if not unread:
+        return ""
+    return (
+        f"the replay at the recorded window, 0 KiB, reads {plural(len(here), 'cluster')} of the "
+        f"image; {unread:,} of them were not recorded"
+    )
 
 
 def _unknown(compressor: str) -> tuple[str, str]:

@@ -86,7 +86,7 @@ def count_linux(
     own = readahead_judged(recording, version)
     doubts = (
         *(one.text for one in of_recording(recording)),
-        *differences(recording, devices, replay),
+        *(() if in_clusters(recording) else differences(recording, devices, replay)),
         *_unread(version),
         *own.doubts,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,3 +210,18 @@ def test_a_time_to_unpack_that_is_unknown_has_to_be_measured(recording, image, m
     assert unknown.verdict.remedy.startswith("foreread layout CAPTURE --image IMAGE --target T")
     given = predict_on_image(recording, image, [32], DISK, unpacking={"lz4": Unpacking(10_000.0)})
     assert given.verdict.by == "seconds"
+
+
+def test_the_replay_of_the_recorded_window_reads_what_was_recorded(prediction):
+    assert not any("the replay" in doubt for doubt in prediction.doubts)
+
+
+def test_clusters_that_were_not_recorded_are_a_doubt(recording, image):
+    requests = recording.requests
+    dropped = np.arange(requests.rows) % 10 == 5
+    cut = replace(recording, requests=requests.take(~dropped))
+    (doubt,) = (
+        one for one in predict_on_image(cut, image, [32], DISK).doubts if "of the image" in one
+    )
+    unread = int(re.search(r"(\d+) of them were not recorded", doubt)[1])
+    assert 0 < unread <= np.count_nonzero(dropped)
