@@ -48,8 +48,8 @@ from tracer.formats.capture import dev_text
 # changes the seconds by 2.9 % rms.
 UNCONFIRMED = 0.03
 UNKNOWN_CPU = 0.06  # without the processor's cost of a request: 3 to 5 % in the median
-# 13 captures predicted at 8 windows from their traces alone: 7.4 % rms off (verdict.md).
-WITHOUT_CAPTURE = 0.074
+# 14 captures predicted at 8 windows from their traces alone: 8.3 % rms off (verdict.md).
+WITHOUT_CAPTURE = 0.083
 _WITHOUT_CAPTURE = (
     "the trace has neither the command and its end nor the machine: the seconds are from the first "
     "page that was read to the last one"

@@ -10,7 +10,7 @@ from event_table import R, event, insert, read, table
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
+from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.predict.basis import LACKS, Answer, lacking, supported
 from analyzer.predict.choice import predict_by
 from analyzer.predict.linux import predict_linux
@@ -27,9 +27,9 @@ READ_AHEAD, MANY_UNSURE, SOME_UNSURE, MANY_LOST, SOME_LOST, MANY_UNREAD, SOME_UN
 )
 
 
-def pages(number, ends=True, queued=True, together=1, dev=DISK):
+def pages(number, ends=True, queued=True, together=1, dev=DISK, begin_ns=0):
     """Return pages that are read one after the other, with their requests."""
-    events, now = [], 0
+    events, now = [], begin_ns
     for page in range(0, number, together):
         now += 2_000_000
         sectors = {"index": 8 * page, "value": 8 * together, "flags": R, "dev": DISK}
@@ -120,8 +120,26 @@ def test_what_an_input_supports_is_left_alone():
     assert supported(measure, foreign([insert(5, 1)])) == measure
 
 
+def large_reads(begin_ns):
+    """Return four reads of metadata, of 64 KiB each: they show the cost of a KiB."""
+    for row in range(4):
+        sectors = {"index": 100_000 + 128 * row, "value": 128, "flags": R | Rwbs.META}
+        issue_ns = begin_ns + 5_000_000 * row
+        yield event(Kind.RQ_ISSUE, time_ns=issue_ns, **sectors)
+        yield event(Kind.RQ_COMPLETE, pid=0, time_ns=issue_ns + 4_200_000, **sectors)
+
+
+def test_the_disk_is_learnt_from_the_requests_of_another_tools_trace():
+    recording = foreign([*large_reads(1_000), *pages(MANY, begin_ns=30_000_000)])
+    learnt, given = (
+        predict_linux(recording, "linux-6.12", [0, 32], device) for device in (None, DEVICE)
+    )
+    assert any("1,000 µs a request and 50.0 µs a KiB, learnt" in note for note in learnt.notes)
+    assert learnt.total.seconds == pytest.approx(given.total.seconds, rel=0.001)
+    assert learnt.verdict.by == "seconds"
+
+
 def test_seconds_of_another_tools_trace_have_a_wider_band():
-    """With the disk given, and the disk learnt from the trace's requests."""
     recording, capture = foreign(pages(MANY)), captured(pages(MANY), end_ns=200_000_000)
     trace, own = (predict_linux(one, "linux-6.12", [0, 32], DEVICE) for one in (recording, capture))
     assert trace.total.seconds is not None
