@@ -40,7 +40,7 @@ _CHILD = re.compile(rb".*\bchild_pid=(\d{1,9})\s*$")
 _OLD = re.compile(rb".*\bold_pid=(\d{1,9})\s*$")
 # The kernel's own words, and those of trace-cmd's plugin (libtraceevent, plugin_sched_switch.c).
 _SWITCH = re.compile(
-    rb".*(?:\bprev_state=| \[-?\d{1,9}\] )([A-Za-z])[A-Za-z|+]{0,16} ==> "
+    rb".*(?:\bprev_state=| \[-?\d{1,9}\] )([A-Za-z])[A-Za-z|+]{0,16} ==(?:>|&gt;) "
     rb".*(?:\bnext_pid=|:)(\d{1,9}) (?:next_prio=|\[)-?\d{1,9}\]?(?:\s|$)"
 )
 _WOKEN = re.compile(rb".*(?:\bpid=|:)(\d{1,9}) (?:prio=|\[)-?\d")

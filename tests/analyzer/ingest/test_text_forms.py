@@ -302,6 +302,12 @@ HEAD = "  app-7  [001] .....  1.000000: "
             "next_pid=18 next_prio=0 next_info=rtq cg=top-app",
             (Kind.SWITCH, 0, 0, 2, 18),
         ),
+        # from a web page
+        (
+            "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==&gt; next_comm=b "
+            "next_pid=18 next_prio=0",
+            (Kind.SWITCH, 0, 0, 1, 18),
+        ),
         (
             "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=1024 next_comm=b "
             "next_pid=18 next_prio=0",
