@@ -101,7 +101,7 @@ collect() {
         for file in /usr/local/bin/* /usr/local/sbin/*; do in_script "$file"; done
         grep -IrEns "$mentions" /etc /init*.rc /system/etc/init /vendor/etc/init /odm/etc/init \
             /product/etc/init /system_ext/etc/init /system/bin/*.sh /vendor/bin/*.sh \
-            /vendor/etc/*.sh /system/etc/*.sh /data/adb/service.d /data/adb/post-fs-data.d \
+            /vendor/etc/*.sh /system/etc/*.sh /system/etc/init.d /data/adb/service.d /data/adb/post-fs-data.d \
             /data/adb/modules/*/*.sh
     } 2>/dev/null | LC_ALL=C sort -u)
 }
@@ -262,18 +262,23 @@ from_texts() {
         esac
         concerns "$text" || continue
         kb=$(value_in "$text")
-        report "$file:$number sets ${kb:-it} ($(printf '%.80s' "$text")): change or remove it there, or let foreread's value come after it"
+        verb=sets
+        [ "$open" = no ] || verb='may set'
+        report "$file:$number $verb ${kb:-it} ($(printf '%.80s' "$text")): change or remove it there, or let foreread's value come after it"
     done <<EOF
 $texts
 EOF
 }
 
-# Whether a command names the window: variables may stand for any name.
+# Whether a command names the window; open: only if a variable stands for its name.
 concerns() {
+    open=no
     case $1 in
     *read_ahead_kb*)
         path=${1%%read_ahead_kb*}
-        path=$(printf '%s\n' "${path##*[\"\' =(>]}" |
+        path=${path##*[\"\' =(>]}
+        case $path in *[$\`]* | / | '') open=yes ;; esac
+        path=$(printf '%s\n' "$path" |
             sed 's/[$][{(][^})]*[})]/*/g; s/[$%][A-Za-z0-9_]*/*/g; s/.*\(block\/\)/\1/; s/.*\(bdi\/[^\/]\)/\1/')
         for path_of in "block/$name/queue/" "block/$name/bdi/" "bdi/$dev/" "block/$dev/queue/"; do
             # shellcheck disable=SC2254 # a pattern
@@ -283,6 +288,7 @@ concerns() {
         ;;
     *setra*/dev/*)
         path=${1#*setra*/dev/}
+        case ${path%%[ ;]*} in *[$]* | disk/*) open=yes ;; esac
         path=$(printf '%s\n' "${path%%[\"\' ;)]*}" | sed 's/[$%][{]*[A-Za-z0-9_]*[}]*/*/g')
         first_line "$directory/dm/name"
         for path_of in "$name" "block/$name" "mapper/$line"; do
@@ -294,6 +300,7 @@ concerns() {
         return 1
         ;;
     esac
+    open=yes
     [ "$subsystem" = block ]
 }
 

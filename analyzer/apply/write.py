@@ -41,6 +41,7 @@ _PLAIN = {
     "INSTALL.md": "INSTALL.md.j2",
 }
 _PLAIN_DONE = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
+_OF_DISKS = {"android/foreread.rc": "android.rc.j2"}
 _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
 _WINDOW = "queue/read_ahead_kb"
 _BTRFS = "/sys/fs/btrfs/"
@@ -112,6 +113,8 @@ def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
         plain |= _TIMER if plan.has_timer else {}
     if _vm_settings(plan):
         plain |= _SYSCTL
+    if any(one.disk and one.knob == _WINDOW for one in plan.settings):
+        plain |= _OF_DISKS
     return [(name, template, 0o755) for name, template in executable.items()] + [
         (name, template, 0o644) for name, template in plain.items()
     ]

@@ -176,7 +176,24 @@ TEXTS = {
     ),
     "data/adb/service.d/tweaks.sh": (
         "set_io() {\n  write $2/queue/read_ahead_kb 128\n}",
-        {"sda": "2 sets 128 KiB", "dm-0": "2 sets 128 KiB"},
+        {"sda": "2 may set 128 KiB", "dm-0": "2 may set 128 KiB"},
+    ),
+    "system/etc/init.d/S98screenstate": (
+        'for f in /sys/block/mmcblk*/queue; do\n  echo "1024" > "$f"/read_ahead_kb;\ndone\n'
+        "echo 512 > /sys/devices/virtual/bdi/179:0/read_ahead_kb",
+        {"mmcblk0": "2 may set 1024 KiB|4 sets 512 KiB", "sda": "2 may set 1024 KiB"},
+    ),
+    "vendor/bin/early.sh": (
+        "for i in dm-0 sda sdb; do\n"
+        "  [ -e /sys/block/$i/queue/read_ahead_kb ] && "
+        "echo 2048 > /sys/block/$i/queue/read_ahead_kb\ndone\nblockdev --setra 256 /dev/block/$i",
+        {"dm-0": "2 may set 2048 KiB|4 may set 256 sectors of 512 bytes"},
+    ),
+    "init.board.rc": (
+        "on boot\n    chmod 660 /sys/block/mmcblk0/queue/read_ahead_kb\n"
+        "    # Default Read Ahead value for sdcards\n"
+        "    write /sys/block/mmcblk0/queue/read_ahead_kb 2048",
+        {"mmcblk0": "4 sets 2048 KiB", "sda": None},
     ),
     "etc/init.d/other": (
         "cat /sys/block/sda/queue/read_ahead_kb\n# echo 1 > /sys/block/sda/queue/read_ahead_kb\n"

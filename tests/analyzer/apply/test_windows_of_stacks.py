@@ -8,7 +8,7 @@ from capture_builder import capture_of, device_of, stack_of
 from prediction_builder import curve_of as curve
 from prediction_builder import prediction_of as prediction
 
-from analyzer.apply import ApplyError, Disk, plan_from
+from analyzer.apply import ApplyError, Disk, plan_from, write_scripts
 from boards.stack import Image
 
 UUID = "26c877ca-2d7d-47ef-ac87-622e60ee297d"
@@ -45,6 +45,17 @@ def test_a_disk_under_a_mapped_one_is_not_set():
     devices = [device_of("253:1", "dm-1", filesystems=["253:1"], model="verity", size_bytes=512)]
     plan = plan_from(prediction(curve("253:1", "dm-1")), recorded(verity, devices=devices))
     assert [one.disk for one in plan.settings] == [Disk("dm-1", 512, "verity")]
+
+
+@pytest.mark.parametrize("layers", [["dm-6", "mmcblk0"], ["dm-6", "dm-1", "sda"]])
+def test_androids_init_sets_the_mapped_device_and_not_the_disk_below(layers, tmp_path):
+    system = stack_of("254:6", "dm-6", layers=layers, disks=layers[-1:], mountpoint="/")
+    devices = [device_of("254:6", "dm-6", filesystems=["254:6"]), device_of("8:0", layers[-1])]
+    plan = plan_from(prediction(curve("254:6", "dm-6")), recorded(system, devices=devices))
+    write_scripts(plan, tmp_path)
+    lines = (tmp_path / "android/foreread.rc").read_text()
+    assert lines.count("    write /sys/block/dm-6/queue/read_ahead_kb 128\n") == 4
+    assert layers[-1] not in lines
 
 
 def test_nfs_is_found_by_its_mount_point():

@@ -165,6 +165,40 @@ def test_udev_rule_skips_what_is_not_the_disk_and_sets_the_lasting_value(tmp_pat
     ]
 
 
+ANDROID = Disk("dm-6", 1 << 30, "system-verity")
+
+
+def android_lines(tmp_path, *settings):
+    """Return trigger -> lines of the file for Android's init."""
+    write_scripts(ApplyPlan(settings), tmp_path)
+    found: dict[str, list[str]] = {}
+    for line in (tmp_path / "android/foreread.rc").read_text().splitlines():
+        if line.startswith("on "):
+            trigger = line.removeprefix("on ")
+            found[trigger] = []
+        elif line.startswith("    "):
+            found[trigger].append(line.strip())
+    return found
+
+
+def test_androids_init_sets_the_device_that_counts_again_after_vendors_scripts(tmp_path):
+    knob = "queue/read_ahead_kb"
+    line = f"write /sys/block/dm-6/{knob}"
+    lines = android_lines(tmp_path / "1", Setting(knob, "32", "why", ANDROID))
+    after = ["sys.boot_completed=1", "vendor.post_boot.parsed=1", "init.svc.qcom-post-boot=stopped"]
+    assert lines == {"post-fs": [f"{line} 32"], **{f"property:{x}": [f"{line} 32"] for x in after}}
+    later = Setting(knob, "128", "later", ANDROID, "after")
+    lines = android_lines(tmp_path / "2", Setting(knob, "32", "why", ANDROID), later)
+    assert lines["post-fs"] == [f"{line} 32"]
+    assert lines["property:sys.boot_completed=1"] == [f"{line} 128"]
+
+
+def test_androids_init_gets_no_window_that_a_mount_names(tmp_path):
+    write_scripts(ApplyPlan((Setting("window:/system", "32", "why"),)), tmp_path)
+    assert not (tmp_path / "android").exists()
+    assert "Android" not in (tmp_path / "INSTALL.md").read_text()
+
+
 def test_sysctl_has_the_lasting_value(tmp_path):
     knob = "/proc/sys/vm/swappiness"
     settings = (Setting(knob, "5", "later", phase="after"), Setting(knob, "60", "boot"))
