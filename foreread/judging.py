@@ -151,7 +151,7 @@ class _Judge:
         wide = "64" in machine.machine or machine.machine == "s390x"
         state, self.limits = machine_of(machine.page_size, machine.machine, queue)
         options = f"{mount.options},{mount.super_options}"
-        large = wide and has_large_folios(mount.fstype, options, version)
+        large = wide and machine.huge_pages and has_large_folios(mount.fstype, options, version)
         self.tasks = programs(machine.page_size)
         self.emulated = Emulated(self.tasks, rules_for(version), state, large)
         page_kb = machine.page_size // 1024

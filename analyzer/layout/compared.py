@@ -166,11 +166,18 @@ def layouts_of(
         for one in wanted
         if one in usable and (remedy := remedy_of(one)) is not None
     ]
+    sizes = [size for size in asked.block_sizes if size >= support.page_size]
+    notes += [
+        f"blocks of {size >> 10} KiB are not compared: the board's pages have "
+        f"{support.page_size >> 10} KiB, and its kernel mounts no squashfs of smaller blocks"
+        for size in asked.block_sizes
+        if size < support.page_size
+    ]
     own = image.superblock.compressor
     first = [Layout(image.block_size, one, True) for one in COMPRESSORS if one == own in known]
     if not first:
         notes.append(f"the order alone is not predicted: nothing here compresses with {own}")
-    others = [Layout(size, one, True) for one in known for size in asked.block_sizes]
+    others = [Layout(size, one, True) for one in known for size in sizes]
     return list(dict.fromkeys([*first, *others])), notes
 
 

@@ -12,16 +12,17 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.layout.image_start import Counts, counted
 from analyzer.layout.lookups import Touch, opened_names
-from analyzer.layout.order import Start, mountpoint_of
+from analyzer.layout.order import LayoutError, Start, mountpoint_of
 from analyzer.layout.same_image import NO_FILE, found_in
-from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
+from analyzer.predict.remedy import sweep
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.images.erofs import ErofsImage
 from emulator.images.erofs_format import COMPRESSED
 from emulator.images.erofs_kernel import CountingOnErofs, TimedOnErofs, erofs_extents
 from emulator.images.erofs_lookups import ErofsLookups
 from emulator.images.erofs_reads import ErofsReader, Read
-from emulator.images.erofs_rules import erofs_rules
+from emulator.images.erofs_rules import PAGE, erofs_rules
 from emulator.images.links import resolved
 from emulator.linux.filesystems import has_large_folios
 from emulator.linux.operations import Op, Program
@@ -78,7 +79,8 @@ class OnErofs:
         files = self.taken.program.files.copy()
         here = self.file >= 0
         files["block_pages"][here] = 0
-        files["large_folios"][here] = has_large_folios("erofs", "", self.version)
+        huge = may_have_huge_pages(self.recording.capture)
+        files["large_folios"][here] = huge and has_large_folios("erofs", "", self.version)
         files["size"][here] = self.image.files["size"][self.file[here]]
         return files
 
@@ -184,6 +186,12 @@ def on_erofs(
         row = image.names.get(resolved(path, image.names, image.links) or "")
         return NO_FILE if row is None and path in image.inodes else row  # a directory
 
+    if recording.page_size != PAGE:
+        raise LayoutError(
+            f"reads of EROFS are emulated for pages of {PAGE >> 10} KiB, and the recorded kernel "
+            f"has {recording.page_size >> 10} KiB",
+            sweep(recording),
+        )
     found = found_in(
         recording, row_of, lambda row: int(image.files["size"][row]), mountpoint, weight
     )

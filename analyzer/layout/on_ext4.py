@@ -13,7 +13,7 @@ from analyzer.layout.image_start import Counts, counted
 from analyzer.layout.on_erofs import opened_paths
 from analyzer.layout.order import Start, mountpoint_of
 from analyzer.layout.same_image import NO_FILE, found_in
-from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs_reads import Read
 from emulator.images.ext4 import Ext4Image
@@ -51,7 +51,8 @@ class OnExt4:
         files = self.taken.program.files.copy()
         here = self.inode > 0
         files["block_pages"][here] = 0
-        files["large_folios"][here] = has_large_folios("ext4", "", self.version)
+        huge = may_have_huge_pages(self.recording.capture)
+        files["large_folios"][here] = huge and has_large_folios("ext4", "", self.version)
         sizes = [self.image.inodes[one].size for one in self.inode[here].tolist()]
         files["size"][here] = sizes
         return files

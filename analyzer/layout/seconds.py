@@ -35,6 +35,7 @@ class Unpacking:
     sector_ns: float = 0.0
     insert_ns: float = 0.0
     by_block: tuple[tuple[int, float, float], ...] = ()
+    page_bytes: int | None = None  # None: the recorded kernel's
 
     def at(self, block_size: int) -> Unpacking:
         """Return the same for blocks of a size: between two that were measured by its logarithm."""
@@ -47,8 +48,9 @@ class Unpacking:
 
     def seconds(self, reads: Reads, page_size: int) -> float:
         """Return the time to unpack what a start reads."""
-        pages = reads.unpacked_bytes / page_size
-        inserted = reads.inserted_bytes / page_size * self.insert_ns
+        page = self.page_bytes or page_size
+        pages = reads.unpacked_bytes / page
+        inserted = reads.inserted_bytes / page * self.insert_ns
         return (pages * self.page_ns + packed_sectors(reads) * self.sector_ns + inserted) / 1e9
 
 

@@ -11,6 +11,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.layout.order import LayoutError
 from boards.bounded import open_regular
 from emulator.linux.rules import Version, version_of
+from tracer.formats.capture import HUGE_PAGES
 
 _MOST_CONFIG = 4 << 20  # bytes: a whole .config has 300 KiB
 _GZIP = b"\x1f\x8b"
@@ -45,7 +46,8 @@ class Support:
 
     ``release`` is its uname -r. ``shown`` are compressors that it has unpacked, in the recorded
     start or in a measurement on the board; ``refused`` are those of which it mounted no image.
-    ``config`` are the options that are set in its configuration; None: not given.
+    ``config`` are the options that are set in its configuration; None: not given. ``page_size`` is
+    in bytes.
     """
 
     fs: str
@@ -53,6 +55,7 @@ class Support:
     shown: frozenset[str] = field(default_factory=frozenset)
     refused: frozenset[str] = field(default_factory=frozenset)
     config: frozenset[str] | None = None
+    page_size: int = 4096
 
     def is_shown(self, compressor: str) -> bool:
         """Whether the kernel has unpacked this one, or another one by the same code."""
@@ -126,13 +129,15 @@ def support_of(
     shown = frozenset([*unpacked, *([own] if ran_on else [])])
     release = next((one.kernel for one in recordings if one.kernel), "unknown")
     known = recorded_config(recordings) if config is None else config
-    return Support(fs, release, shown, frozenset(refused) - shown, known)
+    page_size = max((one.page_size for one in recordings), default=4096)
+    return Support(fs, release, shown, frozenset(refused) - shown, known, page_size)
 
 
 def recorded_config(recordings: Sequence[Recording]) -> frozenset[str] | None:
     """Return the options that the captures' kernel sets; None if none has its configuration."""
     options = [one.capture.host.kernel_options for one in recordings if one.capture]
-    known = next(filter(None, options), None)
+    # sysfs alone may have shown huge pages.
+    known = next((one for one in options if one.keys() - {HUGE_PAGES}), None)
     if known is None:
         return None
     return frozenset(name for name, value in known.items() if value in ("y", "m"))

@@ -34,7 +34,8 @@ class Measured:
         found: dict[str, list[Unpacked]] = {}
         for one in self.document.compressors:
             found.setdefault(one.compressor, []).append(one)
-        return {compressor: _unpacking(measured) for compressor, measured in found.items()}
+        page = self.document.page_size
+        return {compressor: _unpacking(measured, page) for compressor, measured in found.items()}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,9 +69,9 @@ def read_unpacking(file: StrPath) -> Measured:
         raise LayoutError(f"{file} is not an unpacking.json: {error}", _REMEDY) from error
 
 
-def _unpacking(measured: Sequence[Unpacked]) -> Unpacking:
+def _unpacking(measured: Sequence[Unpacked], page_bytes: int) -> Unpacking:
     """Return the time of one compressor, measured with blocks of one size or several."""
     insert_ns = sum(one.insert_ns for one in measured) / len(measured)
     first, sizes = measured[0], [one for one in measured if one.block_size is not None]
     by_block = sorted((one.block_size or 0, one.page_ns, one.sector_ns) for one in sizes)
-    return Unpacking(first.page_ns, first.sector_ns, insert_ns, tuple(by_block))
+    return Unpacking(first.page_ns, first.sector_ns, insert_ns, tuple(by_block), page_bytes)

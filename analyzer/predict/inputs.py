@@ -23,7 +23,7 @@ from emulator.linux.filesystems import (
 from emulator.linux.operations import FILE, Machine, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
 from emulator.linux.rules import Version
-from tracer.formats.capture import Capture, Device, Mount
+from tracer.formats.capture import HUGE_PAGES, Capture, Device, Mount
 
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
@@ -125,12 +125,22 @@ def _files(recording: Recording, version: Version) -> Array:
 
 def large_folios_by_dev(recording: Recording, version: Version) -> dict[int, bool]:
     """Return whether the files of each mounted file system (dev_t) are in large folios."""
-    capture = recording.capture
-    wide = capture is None or capture.host.long_size == 8  # 32 bits: no transparent huge pages
+    huge = may_have_huge_pages(recording.capture)
     return {
-        dev: wide and has_large_folios(mount.fstype, mount.options, version)
-        for dev, mount in _mounts(capture).items()
+        dev: huge and has_large_folios(mount.fstype, mount.options, version)
+        for dev, mount in _mounts(recording.capture).items()
     }
+
+
+def may_have_huge_pages(capture: Capture | None) -> bool:
+    """Return whether nothing shows that a recorded kernel has no transparent huge pages.
+
+    Those of 32 bits that have none are most of them.
+    """
+    if capture is None:
+        return True
+    host = capture.host
+    return host.long_size == 8 and host.kernel_options.get(HUGE_PAGES) != "n"
 
 
 def _mounts(capture: Capture | None) -> dict[int, Mount]:

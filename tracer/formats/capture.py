@@ -43,6 +43,7 @@ METADATA = "capture.json"
 FILES = "files.json"
 DISK = "disk.json"
 TRACE = "trace"
+HUGE_PAGES = "CONFIG_TRANSPARENT_HUGEPAGE"  # one of Host.kernel_options
 
 
 def dev_text(dev: int) -> str:

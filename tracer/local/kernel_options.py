@@ -9,11 +9,13 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from tracer.formats.capture import HUGE_PAGES
+
 # The cache of fragments, the unit of squashfs's reads, large folios, and the compressors.
 KERNEL_OPTIONS = (
     "CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE",
     "CONFIG_SQUASHFS_4K_DEVBLK_SIZE",
-    "CONFIG_TRANSPARENT_HUGEPAGE",
+    HUGE_PAGES,
     "CONFIG_SQUASHFS_ZLIB",
     "CONFIG_SQUASHFS_XZ",
     "CONFIG_SQUASHFS_LZO",
@@ -24,6 +26,7 @@ KERNEL_OPTIONS = (
     "CONFIG_EROFS_FS_ZIP_DEFLATE",
     "CONFIG_EROFS_FS_ZIP_ZSTD",
 )
+_MM = Path("/sys/kernel/mm")
 _LINE = re.compile(r"(?:# )?(CONFIG_[A-Z0-9_]{1,80})(?:=(\S{1,20})| is not set)\s*", re.ASCII)
 _PLACES = ("/proc/config.gz", "/boot/config-{}")  # the latter with the kernel's release
 _MOST_BYTES = 4 << 20
@@ -35,8 +38,22 @@ def parse_options(lines: Iterable[str]) -> dict[str, str]:
     return {one[1]: one[2] or "n" for one in found if one and one[1] in KERNEL_OPTIONS}
 
 
+def with_huge_pages(options: dict[str, str], known_absent: bool) -> dict[str, str]:
+    """Return options of a kernel that is known to have no transparent huge pages, or may have."""
+    return {HUGE_PAGES: "n", **options} if known_absent else options
+
+
 def local_options() -> dict[str, str]:
-    """Return those of this machine's kernel; {} if its configuration cannot be read."""
+    """Return those of this machine's kernel, as far as it lets them be read.
+
+    sysfs has a folder of transparent huge pages only with that option (mm/huge_memory.c).
+    """
+    absent = _MM.is_dir() and not (_MM / "transparent_hugepage").is_dir()
+    return with_huge_pages(_configured(), absent)
+
+
+def _configured() -> dict[str, str]:
+    """Return the options of the configuration; {} if it cannot be read."""
     for place in _PLACES:
         path = Path(place.format(os.uname().release))
         try:

@@ -86,7 +86,7 @@ def fetch(
         created=created,
         backend="tracefs",
         backend_version=machine.kernel,
-        host=_host(machine, long_size, options_on(job)),
+        host=_host(machine, long_size, options_on(job, machine)),
         command=options.run.command,
         cwd=directory(options.run),
         pid=run.pid,

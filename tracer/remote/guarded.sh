@@ -26,6 +26,8 @@ probe() {
     for applet in setsid su tee find; do
         ! command -v $applet >/dev/null || echo "applet $applet"
     done
+    # sysfs has this folder with CONFIG_TRANSPARENT_HUGEPAGE alone (mm/huge_memory.c).
+    [ ! -d /sys/kernel/mm ] || [ -d /sys/kernel/mm/transparent_hugepage ] || echo "lacks huge_pages"
     print_disks
     print_squashfs
 }

@@ -8,9 +8,10 @@ from msgspec import structs
 
 from boards.mounts import MountPoint
 from tracer.formats.capture import Squashfs
-from tracer.local.kernel_options import KERNEL_OPTIONS, parse_options
+from tracer.local.kernel_options import KERNEL_OPTIONS, parse_options, with_huge_pages
 from tracer.local.squashfs import SUPERBLOCK_BYTES, parse_superblock, squashfs_devices
 from tracer.remote.job import Job
+from tracer.remote.machine import Machine
 from tracer.remote.places import Disk, node_of
 
 
@@ -26,10 +27,11 @@ def images_on(
     return {dev: _image(job, dev, one) if dev in read else one for dev, one in known.items()}
 
 
-def options_on(job: Job) -> dict[str, str]:
-    """Return the KERNEL_OPTIONS of the target; {} if its configuration cannot be read."""
+def options_on(job: Job, machine: Machine) -> dict[str, str]:
+    """Return the KERNEL_OPTIONS of the target, as far as it lets them be read."""
     found = job.ask("kernel_options", *KERNEL_OPTIONS, step="reading its kernel's configuration")
-    return parse_options(fact.value for fact in found if fact.key == "option")
+    options = parse_options(fact.value for fact in found if fact.key == "option")
+    return with_huge_pages(options, not machine.huge_pages)
 
 
 def _image(job: Job, dev: str, seen: Squashfs) -> Squashfs:

@@ -50,6 +50,7 @@ class Machine:
     sysfs: dict[str, str]  # content by path below /sys
     bdis: dict[str, str]  # name of the backing device by path of a link to it
     squashfs: dict[str, Squashfs] = field(default_factory=dict)
+    huge_pages: bool = True  # transparent ones, without which no file is in large folios
 
     @property
     def allowed_kib(self) -> int:
@@ -85,6 +86,7 @@ class Machine:
             sysfs=parse_sysfs(lines["sys"]),
             bdis=parse_links(lines["bdi"]),
             squashfs=dict(map(_squashfs, lines["squashfs"])),
+            huge_pages="huge_pages" not in lines["lacks"],
         )
 
     @contextmanager

@@ -55,6 +55,13 @@ def prediction(recording, image):
     return predict_on_image(recording, image, [1, 4, 24, 32, 128], DISK)
 
 
+def test_a_start_with_pages_of_16_kib_is_to_be_measured(recording, image):
+    """Reads of EROFS are emulated for pages of 4 KiB."""
+    with pytest.raises(LayoutError, match="has 16 KiB") as caught:
+        predict_on_image(replace(recording, page_size=16384), image, [32], DISK)
+    assert caught.value.remedy.startswith("foreread sweep ")
+
+
 def at(column, prediction):
     return dict(zip(prediction.total.read_ahead_kb, column, strict=True))
 

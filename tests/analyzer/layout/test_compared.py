@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from image_trees import ON_SQUASHFS, built, contents, squashfs, tree_of
 
-from analyzer.layout.compared import Asked, compare_layouts
+from analyzer.layout.compared import Asked, compare_layouts, layouts_of, opened
 from analyzer.layout.order import LayoutError
 from analyzer.layout.seconds import Unpacking
+from analyzer.layout.support import support_of
 from emulator.images import compressors
 from emulator.images.source import ImageError
+from emulator.images.squashfs import read_squashfs
 from foreread import load
 
 DATA = Path(__file__).parents[2] / "foreread/data"
@@ -139,3 +142,15 @@ def test_a_compressor_whose_package_is_missing_is_left_out(recording, image, mon
     found = compare_layouts([recording], image, asked=asked)
     assert {row.compressor for row in found.rows} == {"gzip"}
     assert any("lz4 is not compared" in note for note in found.notes)
+
+
+def test_blocks_that_a_kernel_with_larger_pages_does_not_mount_are_left_out(recording, image):
+    with opened(image) as octets:
+        tables = read_squashfs(octets)
+    board = support_of("squashfs", [replace(recording, page_size=65536)], "gzip")
+    asked = Asked(block_sizes=(16384, 65536, 131072), compressors=("gzip",))
+    layouts, notes = layouts_of(tables, asked, board)
+    assert {layout.block_size for layout in layouts} == {65536, 131072}
+    assert [note for note in notes if note.startswith("blocks of 16 KiB are not compared: ")]
+    usual = support_of("squashfs", [recording], "gzip")
+    assert {one.block_size for one in layouts_of(tables, asked, usual)[0]} == {16384, 65536, 131072}

@@ -21,7 +21,7 @@ CUT = gzip.compress(CONFIG.encode(), mtime=0)[:9]
 def recording(fstype: str, kernel: str = "6.12.9-cloud-amd64", **options: str):
     host = host_of(kernel=kernel, kernel_options=options)
     capture = SimpleNamespace(mounts=[SimpleNamespace(fstype=fstype)], host=host)
-    return SimpleNamespace(kernel=kernel, capture=capture)
+    return SimpleNamespace(kernel=kernel, capture=capture, page_size=4096)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,8 @@ def test_the_recorded_configuration_decides_unless_another_is_given():
     support = support_of("squashfs", [recording("ext4"), start], "gzip")
     assert (support.lack("lzo"), support.doubt("lzo")) == (None, None)
     assert "CONFIG_SQUASHFS_XZ is not set" in support.lack("xz")
+    huge = recording("ext4", CONFIG_TRANSPARENT_HUGEPAGE="n")  # as sysfs shows it
+    assert support_of("squashfs", [huge], "gzip").doubt("xz") is not None
     given = support_of("squashfs", [start], "gzip", config=frozenset({"CONFIG_SQUASHFS_XZ"}))
     assert given.lack("xz") is None
     assert "CONFIG_SQUASHFS_LZO is not set" in given.lack("lzo")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from analyzer.layout.order import LayoutError
+from analyzer.layout.predicted import Reads
 from analyzer.layout.unpacking_file import read_unpacking
 
 
@@ -44,3 +45,12 @@ def test_a_size_that_is_none_is_refused(tmp_path, size):
     row = {"compressor": "gzip", "page_ns": 50.0, "block_size": size}
     with pytest.raises(LayoutError, match=r"not an unpacking\.json"):
         read_unpacking(written(tmp_path / "unpacking.json", row))
+
+
+@pytest.mark.parametrize("page_size", [4096, 16384, 65536])
+def test_time_is_counted_by_the_pages_that_were_measured(page_size, tmp_path):
+    """The measurement counts pages of 4 KiB, whatever those of the board are."""
+    row = {"compressor": "zstd", "page_ns": 1000.0, "insert_ns": 100.0}
+    found = read_unpacking(written(tmp_path / "unpacking.json", row)).by_compressor["zstd"]
+    reads = Reads(None, 1, 0, 0, 0, unpacked_bytes=40 * 4096, packed_bytes=0, inserted_bytes=4096)
+    assert found.seconds(reads, page_size) == pytest.approx(40.1e-6)

@@ -12,7 +12,7 @@ from image_trees import squashfs
 
 from boards.device import Devices
 from boards.mounts import MountPoint
-from tracer.formats.capture import Squashfs, dev_text
+from tracer.formats.capture import HUGE_PAGES, Squashfs, dev_text
 from tracer.local import kernel_options
 from tracer.local.kernel_options import local_options, parse_options
 from tracer.local.squashfs import local_images, parse_superblock
@@ -86,3 +86,16 @@ def test_options_are_read_from_a_kernel_s_configuration(tmp_path, monkeypatch):
     assert local_options() == known
     packed.write_bytes(b"no gzip")
     assert local_options() == {"CONFIG_TRANSPARENT_HUGEPAGE": "y"}
+
+
+@pytest.mark.parametrize("config", ["", "CONFIG_SQUASHFS_LZO=m\n"])
+def test_sysfs_without_huge_pages_shows_that_the_kernel_has_none(tmp_path, monkeypatch, config):
+    (tmp_path / "config").write_text(config)
+    monkeypatch.setattr(kernel_options, "_PLACES", (str(tmp_path / "config"),))
+    known = parse_options(config.split("\n"))
+    for folder, absent in (("mm", {}), ("mm/ksm", {HUGE_PAGES: "n"})):
+        monkeypatch.setattr(kernel_options, "_MM", tmp_path / "mm")
+        assert local_options() == {**absent, **known}
+        (tmp_path / folder).mkdir()
+    (tmp_path / "mm/transparent_hugepage").mkdir()
+    assert local_options() == known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 from importlib import resources
+from pathlib import Path
 
 import pytest
 from shells import each_shell
@@ -129,7 +130,9 @@ def test_the_superblock_completes_what_the_target_shows():
 @pytest.mark.parametrize("shell", each_shell())
 def test_options_are_those_that_this_machine_reads_itself(shell):
     with Job(LocalTarget(), PARTS, shell) as job:
-        assert options_on(job) == local_options()
+        machine = Machine.parse(job.ask("probe", step="probe"))
+        assert options_on(job, machine) == local_options()
+        assert machine.huge_pages == Path("/sys/kernel/mm/transparent_hugepage").is_dir()
 
 
 @pytest.mark.parametrize("shell", each_shell())
