@@ -84,13 +84,15 @@ def _many_unread(recording: Recording) -> str | None:
 
 
 def some_unread(recording: Recording) -> str | None:
-    """Return how many lines of needed events could not be read, as a clause; None if all were."""
-    unread = recording.trace.unread
-    if not unread:
+    """Return the share of needed events that could not be read, as a clause; None if all were.
+
+    The trace's notes have their number and names.
+    """
+    if not recording.trace.unread:
         return None
     return (
-        f"{plural(unread, 'line')} of needed events could not be read "
-        f"({unread_share(recording):.2g} of all): pages and requests may be missing"
+        f"events that could not be read are {unread_share(recording):.2g} of those needed: pages "
+        "and requests may be missing"
     )
 
 
