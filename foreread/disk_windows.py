@@ -24,8 +24,8 @@ _WITHOUT_HEADS = (
     "ubiblock",
     "mtdblock",
 )
-_VIRTUAL_MODELS = ("QEMU", "VBOX", "VIRTUAL", "VMWARE", "PERSISTENTDISK", "MSFT")
-_FALSE_BLOCKS = 0xFFFF  # blocks: the field's largest value, not a measured size
+_VIRTUAL_MODELS = ("QEMU", "VBOX", "VIRTUAL", "VMWARE", "PERSISTENTDISK", "MSFT", "VDISK", "VDASD")
+_LEAST_FIELD = 1 << 12  # values of a field of blocks: full stripes have fewer, or are even
 _LARGEST_IO_OPT = 64 << 20  # bytes; full stripes of large arrays are below it
 _LARGEST_KB = 16 << 10
 _PREDICT = (
@@ -35,7 +35,8 @@ _PREDICT = (
 
 def window_findings(diagnosis: Diagnosis, origins: Mapping[str, Sequence[str]]) -> list[Finding]:
     """Return a finding for each disk; ``origins``: what sets a window, by knob (boards.origin)."""
-    return [_finding(diagnosis.kernel, disk, origins) for disk in diagnosis.disks]
+    models = {disk.name: disk.model for disk in diagnosis.disks}
+    return [_finding(diagnosis.kernel, disk, origins, models) for disk in diagnosis.disks]
 
 
 def set_windows(diagnosis: Diagnosis) -> list[str]:
@@ -52,10 +53,15 @@ def with_windows(findings: Sequence[Finding], windows: Sequence[Finding]) -> lis
     return [*findings[:at], *windows, *findings[at:]] if at else [*findings, *windows]
 
 
-def _finding(kernel: str, disk: SeenDisk, origins: Mapping[str, Sequence[str]]) -> Finding:
+def _finding(
+    kernel: str,
+    disk: SeenDisk,
+    origins: Mapping[str, Sequence[str]],
+    models: Mapping[str, str],
+) -> Finding:
     name, now = f"window {disk.name}", f"{disk.read_ahead_kb:,} KiB"
     default = _default(disk, kernel)
-    wrong, remedy = _wrong(disk, default)
+    wrong, remedy = _wrong(disk, default, models)
     if default is None:
         said = "the kernel's default for this disk is unknown"
     else:
@@ -84,7 +90,9 @@ def _default(disk: SeenDisk, kernel: str) -> DefaultWindow | None:
     return None if chosen.read_ahead_kb is None else chosen
 
 
-def _wrong(disk: SeenDisk, default: DefaultWindow | None) -> tuple[str, str]:
+def _wrong(
+    disk: SeenDisk, default: DefaultWindow | None, models: Mapping[str, str]
+) -> tuple[str, str]:
     """Return what is wrong with a window, and what to do; both are empty if nothing is known."""
     queue = DiskQueue.from_sysfs(disk.queue)
     rule = default.why if default and default.read_ahead_kb == disk.read_ahead_kb else ""
@@ -92,13 +100,13 @@ def _wrong(disk: SeenDisk, default: DefaultWindow | None) -> tuple[str, str]:
     if disk.read_ahead_kb == 0:
         killed = "foreread doctor --restore, if a recording was killed"
         return "nothing is read ahead", f"{killed}; else {mend}"
-    if queue is not None and "optimal_io_size" in rule and _is_false(disk, queue):
+    if queue is not None and "optimal_io_size" in rule and _is_false(queue.io_opt):
         return (
             f"optimal_io_size {queue.io_opt} is the largest value of a field, as bridges of USB "
             "disks report it, and not a size that the disk asks for",
             mend,
         )
-    if "rotational" in rule and (why := _without_heads(disk)):
+    if "rotational" in rule and (why := _without_heads(disk, models)):
         return f"{why}, and calls itself rotational", mend
     if disk.read_ahead_kb > _LARGEST_KB:
         return "each stream of reads fills as much memory", mend
@@ -109,18 +117,27 @@ def _set(disk: SeenDisk, kb: int) -> str:
     return f"echo {kb} >{disk.knob}"
 
 
-def _is_false(disk: SeenDisk, queue: DiskQueue) -> bool:
-    """Return whether an optimal I/O size is the largest value of a field, or made of such."""
-    block = disk.queue.get("logical_block_size", "")
-    size = int(block) if block.isdecimal() and 0 < int(block) <= 1 << 16 else 512
-    return queue.io_opt % (_FALSE_BLOCKS * size) == 0 or queue.io_opt > _LARGEST_IO_OPT
+def _is_false(io_opt: int) -> bool:
+    """Return whether an optimal I/O size is the largest value of a field, not a size of the disk.
+
+    Such are 33553920 (0xffff blocks of 512 bytes) and what the kernel rounds it to (from 6.15 on).
+    """
+    fields = [io_opt // block + 1 for block in (512, 4096) if io_opt % block == 0]
+    full = any(blocks >= _LEAST_FIELD and blocks & (blocks - 1) == 0 for blocks in fields)
+    return full or io_opt > _LARGEST_IO_OPT
 
 
-def _without_heads(disk: SeenDisk) -> str:
+def _without_heads(disk: SeenDisk, models: Mapping[str, str]) -> str:
     """Return why a disk has no heads; empty if it may have some."""
-    if all(name.startswith(_WITHOUT_HEADS) for name in disk.lowest):
-        of = "" if disk.lowest == [disk.name] else f" ({', '.join(disk.lowest)})"
-        return f"the disk{of} is virtual or flash"
-    if disk.model.upper().startswith(_VIRTUAL_MODELS):
-        return f"the disk ({disk.model}) is virtual"
-    return ""
+    kinds = [_kind(name, models.get(name, "")) for name in disk.lowest]
+    if not all(kinds):
+        return ""
+    of = "" if disk.lowest == [disk.name] else f" ({', '.join(disk.lowest)})"
+    return f"the disk{of} is {kinds[0]}"
+
+
+def _kind(name: str, model: str) -> str:
+    """Return what a disk is instead of one with heads; empty if it may have some."""
+    if name.startswith(_WITHOUT_HEADS):
+        return "virtual or flash"
+    return f"virtual ({model})" if model.upper().startswith(_VIRTUAL_MODELS) else ""

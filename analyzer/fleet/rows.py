@@ -16,6 +16,7 @@ from tracer.formats.confirmation import Confirmation
 
 CAPTURE, WINDOW = "capture", "window"
 _MOST_TEXT = 2000  # characters of a text in a row
+_UNKNOWN = "unknown"
 Row = dict[str, Any]
 
 
@@ -114,8 +115,9 @@ def text(said: str) -> str:
 
 def _recorded(recording: Recording) -> Row:
     capture = recording.capture
-    if capture is None:
-        return {"kernel": text(recording.kernel or ""), "build": build(recording)}
+    if capture is None:  # another tool's trace
+        names = {"board_name": _UNKNOWN, "command": _UNKNOWN}
+        return {**names, "kernel": text(recording.kernel or ""), "build": build(recording)}
     host = capture.host
     return {
         "board_name": text(board_name(host)),

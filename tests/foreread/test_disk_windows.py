@@ -36,6 +36,14 @@ WRONG = [
     ),
     (disk("md0", 8388576, optimal_io_size="4294950912"), "6.1.0", "optimal_io_size", FALSE),
     (disk("sdb", 65520, optimal_io_size="33553920"), "6.12.0", "the default of Linux", FALSE),
+    (disk("sdb", 65528, optimal_io_size="33550336"), "6.18.0", "optimal_io_size", FALSE),
+    (disk("md1", 32760, optimal_io_size="16773120"), "6.6.0", "optimal_io_size", FALSE),
+    (
+        disk("sda", 4096, "Virtual Disk", rotational="1", max_sectors_kb="2048"),
+        "6.17.0",
+        "4,096 KiB, the default of Linux 6.17",
+        "virtual (Virtual Disk)",
+    ),
     (disk("mmcblk0", 0), "6.1.0", "0 KiB, not the default", "nothing is read ahead"),
     (disk("sda", 65536), "6.1.0", "65,536 KiB, not the default", "as much memory"),
 ]
@@ -59,6 +67,8 @@ RIGHT = [
     (disk("md0", 8192, **STRIPES), "6.12.0", "twice the disk's optimal_io_size"),
     (disk("sdb", 128, optimal_io_size="33553920"), "5.4.0", "every disk has 128 KiB before"),
     (disk("vda", 128, **VIRTIO), "6.12.0", "the kernel's 128 KiB"),
+    (disk("md0", 65536 // 4, optimal_io_size=str(8 << 20)), "6.12.0", "optimal_io_size"),
+    (disk("nvme0n1", 256, optimal_io_size="131072"), "6.12.0", "twice the disk's"),
 ]
 
 
@@ -67,6 +77,14 @@ def test_a_window_that_the_kernel_gives_for_a_reason_is_ok(one, kernel, rule):
     finding = found(one, kernel)
     assert finding.ok
     assert rule in finding.detail
+
+
+def test_a_mapped_disk_is_as_virtual_as_the_disks_below():
+    mapped = disk("dm-0", 2560, "vg-root", ["sda"], rotational="1")
+    for model, ok in (("QEMU HARDDISK", False), ("ST4000DM004", True)):
+        below = disk("sda", 2560, model, rotational="1")
+        diagnosis = Diagnosis("6.18.0", "C3", "", [], [mapped, below])
+        assert [one.ok for one in window_findings(diagnosis, {})] == [ok, ok]
 
 
 def test_a_window_that_was_set_is_beside_the_default_and_what_set_it():

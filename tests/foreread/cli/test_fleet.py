@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from fleet_captures import copies, damaged
@@ -11,6 +12,12 @@ from fleet_rows import analysed, store_of
 from special_files import special_files
 
 from foreread.cli.main import main
+
+DATA = Path(__file__).parents[2] / "analyzer"
+FOREIGN = [
+    "apply/data/foreign-disk/start.pftrace",
+    pytest.param("ingest/data/perf/file.script.txt", marks=pytest.mark.thorough),
+]
 
 
 def run(capsys, *words, code=0):
@@ -42,6 +49,16 @@ def test_the_text_says_what_was_added_and_what_to_type_next(captures, tmp_path, 
     assert text.startswith("3 captures listed, 3 in the store before, 0 added\n")
     again = json.loads(run(capsys, "analyse", captures, "-o", tmp_path / "store", "--json").out)
     assert (again["stored_before"], again["analysed"], again["left"]) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("trace", FOREIGN)
+def test_a_trace_without_names_of_board_and_command_is_reported(trace, tmp_path, capsys):
+    run(capsys, "analyse", DATA / trace, "-o", tmp_path / "store", "--jobs", "1")
+    run(capsys, "report", tmp_path / "store", "-o", tmp_path / "report", "--json")
+    figures = json.loads((tmp_path / "report/fleet.json").read_text())
+    assert (figures["captures"], figures["errors"]) == (1, 0)
+    assert figures["start_rows"][0]["board_name"] == "unknown"
+    assert figures["start_rows"][0]["command"] == "unknown"
 
 
 def test_a_folder_without_captures_names_no_report(tmp_path, capsys):
