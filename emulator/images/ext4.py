@@ -105,7 +105,7 @@ def _superblock(source: Source) -> Ext4Superblock:
     if struct.unpack_from("<H", raw, 56)[0] != _MAGIC:
         raise ImageError("not an ext4 image")
     inodes, blocks = struct.unpack_from("<II", raw)
-    first, log = struct.unpack_from("<II", raw, 20)
+    (log,) = struct.unpack_from("<I", raw, 24)
     (per_group,) = struct.unpack_from("<I", raw, 40)
     revision, inode = struct.unpack_from("<I8xH", raw, 76)
     incompatible, read_only = struct.unpack_from("<II", raw, 96)
@@ -121,8 +121,10 @@ def _superblock(source: Source) -> Ext4Superblock:
     if log > 6 or not per_group or not 128 <= inode <= 4096 or not 32 <= descriptor <= 1024:
         raise ImageError("damaged image: sizes that no ext4 has")
     size = 1024 << log
+    # The block after the superblock's, also where the first data block is 0 (bigalloc, 1 KiB).
+    descriptors = _SUPERBLOCK // size + 1
     return Ext4Superblock(
-        *(size, blocks, inodes, first + 1, descriptor, per_group, inode),
+        *(size, blocks, inodes, descriptors, descriptor, per_group, inode),
         checksums=bool(read_only & _CHECKSUMS),
     )
 

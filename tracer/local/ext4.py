@@ -96,7 +96,7 @@ def _layout(raw: bytes) -> _Layout | None:
     if len(raw) < 1024 or struct.unpack_from("<H", raw, 56)[0] != _MAGIC:
         return None
     inodes, blocks = struct.unpack_from("<II", raw)
-    first, log_block = struct.unpack_from("<II", raw, 20)
+    (log_block,) = struct.unpack_from("<I", raw, 24)
     (per_group,) = struct.unpack_from("<I", raw, 40)
     revision, inode = struct.unpack_from("<I8xH", raw, 76)
     (incompatible,) = struct.unpack_from("<I", raw, 96)
@@ -108,7 +108,10 @@ def _layout(raw: bytes) -> _Layout | None:
         return None
     if not 32 <= descriptor <= 1024:
         return None
-    return _Layout(1024 << log_block, blocks, inodes, first + 1, descriptor, per_group, inode)
+    size = 1024 << log_block
+    # The block after the superblock's, also where the first data block is 0 (bigalloc, 1 KiB).
+    descriptors = _SUPERBLOCK // size + 1
+    return _Layout(size, blocks, inodes, descriptors, descriptor, per_group, inode)
 
 
 def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, bytes]:

@@ -16,6 +16,7 @@ OPTIONS = {
     "ext4": ("-t", "ext4", "-b", "4096"),
     "ext4, small blocks": ("-t", "ext4", "-b", "1024"),
     "ext4, no checksums": ("-t", "ext4", "-b", "4096", "-O", "^metadata_csum,^64bit"),
+    "ext4, clusters": ("-t", "ext4", "-b", "1024", "-O", "bigalloc", "-C", "16384"),
     "ext2": ("-t", "ext2", "-b", "4096"),
     "ext2, small blocks": ("-t", "ext2", "-b", "1024"),
 }

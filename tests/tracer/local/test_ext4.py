@@ -11,7 +11,8 @@ import pytest
 
 from tracer.local.ext4 import places
 
-KINDS = [("ext4", 4096), ("ext4", 1024), ("ext3", 4096), ("ext2", 1024)]
+# By type and block size; "bigalloc" is ext4 with clusters of 16 blocks.
+KINDS = [("ext4", 4096), ("ext4", 1024), ("bigalloc", 1024), ("ext3", 4096), ("ext2", 1024)]
 MIB = 1 << 20
 
 pytestmark = pytest.mark.skipif(shutil.which("mke2fs") is None, reason="e2fsprogs is missing")
@@ -58,8 +59,9 @@ def image(request, tmp_path_factory):
     sparse(root / "pieces", [at * 3 * 4096 for at in range(900)])
     sparse(root / "far", [0, 20 * MIB, 70 * MIB, 300 * MIB])
     path = folder / "image"
-    words = ["mke2fs", "-q", "-t", kind, "-b", str(block), "-d", root, path, "32M"]
-    subprocess.run(words, check=True)
+    clusters = ["-O", "bigalloc", "-C", str(16 * block)] if kind == "bigalloc" else []
+    words = ["mke2fs", "-q", "-t", "ext4" if clusters else kind, "-b", str(block), *clusters]
+    subprocess.run([*words, "-d", root, path, "90M" if clusters else "32M"], check=True)
     return Image(path), root
 
 
