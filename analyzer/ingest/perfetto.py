@@ -21,10 +21,11 @@ from analyzer.ingest.columns import by_time
 from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.perfetto_generic import GenericEvents
 from analyzer.ingest.perfetto_losses import PerfettoLosses
-from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.recording import SeenWindows, Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, MissingLibrary, Table
 from analyzer.ingest.text_events import flags_of
+from analyzer.ingest.windows_seen import commonest
 from boards.bounded import open_regular
 from boards.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
@@ -120,12 +121,19 @@ class _Packets:
             page_size=self._page_size,
             lost=self._losses.lost(),
             uncounted=self._losses.uncounted(),
+            windows=self._windows(),
             event_names=frozenset(
                 name for name, spec in EVENT_SPECS.items() if (events["kind"] == spec.kind).any()
             ),
             notes=tuple(self._notes()),
             unread=self._generic.unread,
         )
+
+    def _windows(self) -> SeenWindows | None:
+        """Return the windows in events that Perfetto's schema lacks."""
+        counted = self._generic.windows
+        event = next((event for event, _, _ in counted), "")
+        return commonest(event, ((_dev(dev) & _U32, pages) for _, dev, pages in counted.elements()))
 
     def _notes(self) -> Iterator[str]:
         yield "Perfetto traces do not contain the order of folios: each insert counts as one page"

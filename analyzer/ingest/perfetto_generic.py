@@ -7,18 +7,21 @@ mm_filemap_fault, mm_filemap_get_pages and mm_filemap_map_pages.
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import import_module
 from typing import Any
 
-from analyzer.ingest.spec import EVENT_SPECS, EventSpec
+from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import Kind
 from analyzer.ingest.text_events import flags_of
+from analyzer.ingest.windows_seen import WINDOW_DEV, WINDOW_EVENTS, WINDOW_PAGES
 
 _SPECS = {
     name.partition(":")[2]: spec
     for name, spec in EVENT_SPECS.items()
     if not name.startswith("foreread:")
 }
+_NAMES = {*_SPECS, *WINDOW_EVENTS}
 _U64 = (1 << 64) - 1
 _MOST_DESCRIPTOR_BYTES = 1 << 16
 
@@ -27,11 +30,15 @@ _COLUMNS = ("dev", "ino", "index", "value", "flags")
 
 
 class GenericEvents:
-    """Decodes them; ``unread`` counts needed events that lack a field."""
+    """Decodes them; ``unread`` counts needed events that lack a field.
+
+    ``windows`` counts the windows in force by event, device (as Perfetto encodes it) and pages.
+    """
 
     def __init__(self) -> None:
         self.unread = 0
-        self._described: dict[int, tuple[EventSpec, dict[int, str]]] = {}
+        self.windows = Counter[tuple[str, int, int]]()
+        self._described: dict[int, tuple[str, dict[int, str]]] = {}
         self._descriptor = import_module("google.protobuf.descriptor_pb2").DescriptorProto
         self._empty = import_module("google.protobuf.empty_pb2").Empty
         self._unknown = import_module("google.protobuf.unknown_fields").UnknownFieldSet
@@ -47,24 +54,23 @@ class GenericEvents:
                 message = self._descriptor.FromString(content)
             except self._error:
                 continue
-            spec = _SPECS.get(message.name)
-            if spec is not None:
+            if message.name in _NAMES:
                 names = {field.number: field.name for field in message.field}
-                self._described[described.field_id] = spec, names
+                self._described[described.field_id] = message.name, names
 
     def columns(self, event: Any) -> tuple[Kind, Columns] | None:
         """Return a needed event's kind and columns; ``dev`` as Perfetto encodes it."""
         if event.HasField("generic"):
-            if event.generic.event_name not in _SPECS:
+            if event.generic.event_name not in _NAMES:
                 return None
             values = {field.name: _value(field) for field in event.generic.field}
-            return self._filled(_SPECS[event.generic.event_name], values)
+            return self._filled(event.generic.event_name, values)
         if not self._described:
             return None
         for field in self._unknown(event):
             if field.field_number in self._described and isinstance(field.data, bytes):
-                spec, names = self._described[field.field_number]
-                return self._filled(spec, self._values(field.data, names))
+                name, names = self._described[field.field_number]
+                return self._filled(name, self._values(field.data, names))
         return None
 
     def _values(self, content: bytes, names: dict[int, str]) -> dict[str, Any]:
@@ -75,7 +81,14 @@ class GenericEvents:
         fields = self._unknown(message)
         return {names[f.field_number]: f.data for f in fields if f.field_number in names}
 
-    def _filled(self, spec: EventSpec, values: dict[str, Any]) -> tuple[Kind, Columns] | None:
+    def _filled(self, event: str, values: dict[str, Any]) -> tuple[Kind, Columns] | None:
+        if event in WINDOW_EVENTS:
+            dev, pages = values.get(WINDOW_DEV), values.get(WINDOW_PAGES)
+            if isinstance(dev, int) and isinstance(pages, int):
+                self.windows[event, dev, pages] += 1
+        if event not in _SPECS:
+            return None
+        spec = _SPECS[event]
         columns = dict.fromkeys(_COLUMNS, 0)
         for column, name in spec.fields.items():
             value = values.get(name)

@@ -83,6 +83,12 @@ def parse(kind: Kind, payload: bytes) -> Fields | None:
     return _PARSERS[kind](payload) or _BY_NAME[kind](payload)
 
 
+def window_in(payload: bytes) -> tuple[int, int] | None:
+    """Return the device and the window (pages) of a readahead event; None if it has none."""
+    dev, pages = _device(payload), _number(payload, "ra_pages")
+    return None if dev is None or pages is None else (dev, pages)
+
+
 @lru_cache(maxsize=1024)
 def flags_of(rwbs: str) -> int:
     """Return the flags (Rwbs) of a block event's letters."""

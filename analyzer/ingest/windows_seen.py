@@ -13,30 +13,30 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from analyzer.ingest.recording import SeenWindows, Trace, TraceError
-from analyzer.ingest.tables import MINOR_BITS
+from analyzer.ingest.text_events import window_in
 from analyzer.ingest.text_lines import Text
 
 # What foreread export writes (analyzer/export/tracedat_formats.py).
 _OWN = "foreread:file_system"
-_EVENTS = (
-    "readahead:page_cache_sync_ra",
-    "readahead:page_cache_ra_order",
-    "readahead:page_cache_async_ra",
-    _OWN,
-)
-_DEV, _PAGES, _TYPE = "s_dev", "ra_pages", "fstype"
+WINDOW_EVENTS = ("page_cache_sync_ra", "page_cache_ra_order", "page_cache_async_ra")
+_EVENTS = (*(f"readahead:{name}" for name in WINDOW_EVENTS), _OWN)
+WINDOW_DEV, WINDOW_PAGES, _TYPE = "s_dev", "ra_pages", "fstype"  # fields
 _MOST = 1 << 20  # pages, far above any window
 _LINE = re.compile(
-    rb"\b(page_cache_(?:sync_ra|ra_order|async_ra)|file_system):[ \t]+dev=(\d{1,4}):(\d{1,7}) "
-    rb"(?:[^\n]{0,300}? )?ra_pages=(\d{1,7})\b"
+    rb"\b(page_cache_(?:sync_ra|ra_order|async_ra)|file_system):[ \t]*([^\n]{1,1024})"
 )
 
 
 def windows_of_text(text: Text) -> SeenWindows | None:
     """Return the windows in the lines of a text trace; None without any."""
-    found = _LINE.findall(text)
-    rows = [(int(major) << MINOR_BITS | int(minor), int(pages)) for _, major, minor, pages in found]
-    return _commonest(found[0][0].decode(), rows) if found else None
+    rows: list[tuple[int, int]] = []
+    event = ""
+    for name, payload in _LINE.findall(text):
+        row = window_in(payload)
+        if row is not None:
+            event = event or name.decode()
+            rows.append(row)
+    return commonest(event, rows)
 
 
 def windows_of(trace: Trace) -> SeenWindows | None:
@@ -47,9 +47,9 @@ def windows_of(trace: Trace) -> SeenWindows | None:
         if event not in trace.event_names:
             continue
         with suppress(TraceError):  # kernels without the field
-            columns = trace.read_fields(event, (_DEV, _PAGES))
-            rows = zip(columns[_DEV].tolist(), columns[_PAGES].tolist(), strict=True)
-            found = _commonest(event.partition(":")[2], rows)
+            columns = trace.read_fields(event, (WINDOW_DEV, WINDOW_PAGES))
+            rows = zip(columns[WINDOW_DEV].tolist(), columns[WINDOW_PAGES].tolist(), strict=True)
+            found = commonest(event.partition(":")[2], rows)
             if found is not None:
                 return found
     return None
@@ -60,17 +60,17 @@ def types_of(trace: Trace) -> dict[int, str]:
     if trace.read_fields is None or _OWN not in trace.event_names:
         return {}
     with suppress(TraceError):
-        columns = trace.read_fields(_OWN, (_DEV, _TYPE))
-        rows = zip(columns[_DEV].tolist(), columns[_TYPE].tolist(), strict=True)
+        columns = trace.read_fields(_OWN, (WINDOW_DEV, _TYPE))
+        rows = zip(columns[WINDOW_DEV].tolist(), columns[_TYPE].tolist(), strict=True)
         return {dev: fstype.decode(errors="replace") for dev, fstype in rows if fstype}
     return {}
 
 
-def _commonest(event: str, rows: Iterable[tuple[int, int]]) -> SeenWindows | None:
+def commonest(event: str, rows: Iterable[tuple[int, int]]) -> SeenWindows | None:
     """Return the commonest window of each file system."""
     counts: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for dev, pages in rows:
-        if pages <= _MOST:
+        if 0 <= pages <= _MOST:
             counts[dev][pages] += 1
     windows = {dev: pages.most_common(1)[0][0] for dev, pages in counts.items()}
     return SeenWindows(event, windows) if windows else None

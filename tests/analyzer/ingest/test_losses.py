@@ -21,6 +21,7 @@ LINE = "  app-7 [001] .... 1.000000: mm_filemap_add_to_page_cache: dev 8:1 ino 2
 PERF = "app 7 [001] 1.000000: filemap:mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=1 ofs=0\n"
 START, END = 1, 2
 NOT_COUNTED = "this text does not count them"
+CUT = "the text has fewer lines than its head counts entries"
 
 
 def of_text(tmp_path, text):
@@ -36,6 +37,7 @@ def of_text(tmp_path, text):
         ("", LINE, "", {}, NOT_COUNTED),
         ("# entries-in-buffer/entries-written: 1/1   #P:4\n", LINE, "", {}, ""),
         ("# entries-in-buffer/entries-written: 1/8   #P:4\n", LINE, "", {-1: 7}, ""),
+        ("# entries-in-buffer/entries-written: 9/9   #P:4\n", LINE, "", {}, CUT),
         ("CPU:3 [LOST 12 EVENTS]\n", LINE, "CPU:1 [LOST 5 EVENTS]\n", {3: 12, 1: 5}, ""),
         ("cpus=2\n", LINE, "CPU:1 [6 EVENTS DROPPED]\n", {1: 6}, ""),
         ("cpus=2\n", LINE, "CPU:1 [EVENTS DROPPED]\n", {1: 1}, ""),
@@ -51,6 +53,8 @@ def of_text(tmp_path, text):
             "",
         ),
         ("", PERF, "Processed 9 events and lost 3 chunks!\n", {-1: 3}, ""),
+        ("", PERF, "Processed 900 samples and lost 25.00%!\n", {-1: 300}, ""),
+        ("", LINE, "[  312.204] CPU:2 [LOST 40 EVENTS]\n", {2: 40}, ""),
     ],
 )
 def test_text_counts_what_its_program_says(tmp_path, before, line, after, lost, uncounted):

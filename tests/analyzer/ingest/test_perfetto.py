@@ -14,7 +14,7 @@ from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 from analyzer.ingest import perfetto, tracedat
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.load import load
-from analyzer.ingest.recording import TraceError
+from analyzer.ingest.recording import SeenWindows, TraceError
 from analyzer.ingest.tables import Kind, MissingLibrary
 from tracer.formats.limits import LimitError
 
@@ -195,6 +195,21 @@ def test_events_that_the_schema_lacks_are_read_by_name(tmp_path, form, name, val
     row = [trace.events[column].tolist() for column in trace.events]
     assert row == [[5], [1], [kind], [77], [8 << 20 | 1], [0x2A], [7], [last], [0]]
     assert trace.unread == 0
+
+
+@pytest.mark.parametrize("form", ["generic", "described"])
+@pytest.mark.parametrize("name", ["page_cache_sync_ra", "page_cache_ra_order"])
+def test_the_window_is_read_from_events_that_the_schema_lacks(tmp_path, form, name):
+    def fill(builder):
+        bundle = builder.add_packet().ftrace_events
+        bundle.event.add().sched_process_exit.pid = 1
+        values = {**FAULT, "req_count": 4, "ra_pages": 32}
+        if form == "generic":
+            add_generic(bundle.event.add(), name, values)
+        else:
+            add_described(bundle, bundle.event.add(), name, values)
+
+    assert open_trace(written(tmp_path, fill)).windows == SeenWindows(name, {8 << 20 | 1: 32})
 
 
 @pytest.mark.parametrize("form", ["generic", "described"])

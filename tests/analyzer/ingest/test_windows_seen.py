@@ -37,6 +37,19 @@ def test_each_recorder_s_text_has_the_window(line, event, name):
     assert (found.event, found.pages) == (name, {DISK: 2048})
 
 
+@pytest.mark.parametrize(
+    "payload",
+    [
+        f" dev={DISK} i_ino=14 index=0 order=2 size=8 async_size=4 ra_pages=32",
+        f" i_ino=0xe (14) s_dev=0x{DISK:x} ({DISK}) index=0x0 (0) ra_pages=0x20 (32)",
+        f" i_ino=0xe s_dev=0x{DISK:x} index=0x0 ra_pages=0x20",
+    ],
+)
+def test_fields_that_are_printed_by_name_are_read(payload):
+    """trace-cmd report -R, and the trace option fields."""
+    assert of_text(TRACE_CMD.format(f"page_cache_ra_order:{payload}")).pages == {DISK: 32}
+
+
 def test_each_file_system_has_its_own_and_advice_for_one_file_does_not_count():
     """POSIX_FADV_SEQUENTIAL doubles ra_pages of the file."""
     rows = [("252:16", 32), ("252:16", 64), ("252:16", 32), ("8:1", 2048)]
