@@ -24,8 +24,7 @@ NOTE = "was 32 after start and is 512 now: something else sets it during the boo
 def with_origins(board, plan):
     """Install a plan whose program for origins looks below the board's root, too."""
     board.install(plan)
-    script, program = board.path("out/foreread-apply"), board.path("out/foreread-origins")
-    script.write_text(script.read_text().replace("/usr/sbin/foreread-origins", str(program)))
+    program = board.path("out/foreread-origins")  # it is found beside the script, too
     udev = re.sub(r"(?<= )/etc(?= )", f"{board.root}/etc", program.read_text())
     program.write_text(below(board.root, udev))
     board.put("etc/udev/rules.d/60-readahead.rules", 'ATTR{queue/read_ahead_kb}="512"')
