@@ -27,7 +27,8 @@ from tracer.formats.capture import HUGE_PAGES, Capture, Device, Mount
 
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
-_NO_LIMITS = Limits(1280)
+ASSUMED_KB = 1280  # BLK_DEF_MAX_SECTORS of most kernels, include/linux/blkdev.h
+_NO_LIMITS = Limits(ASSUMED_KB)
 LARGEST = "max_sectors_kb"
 _OWN_DEVICE = "/sys/class/bdi/"
 

@@ -12,7 +12,7 @@ from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.predict.clusters import in_clusters, unpredicted
 from analyzer.predict.criterion import pareto_front
-from analyzer.predict.inputs import LARGEST, Inputs, inputs
+from analyzer.predict.inputs import ASSUMED_KB, LARGEST, Inputs, inputs
 from analyzer.predict.judged import readahead_judged
 from analyzer.predict.no_window import with_known_windows
 from analyzer.predict.prediction import Curve, Prediction
@@ -24,6 +24,7 @@ from boards.counted import plural
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
+from tracer.formats.capture import dev_text
 
 PREFIX = "linux"
 FIXED = "fixed"
@@ -182,15 +183,20 @@ def _notes(taken: Inputs) -> list[str]:
             "cached, which ones is not in the capture: windows that reach them are predicted to "
             "read them"
         )
-    return [*found, *block_notes(taken.recording), *_larger_requests(taken)]
+    return [*found, *block_notes(taken.recording), *_request_limits(taken)]
 
 
-def _larger_requests(taken: Inputs) -> Iterator[str]:
-    """Yield a note for each disk whose recorded requests exceed its limit in the capture."""
-    for row in range(len(taken.disks)):
+def _request_limits(taken: Inputs) -> Iterator[str]:
+    """Yield a note for each disk whose limit of requests is unknown, or exceeded in the trace."""
+    for row, disk in enumerate(taken.disks):
         device, largest = taken.device(row), taken.largest_kb(row)
         known = device.queue.get(LARGEST, "") if device else ""
-        if device and known.isdecimal() and int(known) < largest - 1:
+        if not known.isdecimal():
+            yield (
+                f"{device.name if device else dev_text(disk)}: its {LARGEST} is unknown, requests "
+                f"of up to {max(ASSUMED_KB, largest):,} KiB are assumed"
+            )
+        elif device and int(known) < largest - 1:
             yield (
                 f"{device.name}: {LARGEST} was {known} according to the capture, but the trace has "
                 f"a read of {largest} KiB: requests of up to {largest} KiB are predicted"

@@ -20,7 +20,7 @@ from tracer.formats.capture import FileEntry, Mount, Squashfs
 PAGE = 4096
 PAGES = 1600  # of the file
 TOUCHED = (0, 75, 175, 537, 562, 737, 900, 1250, 1263)
-DATA = Path(__file__).parents[2] / "foreread/data/squashfs-blocks"
+DATA = Path(__file__).parent / "data/squashfs-blocks"
 # By name of the image: process, and requests and pages that the trace has.
 GOLDEN = {
     "64K": (1867, 9, 144),
@@ -135,7 +135,7 @@ def test_an_unknown_length_is_a_doubt():
 @pytest.mark.parametrize("name", GOLDEN)
 def test_requests_and_pages_are_those_of_the_trace(name):
     pid, requests, pages = GOLDEN[name]
-    found = load(DATA / f"sq-{name}.capture.tar.xz", frozenset({pid}))
+    found = load(DATA / f"sq-{name}.tar.xz", frozenset({pid}))
     predicted = predict_linux(found, windows=[0])
     curve = next(one for one in predicted.devices if one.dev.startswith("7:"))
     assert (curve.f, curve.pages) == ([requests], [pages])
@@ -144,14 +144,22 @@ def test_requests_and_pages_are_those_of_the_trace(name):
     assert int(own.sum()) == requests
 
 
+def notes_of_limits(recording):
+    return [one for one in predict_linux(recording, windows=[0]).notes if "max_sectors_kb" in one]
+
+
 def test_a_read_longer_than_the_disk_s_limit_in_the_capture_shows_the_limit():
-    found = load(DATA / "sq-256K.capture.tar.xz", frozenset({GOLDEN["256K"][0]}))
-    said = [note for note in predict_linux(found, windows=[0]).notes if "max_sectors_kb" in note]
-    assert len(said) == 1
-    assert "127" in said[0]
-    assert "147 KiB" in said[0]
+    found = load(DATA / "sq-256K.tar.xz", frozenset({GOLDEN["256K"][0]}))
+    loop, *_ = (one for one in notes_of_limits(found) if one.startswith("loop"))
+    assert "max_sectors_kb was 127 according to the capture" in loop
+    assert "147 KiB" in loop
     queue = {"max_sectors_kb": "1280"}
     devices = [structs.replace(one, queue=queue) for one in found.capture.devices]
-    limited = structs.replace(found.capture, devices=devices)
-    plain = predict_linux(replace(found, capture=limited), windows=[0])
-    assert not [note for note in plain.notes if "max_sectors_kb" in note]
+    limited = replace(found, capture=structs.replace(found.capture, devices=devices))
+    assert not [one for one in notes_of_limits(limited) if one.startswith("loop")]
+
+
+def test_an_unknown_limit_of_a_disk_is_said():
+    found = load(DATA / "sq-64K.tar.xz", frozenset({GOLDEN["64K"][0]}))
+    said = [one for one in notes_of_limits(found) if one.startswith("254:0: its max_sectors_kb is")]
+    assert said[0].endswith("requests of up to 1,280 KiB are assumed")
