@@ -26,7 +26,7 @@ origins() {
         from_tuned
         from_texts
         case $uuid in
-        LVM-*) report "LVM may set it when it activates the volume (read_ahead of the volume): lvs -o lv_read_ahead, lvchange --readahead none" ;;
+        LVM-*) report "LVM may set it when it activates the volume: lvs -o lv_read_ahead shows its value, lvchange --readahead SECTORS changes it" ;;
         esac
         [ "$any" = yes ] || echo "$knob: no udev rule, tuned profile, service or script here sets it, as far as foreread can find"
     done
@@ -46,6 +46,7 @@ first_line() {
 
 # Set directory, name, subsystem, dev, uuid and environment (lines KEY=VALUE) of a window's device.
 of_knob() {
+    [ -r "$1" ] || return
     case $1 in
     /sys/block/*/queue/read_ahead_kb)
         directory=${1%/queue/*}

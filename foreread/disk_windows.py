@@ -41,16 +41,15 @@ def window_findings(diagnosis: Diagnosis, origins: Mapping[str, Sequence[str]]) 
 
 def set_windows(diagnosis: Diagnosis) -> list[str]:
     """Return the knobs of the disks whose window is not known to be their kernel's default."""
-    known = {one.name for one in diagnosis.disks if _is_default(one, diagnosis.kernel)}
-    return [one.knob for one in diagnosis.disks if one.name not in known]
+    kernel = diagnosis.kernel
+    return [disk.knob for disk in diagnosis.disks if not _is_default(disk, kernel)]
 
 
 def with_windows(findings: Sequence[Finding], windows: Sequence[Finding]) -> list[Finding]:
     """Return all findings, those on disks after those on the stacks of file systems."""
-    at = max(
-        (i for i, one in enumerate(findings, 1) if one.name.startswith("window of ")), default=0
-    )
-    return [*findings[:at], *windows, *findings[at:]] if at else [*findings, *windows]
+    stacks = [at for at, row in enumerate(findings, 1) if row.name.startswith("window of ")]
+    end = max(stacks, default=len(findings))
+    return [*findings[:end], *windows, *findings[end:]]
 
 
 def _finding(
@@ -82,11 +81,11 @@ def _default(disk: SeenDisk, kernel: str) -> DefaultWindow | None:
     try:
         version: Version = version_of(kernel)
         queue = DiskQueue.from_sysfs(disk.queue)
-        found = [default_window(version, queue, page_size=size) for size in _PAGE_SIZES]
+        defaults = [default_window(version, queue, page_size=size) for size in _PAGE_SIZES]
     except KernelError:
         return None
-    fitting = [one for one in found if one.read_ahead_kb == disk.read_ahead_kb]
-    chosen = (fitting or found)[0]
+    fitting = [default for default in defaults if default.read_ahead_kb == disk.read_ahead_kb]
+    chosen = (fitting or defaults)[0]
     return None if chosen.read_ahead_kb is None else chosen
 
 

@@ -259,11 +259,12 @@ class _Installation:
 
     def _notes_on_others(self) -> list[str]:
         """Return what else sets the windows on this board, as far as it is found."""
-        knobs = [one.path for one in self.plan.settings if one.path.endswith("/read_ahead_kb")]
-        found = origins_of(self.board.target, list(dict.fromkeys(knobs)))
+        paths = dict.fromkeys(setting.path for setting in self.plan.settings)
+        windows = [path for path in paths if path.endswith("/read_ahead_kb")]
+        origins = origins_of(self.board.target, windows)
         return [
             f"something else sets {knob}, too: {sentence}"
-            for knob, sentences in found.items()
+            for knob, sentences in origins.items()
             for sentence in sentences
             if is_found(sentence)
         ]
