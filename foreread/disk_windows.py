@@ -1,4 +1,4 @@
-"""The windows of a machine's disks: the kernel's default and its rule, else what set them."""
+"""The windows of a machine's disks and mounts: the kernel's default, else what set them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from analyzer.predict.board_default import SINCE, beside_default
 from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
 from emulator.linux.rules import KernelError, Version, version_of
-from tracer.local.doctor import Diagnosis, SeenDisk
+from tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
 from tracer.local.tunable import Finding
 
 _PAGE_SIZES = (4096, 16384, 65536)  # the kernel rounds a window down to whole pages
@@ -34,15 +34,25 @@ _PREDICT = (
 
 
 def window_findings(diagnosis: Diagnosis, origins: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """Return a finding for each disk; ``origins``: what sets a window, by knob (boards.origin)."""
+    """Return a finding for each disk and mount; ``origins``: what sets a knob (boards.origin)."""
     models = {disk.name: disk.model for disk in diagnosis.disks}
-    return [_finding(diagnosis.kernel, disk, origins, models) for disk in diagnosis.disks]
+    return [
+        *(_finding(diagnosis.kernel, disk, origins, models) for disk in diagnosis.disks),
+        *(_of_mount(diagnosis.kernel, mount, origins) for mount in diagnosis.mounts),
+    ]
 
 
 def set_windows(diagnosis: Diagnosis) -> list[str]:
-    """Return the knobs of the disks whose window is not known to be their kernel's default."""
+    """Return the knobs of the windows that are not known to be their kernel's default."""
     kernel = diagnosis.kernel
-    return [disk.knob for disk in diagnosis.disks if not _is_default(disk, kernel)]
+    of_disks = [disk.knob for disk in diagnosis.disks if not _is_default(disk, kernel)]
+    of_mounts = [
+        mount.knob
+        for mount in diagnosis.mounts
+        for default in [_default_of_mount(mount, kernel)]
+        if default is None or default.read_ahead_kb != mount.read_ahead_kb
+    ]
+    return [*of_disks, *of_mounts]
 
 
 def with_windows(findings: Sequence[Finding], windows: Sequence[Finding]) -> list[Finding]:
@@ -69,6 +79,29 @@ def _finding(
         said += f": {'; '.join(origins.get(disk.knob, ())) or SINCE}"
     detail = f"{now}, {said}"
     return Finding(name, not wrong, f"{detail}: {wrong}" if wrong else detail, remedy)
+
+
+def _of_mount(kernel: str, mount: SeenMount, origins: Mapping[str, Sequence[str]]) -> Finding:
+    default = _default_of_mount(mount, kernel)
+    if default is None:
+        said = "the kernel's default for this file system is unknown"
+    elif default.read_ahead_kb is None:
+        said = f"the kernel's default is not a fixed one ({default.why})"
+    else:
+        version = version_of(kernel)
+        said = beside_default(version, default, mount.read_ahead_kb, "file system")
+    if default is None or default.read_ahead_kb != mount.read_ahead_kb:
+        said += f": {'; '.join(origins.get(mount.knob, ())) or SINCE}"
+    place = f"{mount.file_system} on {mount.mountpoint}"
+    return Finding(f"window {mount.name}", True, f"{place}: {mount.read_ahead_kb:,} KiB, {said}")
+
+
+def _default_of_mount(mount: SeenMount, kernel: str) -> DefaultWindow | None:
+    kind = mount.file_system.partition(".")[0]
+    try:
+        return default_window(version_of(kernel), None, fstype=kind, members=mount.members)
+    except KernelError:
+        return None
 
 
 def _is_default(disk: SeenDisk, kernel: str) -> bool:

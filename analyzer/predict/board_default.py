@@ -47,13 +47,15 @@ def described(recording: Recording, device: Device) -> str | None:
     return f"{text}: {SINCE}" if text.startswith("not ") else text
 
 
-def beside_default(version: Version, default: DefaultWindow, read_ahead_kb: int) -> str:
-    """Say whether a window is the default of a kernel, and the rule."""
+def beside_default(
+    version: Version, default: DefaultWindow, read_ahead_kb: int, what: str = "disk"
+) -> str:
+    """Say whether the window of ``what`` is the default of a kernel, and the rule."""
     linux = f"Linux {'.'.join(map(str, version[:2]))}"
     if default.read_ahead_kb == read_ahead_kb:
-        return f"the default of {linux} for this disk ({default.why})"
+        return f"the default of {linux} for this {what} ({default.why})"
     return (
-        f"not the default of {linux} for this disk, {default.read_ahead_kb:,} KiB ({default.why})"
+        f"not the default of {linux} for this {what}, {default.read_ahead_kb:,} KiB ({default.why})"
     )
 
 

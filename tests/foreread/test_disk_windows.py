@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from foreread.disk_windows import set_windows, window_findings, with_windows
-from tracer.local.doctor import Diagnosis, SeenDisk
+from tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
 from tracer.local.tunable import Finding
 
 
@@ -101,6 +101,27 @@ def test_a_window_that_was_set_is_beside_the_default_and_what_set_it():
 @pytest.mark.parametrize("kernel", ["unknown", ""])
 def test_an_unknown_kernel_has_no_known_default(kernel):
     assert "the kernel's default for this disk is unknown" in found(disk(kb=512), kernel).detail
+
+
+MOUNTS = [
+    ("btrfs", 4096, 1, "4,096 KiB, the default of Linux 6.12 for this file system (a btrfs has"),
+    ("nfs4", 128, 1, "128 KiB, the default of Linux 6.12 for this file system (nfs has"),
+    ("nfs4", 15380, 1, "15,380 KiB, not the default of Linux 6.12 for this file system, 128 KiB"),
+    ("fuse.sshfs", 64, 1, "64 KiB, the kernel's default is not a fixed one (fuse: at most 128"),
+]
+
+
+@pytest.mark.parametrize(("kind", "kb", "members", "said"), MOUNTS)
+def test_a_mount_with_a_window_of_its_own_has_a_line(kind, kb, members, said):
+    knob = "/sys/class/bdi/0:50/read_ahead_kb"
+    mount = SeenMount("0:50", "/mnt", kind, knob, kb, members)
+    diagnosis = Diagnosis("6.12.0", "C3", "", [], [], [mount])
+    (finding,) = window_findings(diagnosis, {knob: ["udev rule /a.rules:1 sets it"]})
+    assert finding.name == "window 0:50"
+    assert finding.detail.startswith(f"{kind} on /mnt: {said}")
+    is_default = ", the default of" in finding.detail
+    assert ("udev rule" in finding.detail) != is_default
+    assert (set_windows(diagnosis) == []) == is_default
 
 
 def test_only_windows_that_are_not_the_default_are_looked_up():

@@ -18,7 +18,7 @@ from boards.device import Devices
 from boards.owner import PREFIX, is_left, owner_tag, start_time
 from boards.scratch import leftovers as scratch_leftovers
 from boards.stack import Stack
-from boards.stacks import IN_MEMORY, file_stacks
+from boards.stacks import IN_MEMORY, file_stacks, stacks
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Probe
 from tracer.backends.select import candidates
@@ -59,14 +59,27 @@ class SeenDisk:
 
 
 @dataclass(frozen=True)
+class SeenMount:
+    """A mounted file system that has a window of its own: btrfs, NFS, FUSE and others."""
+
+    name: str  # of its backing device
+    mountpoint: str
+    file_system: str
+    knob: str
+    read_ahead_kb: int
+    members: int  # disks that it is on
+
+
+@dataclass(frozen=True)
 class Diagnosis:
-    """All findings of one machine, and its disks."""
+    """All findings of one machine, its disks, and mounts with windows of their own."""
 
     kernel: str
     generation: str  # "A", "B", "C1" …, empty if the release is not a version
     backend: str  # the back-end that "auto" would choose, empty if none works
     findings: list[Finding]
     disks: Sequence[SeenDisk] = ()
+    mounts: Sequence[SeenMount] = ()
 
     @property
     def can_record(self) -> bool:
@@ -106,7 +119,7 @@ def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Di
     ]
     working = next((probe.name for probe in probes if probe.works), "")
     name = generation.name if generation else ""
-    return Diagnosis(release, name, working, findings, seen_disks(devices))
+    return Diagnosis(release, name, working, findings, seen_disks(devices), seen_mounts(devices))
 
 
 def kernel_finding(release: str) -> Finding:
@@ -232,6 +245,22 @@ def _stack_finding(stack: Stack, is_layer: bool) -> Finding:
         return Finding(name, False, f"{files}: {stack.unknown}", stack.remedy)
     facts = "".join(f"; {fact}" for fact in stack.facts)
     return Finding(name, True, f"{files}: {stack.knob}, now {stack.read_ahead_kb}{facts}")
+
+
+def seen_mounts(devices: Devices) -> list[SeenMount]:
+    """Return the mounted file systems whose window is not that of a disk."""
+    return [
+        SeenMount(
+            stack.device,
+            stack.mountpoint,
+            stack.file_system,
+            stack.knob,
+            stack.read_ahead_kb,
+            max(len(stack.disks), 1),
+        )
+        for stack in stacks(devices)
+        if stack.knob.startswith("/sys/class/bdi/") and stack.read_ahead_kb is not None
+    ]
 
 
 def _knob_findings(root: Path, devices: Devices) -> list[Finding]:

@@ -17,8 +17,10 @@ from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
 from tracer.local.doctor import (
     Diagnosis,
     SeenDisk,
+    SeenMount,
     kernel_finding,
     seen_disks,
+    seen_mounts,
     stack_findings,
 )
 from tracer.local.kernel import cost_of_missing, generation_of
@@ -55,7 +57,7 @@ def examine_target(target: Target) -> Diagnosis:
     answer = target.run(words, timeout_s=_ASK_S)
     facts = _facts(answer.stdout)
     release = _release(target)
-    stacks, disks = _disks(facts)
+    stacks, disks, mounts = _disks(facts)
     findings = [
         kernel_finding(release),
         _user(facts),
@@ -75,7 +77,7 @@ def examine_target(target: Target) -> Diagnosis:
     works = all(one.ok for one in findings if one.name in vital)
     generation = generation_of(release)
     name = generation.name if generation else ""
-    return Diagnosis(release, name, "tracefs" if works else "", findings, disks)
+    return Diagnosis(release, name, "tracefs" if works else "", findings, disks, mounts)
 
 
 def _facts(answer: bytes) -> Facts:
@@ -147,12 +149,13 @@ def _windows(facts: Facts) -> Finding:
     return Finding("read_ahead_kb", False, detail, _AS_ROOT + ", with /sys mounted writable")
 
 
-def _disks(facts: Facts) -> tuple[list[Finding], list[SeenDisk]]:
-    """Return whose window counts for the files of the target's root, and its disks."""
+def _disks(facts: Facts) -> tuple[list[Finding], list[SeenDisk], list[SeenMount]]:
+    """Return whose window counts for the files of the target's root, its disks and mounts."""
     sysfs, links = parse_sysfs(facts["sys"]), parse_links(facts["bdi"])
     with copied_devices(sysfs, _mounts(facts), links) as devices, suppress(OSError, ValueError):
-        return stack_findings(devices), seen_disks(devices)  # untrusted text
-    return [], []
+        # untrusted text
+        return stack_findings(devices), seen_disks(devices), seen_mounts(devices)
+    return [], [], []
 
 
 def _mounts(facts: Facts) -> list[MountPoint]:

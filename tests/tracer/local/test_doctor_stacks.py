@@ -6,7 +6,7 @@ import pytest
 
 from boards.mounts import parse_mount
 from boards.sysfs_copy import copied_devices
-from tracer.local.doctor import stack_findings
+from tracer.local.doctor import seen_mounts, stack_findings
 
 SDA = {"block/sda/dev": "8:0", "block/sda/queue/read_ahead_kb": "128"}
 VERITY = {
@@ -50,3 +50,15 @@ def test_no_window_ends_with_the_command_to_type(line):
     (finding,) = found(SDA, line)
     assert not finding.ok
     assert "foreread prefetch" in finding.remedy
+
+
+def test_mounts_with_windows_of_their_own_are_seen():
+    sysfs = {**SDA, "class/bdi/0:50/read_ahead_kb": "128"}
+    points = [
+        parse_mount("1 1 8:0 / / rw - ext4 /dev/sda rw"),
+        parse_mount("1 1 0:50 / /nfs rw - nfs4 server:/x rw"),
+    ]
+    with copied_devices(sysfs, points, {}) as devices:
+        (mount,) = seen_mounts(devices)
+    assert (mount.name, mount.mountpoint, mount.file_system) == ("0:50", "/nfs", "nfs4")
+    assert (mount.knob, mount.read_ahead_kb) == ("/sys/class/bdi/0:50/read_ahead_kb", 128)
