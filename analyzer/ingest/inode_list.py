@@ -15,6 +15,7 @@ from pathlib import Path
 
 from analyzer.ingest.accesses import group_inodes
 from analyzer.ingest.allowance import grant
+from analyzer.ingest.inserts import of_block_device
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.read_evidence import LARGEST_BLOCK
 from analyzer.ingest.recording import Trace, TraceError
@@ -46,6 +47,7 @@ def read_inodes(path: Path, trace: Trace) -> InodeList:
     OSError if it cannot be read.
     """
     inserts = trace.events.take(trace.events["kind"] == Kind.INSERT)
+    inserts = inserts.take(~of_block_device(trace.events, inserts))
     first, _ = group_inodes(inserts["dev"], inserts["ino"])
     inodes = inserts.take(first)
     wanted = set(zip(inodes["dev"].tolist(), inodes["ino"].tolist(), strict=True))

@@ -18,6 +18,7 @@ from analyzer.predict.basis import lost_share, some_lost, some_unread, unread_sh
 from analyzer.predict.checks import Finding
 from analyzer.predict.prediction import MINOR_SHARE
 from analyzer.program.cpu import event_cost
+from analyzer.program.frame import frame_of
 from analyzer.program.spared_faults import SparedFaults
 from boards.counted import plural
 
@@ -129,13 +130,15 @@ def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
     Without the cost of recording, the run is shorter by up to the cost of all events, and of the
     faults that fault-around spares other runs.
     """
-    capture = recording.capture
-    if capture is None or capture.end_ns <= capture.start_ns:
+    frame = frame_of(recording)
+    if frame.end_ns <= frame.start_ns:
         return
-    events = recording.trace.events
+    time_ns = recording.trace.events["time_ns"]
+    within = (time_ns >= frame.start_ns) & (time_ns <= frame.end_ns)
+    events = recording.trace.events.take(within)
     event_ns = event_cost(events)
     faults = SparedFaults(recording.trace, recording.page_size, event_ns)
-    took_s = (capture.end_ns - capture.start_ns) / 1e9
+    took_s = (frame.end_ns - frame.start_ns) / 1e9
     least_s = took_s - (event_ns * events.rows + faults.total_ns) / 1e9
     off = max(least_s - replayed_s, replayed_s - took_s) / took_s
     if off <= REPLAYED:

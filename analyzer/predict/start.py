@@ -48,8 +48,8 @@ from tracer.formats.capture import dev_text
 # changes the seconds by 2.9 % rms.
 UNCONFIRMED = 0.03
 UNKNOWN_CPU = 0.06  # without the processor's cost of a request: 3 to 5 % in the median
-# 14 captures predicted at 8 windows from their traces alone: 8.3 % rms off (verdict.md).
-WITHOUT_CAPTURE = 0.083
+# 12 captures predicted at 8 windows from their traces alone: 8.7 % rms off (verdict.md).
+WITHOUT_CAPTURE = 0.087
 _WITHOUT_CAPTURE = (
     "the trace has neither the command and its end nor the machine: the seconds are from the first "
     "page that was read to the last one"
@@ -333,8 +333,8 @@ def _notes(
 
 def again(start: Start, recorded: Timed) -> str:
     """Return the duration of the run, and of its replay as ``recorded``."""
-    capture = start.recording.capture
-    took = 0.0 if capture is None else (capture.end_ns - capture.start_ns) / 1e9
+    frame = frame_of(start.recording)
+    took = (frame.end_ns - frame.start_ns) / 1e9
     return (
         f"the replay of the run at its recorded window, without the cost of recording, "
         f"takes {recorded.total_ns / 1e9:.3f} s; the recorded run took {took:.3f} s"

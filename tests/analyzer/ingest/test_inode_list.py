@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from event_table import insert, read, table
+from event_table import BDEV, event, insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +15,7 @@ from analyzer.ingest import inode_list
 from analyzer.ingest.inode_list import read_inodes
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.tables import Kind
 from boards.document import encode
 from tracer.error import TracerError
 from tracer.formats.capture import CaptureError, Extent, FileEntry
@@ -83,6 +84,13 @@ def test_bytes_that_are_no_text_are_kept(tmp_path):
 def test_devices_that_the_list_lacks_are_named(tmp_path):
     listed = found(tmp_path, line(5, dev=os.makedev(8, 1)))
     assert listed.notes == ["inodes has no file of 254:300"]
+
+
+def test_inodes_of_disks_are_not_missed_in_the_list(tmp_path):
+    """They are of the bdev file system, which no list has."""
+    of_disk = event(Kind.INSERT, dev=BDEV, ino=DEV, index=4)
+    trace = Trace("test", table(insert(5, 0, dev=DEV), of_disk), page_size=4096)
+    assert found(tmp_path, line(5), trace).notes == []
 
 
 def test_a_file_that_is_shorter_than_the_trace_read_has_changed(tmp_path):

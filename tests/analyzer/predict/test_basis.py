@@ -139,6 +139,14 @@ def test_the_disk_is_learnt_from_the_requests_of_another_tools_trace():
     assert learnt.verdict.by == "seconds"
 
 
+def test_seconds_of_another_tools_trace_are_withdrawn_with_the_cost_of_another_disk():
+    other = FixedCost(3_000_000, 50_000)
+    found = predict_linux(foreign(pages(MANY)), "linux-6.12", [0, 32], other)
+    assert found.total.seconds is None
+    assert found.verdict.action == "measure"
+    assert "of the time is unexplained" in found.verdict.why
+
+
 def test_seconds_of_another_tools_trace_have_a_wider_band():
     recording, capture = foreign(pages(MANY)), captured(pages(MANY), end_ns=200_000_000)
     trace, own = (predict_linux(one, "linux-6.12", [0, 32], DEVICE) for one in (recording, capture))

@@ -13,6 +13,7 @@ from analyzer.ingest.recording import Recording, Trace
 from analyzer.predict.basis import MOST_LOST, Answer, lacking
 from analyzer.predict.checks import Finding
 from analyzer.predict.recorded import MOST_UNEXPLAINED, of_recording, of_replay
+from analyzer.program.frame import frame_of
 
 PAGES = 40
 OTHER_DISK = (8 << 20) | 1
@@ -85,8 +86,15 @@ def test_a_replay_may_be_shorter_by_the_cost_of_recording() -> None:
     assert found.spread == pytest.approx(0.032, abs=1e-4)
     assert MOST_UNEXPLAINED == 0.05
     assert next(iter(of_replay(recording, 0.009))).unusable
-    foreign = replace(recording, capture=None)
-    assert list(of_replay(foreign, 1.0)) == []
+
+
+def test_a_trace_of_another_tool_took_from_its_first_page_to_its_last() -> None:
+    foreign = replace(recorded(start_ns=0, end_ns=10**7), capture=None)
+    frame = frame_of(foreign)
+    took_s = (frame.end_ns - frame.start_ns) / 1e9
+    assert 0 < took_s < 0.001
+    assert list(of_replay(foreign, took_s)) == []
+    assert next(iter(of_replay(foreign, 2 * took_s))).unusable
 
 
 def test_readahead_during_the_recording_is_a_doubt() -> None:
