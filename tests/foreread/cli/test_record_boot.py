@@ -19,6 +19,7 @@ from foreread.error import ArgumentError
 from foreread.run_words import recorded_run
 from tracer.formats.capture import Boot, CaptureError
 from tracer.local.command import Streams
+from tracer.local.doctor import Diagnosis
 
 TARGET = ["--target", "ssh://root@board"]
 BOOT = Boot(processes=[1], read_before=[])
@@ -96,11 +97,9 @@ def test_restoring_a_target_removes_the_hook(monkeypatch, capsys, removed, said)
     def opened(*_, **__):
         yield None
 
-    class Diagnosis:
-        kernel, generation, backend, findings, can_record = "6.1", "", "tracefs", [], True
-
+    diagnosis = Diagnosis("6.1", "", "tracefs", [])
     monkeypatch.setattr(doctor, "open_target", opened)
-    monkeypatch.setattr(doctor, "diagnosis_of", lambda _: Diagnosis())
+    monkeypatch.setattr(doctor, "diagnosis_of", lambda _: diagnosis)
     monkeypatch.setattr(doctor, "remove_boot_hook", lambda _: removed)
     assert main(["doctor", "--restore", *TARGET]) == 0
     assert said in capsys.readouterr().out
