@@ -89,6 +89,7 @@ def test_single_reads_are_accesses_and_writes_and_metadata_are_none(kind, tmp_pa
         assert pages_by_name(here, here / "out", tmp_path / "capture") == {"data": READ, "7": [0]}
 
 
+@pytest.mark.thorough
 def test_squashfs_accesses_are_whole_blocks_within_the_file(tmp_path):
     need("mksquashfs")
     image, here, source = tmp_path / "image", tmp_path / "mounted", tmp_path / "source"

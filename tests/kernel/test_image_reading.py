@@ -139,7 +139,8 @@ def with_lookups(touches, files, image, calls):
     return np.array(found + [(Touched.NAME, name, 0) for _, name in waiting], TOUCH)
 
 
-@pytest.mark.parametrize("kib", further((0, 16, 128, 512), [128]))
+@pytest.mark.thorough  # make test has tests/kernel/test_squashfs_blocks.py
+@pytest.mark.parametrize("kib", (0, 16, 128, 512))
 def test_the_kernel_reads_ahead_what_emulation_and_tables_say(kib, tmp_path):
     if shutil.which("mksquashfs") is None:
         pytest.skip("no mksquashfs: its images were not read")

@@ -57,6 +57,7 @@ def trials(request, loop):
         yield trials
 
 
+@pytest.mark.thorough
 def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
     windows = [16, 32, 0, 64, 16]
     with trials() as bench:
