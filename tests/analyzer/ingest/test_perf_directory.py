@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import lzma
 import struct
-import tarfile
 from pathlib import Path
 
 import pytest
+from unpacked import unpack
 
 from analyzer.ingest import perf_records, perfdata
 from analyzer.ingest.detect import open_trace
@@ -21,8 +21,7 @@ DATA_SECTION, FEATURES = 40, 72  # where a header has the place and size of reco
 
 
 def unpacked(directory: Path, name: str) -> Path:
-    with tarfile.open(BROUGHT / f"{name}.tgz") as archive:
-        archive.extractall(directory, filter="data")
+    unpack(BROUGHT / f"{name}.tgz", directory)
     return next(path for path in directory.iterdir() if path.is_dir())
 
 
