@@ -37,6 +37,7 @@ def found(recording, image):
     return advise(recording, device_model=DEVICE, sources=[source]).document
 
 
+@pytest.mark.thorough
 def test_an_image_saves_as_much_as_layout_predicts(recording, image, found):
     present, *others = compare_layouts(
         [recording], image, asked=Asked(ASKED.block_sizes, ASKED.compressors, COSTS, DEVICE)

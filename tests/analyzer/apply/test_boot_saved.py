@@ -30,7 +30,7 @@ def rename(board, old="mmcblk0", new="mmcblk1"):
 # ---- whole or not at all ----
 
 
-@ESSENTIAL
+@pytest.mark.parametrize("board", each_shell(of=(BUSYBOX, DASH, BASH)), indirect=True)
 @pytest.mark.parametrize("lines", range(1, 8))
 def test_start_that_was_killed_while_it_saved_has_set_nothing_and_is_forgotten(board, lines):
     """A file that ends anywhere before its last line, as a crash leaves it."""
@@ -228,7 +228,8 @@ def test_lock_of_an_earlier_boot_does_not_count(board):
     assert window(board, "mmcblk0") == "2048"
 
 
-@pytest.mark.parametrize("board", each_shell(BUSYBOX), indirect=True)
+@pytest.mark.thorough
+@ESSENTIAL
 def test_start_goes_on_with_the_boot_if_another_run_never_ends(board):
     path = lock_file(board, os.getpid(), 0)
     board.start()

@@ -87,6 +87,7 @@ THOROUGH = pytest.mark.thorough
 MOST_STEPS = 1000  # more than an installation has
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("upgrade", "then"),
     [

@@ -60,6 +60,7 @@ def test_the_headline_is_the_window_of_the_verdict(decided):
     assert total.smallest_within != total.quasi_optimal
 
 
+@pytest.mark.thorough
 def test_figures_of_both_models_and_of_seconds_are_there(decided, tmp_path):
     files = write_report(
         decided.recording, decided.prediction, decided.sweep, decided.validation, tmp_path

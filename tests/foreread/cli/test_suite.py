@@ -35,6 +35,7 @@ def test_the_text_has_each_start_the_verdict_and_the_other_ways(capsys):
         assert f"  {what}" in said or what in said
 
 
+@pytest.mark.thorough
 def test_json_is_the_library_s_result(capsys):
     document = json.loads(run(capsys, "predict", SUITE, "--json").out)
     found = foreread.predict_suite(foreread.read_suite(SUITE))
