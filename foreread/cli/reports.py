@@ -7,13 +7,13 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzer.ingest.load import load
 from analyzer.predict.choice import PUBLISHED
 from analyzer.prefetch.measured import read_measurement
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from tracer.formats.sweep import Sweep, read_sweep
@@ -77,7 +77,7 @@ def _of_capture(args: argparse.Namespace, output: Path, line: ProgressLine) -> R
     if args.prefetch is not None:
         read_measurement(args.prefetch)
     line.step(f"reading {printable(str(args.capture))}")
-    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+    recording = recording_of(args.capture, args)
     line.step("predicting every window")
     prediction = question_of(args).predicted(recording)
     from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)

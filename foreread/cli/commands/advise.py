@@ -11,7 +11,6 @@ from textwrap import fill
 from analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.advise.images import image_offers
-from analyzer.ingest.load import load
 from analyzer.layout.compared import Asked, kind_of, opened
 from analyzer.layout.unpacking_file import read_unpacking
 from analyzer.predict.linux import PREFIX
@@ -23,6 +22,7 @@ from boards.written import write_whole
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
 from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
@@ -87,10 +87,7 @@ def run(args: argparse.Namespace) -> int:
     sources = _sources(args)
     line = ProgressLine()
     try:
-        recording, *more = (
-            load(path, args.pids, page_size=args.page_size, inodes=args.inodes)
-            for path in args.capture
-        )
+        recording, *more = (recording_of(path, args) for path in args.capture)
         found = advise(
             recording,
             more,

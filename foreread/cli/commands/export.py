@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from analyzer.export.make import FORMATS, ExportDocument, export
-from analyzer.ingest.load import load
 from analyzer.predict.linux import PREFIX
 from boards.outputs import check_file
 from foreread.cli.arguments import add_capture, window_kb
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
 from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and print what it contains."""
-    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+    recording = recording_of(args.capture, args)
     model = args.model or PREFIX
     found = export(recording, args.output, args.format, args.window, model, args.device_model)
     print(found.to_json() if args.json else _text(found))

@@ -14,11 +14,11 @@ from analyzer.forecast.document import (
     ForecastDisk,
 )
 from analyzer.forecast.predicted import forecast
-from analyzer.ingest.load import load
 from analyzer.predict.prediction import MINOR_SHARE
 from boards.counted import plural
 from foreread.cli.arguments import add_capture, window_kb
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the forecast."""
-    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+    recording = recording_of(args.capture, args)
     windows = (args.read_ahead_kb_now, args.read_ahead_kb_then)
     found = forecast(recording, args.model, args.device_model, *windows)
     print(found.to_json() if args.json else _text(found))

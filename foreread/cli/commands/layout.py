@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, opened
 from analyzer.layout.document import LayoutRow
@@ -21,6 +20,7 @@ from emulator.images.compressors import COMPRESSORS
 from emulator.images.relaid import BLOCK_SIZES
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
@@ -142,10 +142,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--target needs an image: add --image IMAGE or --root DIR")
     if args.best and not (args.image or args.root):
         raise UsageError("--best needs an image: add --image IMAGE or --root DIR")
-    recordings = [
-        load(capture, args.pids, page_size=args.page_size, inodes=args.inodes)
-        for capture in args.capture
-    ]
+    recordings = [recording_of(capture, args) for capture in args.capture]
     with ExitStack() as stack:
         image = args.image
         if args.root is not None:

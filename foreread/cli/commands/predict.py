@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from analyzer.confirm.text import cited, stored
-from analyzer.ingest.load import load
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.suite.predicted import SuiteQuestion, predict_suite
 from analyzer.suite.read import is_suite, read_suite
 from boards.counted import plural
 from foreread.cli.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
@@ -37,9 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
-    recording, *more = (
-        load(path, args.pids, page_size=args.page_size, inodes=args.inodes) for path in args.capture
-    )
+    recording, *more = (recording_of(path, args) for path in args.capture)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = question_of(args).predicted(recording, windows, more)
     confirmations = stored(recording.capture)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from analyzer.advise.situation import situation_of
 from analyzer.advise.stale import Checked, StaleFile, StalenessDocument, staleness
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import device_from
 from analyzer.prefetch import Case, Comparison, Found, compare
 from analyzer.prefetch.formats import FORMATS, WHOLE_FILES, Written, written
@@ -21,6 +19,7 @@ from boards.outputs import check_file
 from boards.written import write_whole
 from foreread.cli.arguments import UsageError, add_capture, percent
 from foreread.cli.arguments.output import add_check
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.prefetch import PrefetchDocument
@@ -91,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--root {args.root}: not a folder")
     if args.check is not None:
         return _check(args)
-    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+    recording = recording_of(args.capture, args)
     compared = compare(recording, args.order, args.device_model, only=args.only)
     text = written(recording, compared.found, args.format)
     state = None
@@ -123,9 +122,7 @@ def _check(args: argparse.Namespace) -> int:
         raise UsageError("--check needs the build to compare with: add --root DIR")
     listing = decode(read_listing(args.check))
     checked = Checked(args.check, listing, read_state(_state_file(args.check)))
-    recording: Recording = load(
-        args.capture, args.pids, page_size=args.page_size, inodes=args.inodes
-    )
+    recording = recording_of(args.capture, args)
     situation = situation_of([recording], device_from(args.device_model))
     found = staleness(situation, checked, args.root, args.limit)
     print(found.to_json() if args.json else _stale_text(found))

@@ -22,7 +22,6 @@ from analyzer.apply import (
 from analyzer.apply.init_system import INITS
 from analyzer.apply.make import replay_of
 from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
-from analyzer.ingest.load import load
 from analyzer.predict.choice import PUBLISHED
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
@@ -35,6 +34,7 @@ from foreread.cli.arguments import UsageError, add_capture, boot_attempts, windo
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.documents.script import (
@@ -231,7 +231,7 @@ def _published(args: argparse.Namespace) -> str | None:
 def _of_capture(args: argparse.Namespace) -> Script:
     if args.prefetch is not None:
         replay_of(args.prefetch, args.replayer)  # wrong files are refused before the prediction
-    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+    recording = recording_of(args.capture, args)
     return script(
         question_of(args).predicted(recording),
         args.output,

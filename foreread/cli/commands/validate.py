@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analyzer.ingest.load import load
 from analyzer.predict.validate import Validation, validate
 from foreread.cli.arguments import add_capture
 from foreread.cli.arguments.model import add_image, add_model, question_of
+from foreread.cli.arguments.recording import recording_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from tracer.formats.sweep import read_sweep
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     sweep = read_sweep(args.sweep)
-    recording = load(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
+    recording = recording_of(args.capture, args)
     prediction = question_of(args).predicted(recording)
     validation = validate(prediction, sweep, recording.capture)
     print(validation.to_json() if args.json else _text(validation))
