@@ -103,12 +103,15 @@ def read(path: Path) -> Trace:
 
 def _dropped(records: Array) -> Counter[int]:
     """Return the records that each CPU lacks: blk_add_trace numbers them for each disk from 1."""
-    found = Counter[int]()
+    records = np.unique(records[["cpu", "device", "sequence"]])
     records = records[records["sequence"] > 0]  # notes have none
-    places = records[["cpu", "device"]]
-    for place in np.unique(places):
-        numbered = np.unique(records["sequence"][places == place])
-        found[int(place["cpu"])] += int(numbered[-1]) - len(numbered)
+    cpu, device = records["cpu"], records["device"]
+    changes = (cpu[1:] != cpu[:-1]) | (device[1:] != device[:-1])
+    last = np.flatnonzero(np.append(changes, len(records) > 0))
+    found = Counter[int]()
+    counts = np.diff(last, prepend=-1)
+    for record, count in zip(records[last], counts, strict=True):
+        found[int(record["cpu"])] += int(record["sequence"]) - int(count)
     return found
 
 
