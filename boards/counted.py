@@ -1,6 +1,8 @@
-"""Numbers of things in messages: "1 page", "2 pages", "1 page was", "2 pages were"."""
+"""Numbers of things in messages: "1 page", "2 pages were", and lists: "a, b and 3 more"."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 _VERBS = {"was": "were", "is": "are", "has": "have"}
 
@@ -11,3 +13,9 @@ def plural(number: int, noun: str, verb: str = "") -> str:
     noun = noun if one else f"{noun}s"
     verb = f" {verb if one else _VERBS[verb]}" if verb else ""
     return f"{number:,} {noun}{verb}"
+
+
+def first_of(words: Sequence[str], most: int) -> str:
+    """Return a list of words: the first ``most``, and how many more there are."""
+    shown = ", ".join(words[:most])
+    return f"{shown} and {len(words) - most} more" if len(words) > most else shown

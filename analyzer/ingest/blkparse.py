@@ -10,21 +10,18 @@ import mmap
 import re
 from pathlib import Path
 
-import numpy as np
-
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.blktrace import NOTES
-from analyzer.ingest.columns import by_time
+from analyzer.ingest.columns import EventRows, by_time
 from analyzer.ingest.losses import UNKNOWN_CPU
 from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.tables import EVENTS, Kind, Table
+from analyzer.ingest.tables import Kind
 from analyzer.ingest.text_events import dev_of_pair, flags_of
 from boards.bounded import open_regular
 from boards.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_CPU = (1 << 16) - 1
-_BLOCK_ROWS = 1 << 16
 _HEAD = (
     rb"^[> \t]*(\d{1,10}),(\d{1,10})[ \t]+(\d{1,5})[ \t]+\d{1,10}[ \t]+(\d{1,10})\.(\d{9})[ \t]+"
     rb"(\d{1,9})[ \t]+"
@@ -59,8 +56,8 @@ def read(path: Path) -> Trace:
         grant(size)
         text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     with text:
-        blocks, unread, first = _read(text)
-        events = by_time(blocks)
+        rows, unread, first = _read(text)
+        events = by_time(rows.tables())
         skips = _SKIPS.findall(text)
     skipped = sum(int(count.replace(b",", b"")) for count in skips)
     if not events.rows:
@@ -81,14 +78,9 @@ def read(path: Path) -> Trace:
     )
 
 
-def _read(text: mmap.mmap) -> tuple[list[Table], int, str]:
-    """Return the requests, the number of those that cannot be read, and the first of these.
-
-    The requests are in blocks: as numbers of Python they are ten times as large.
-    """
-    blocks: list[Table] = []
-    unread, first = 0, ""
-    rows: list[tuple[int, ...]] = []
+def _read(text: mmap.mmap) -> tuple[EventRows, int, str]:
+    """Return the requests, the number of those that cannot be read, and the first of these."""
+    rows, unread, first = EventRows(), 0, ""
     for line in _LINE.finditer(text):
         major, minor, cpu, seconds, fraction, pid, action, rwbs, sector, sectors = line.groups()
         dev = dev_of_pair(major, minor)
@@ -97,14 +89,5 @@ def _read(text: mmap.mmap) -> tuple[list[Table], int, str]:
             continue
         time_ns, flags = int(seconds + fraction), flags_of(rwbs.decode())
         places = (int(sector), int(sectors), flags)
-        rows.append((time_ns, int(cpu), _KINDS[action], int(pid), dev, 0, *places))
-        if len(rows) == _BLOCK_ROWS:
-            blocks.append(_table(rows))
-            rows.clear()
-    return [*blocks, _table(rows)], unread, first
-
-
-def _table(rows: list[tuple[int, ...]]) -> Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(EVENTS.columns)
-    pairs = zip(EVENTS.columns, columns, strict=True)
-    return Table(EVENTS, {column.name: np.array(values, column.dtype) for column, values in pairs})
+        rows.add((time_ns, int(cpu), _KINDS[action], int(pid), dev, 0, *places))
+    return rows, unread, first

@@ -64,6 +64,34 @@ def in_time_order(places: Array, starts: Array) -> Array:
     return places[np.argsort(places["time_ns"], kind="stable")]
 
 
+class EventRows:
+    """Rows of EVENTS that a reader in Python adds one after another."""
+
+    _BLOCK_ROWS = 1 << 16
+
+    def __init__(self) -> None:
+        self._tables: list[Table] = []
+        self._rows: list[tuple[int, ...]] = []  # ten times as large as the same rows of a table
+
+    def add(self, row: tuple[int, ...]) -> None:
+        """Add a row, in the order of the columns."""
+        self._rows.append(row)
+        if len(self._rows) == self._BLOCK_ROWS:
+            self._close_block()
+
+    def tables(self) -> list[Table]:
+        """Return all rows in the order in which they were added, at least one table."""
+        self._close_block()
+        return self._tables
+
+    def _close_block(self) -> None:
+        columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(EVENTS.columns)
+        pairs = zip(EVENTS.columns, columns, strict=True)
+        made = {column.name: np.array(values, column.dtype) for column, values in pairs}
+        self._tables.append(Table(EVENTS, made))
+        self._rows.clear()
+
+
 def by_time(tables: Sequence[Table]) -> Table:
     """Return the rows of all tables of EVENTS, in order of time."""
     arrays = {c.name: np.concatenate([one[c.name] for one in tables]) for c in EVENTS.columns}

@@ -17,11 +17,11 @@ from analyzer.ingest.accesses import group_inodes
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.inserts import of_block_device
 from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.read_evidence import LARGEST_BLOCK
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import MINOR_BITS, Kind, Table
 from boards.bounded import open_regular
 from boards.counted import plural
+from emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
 from tracer.formats.capture import FileEntry, dev_text, read_files
 from tracer.formats.limits import MOST_INODES_BYTES, check_size
 
@@ -160,4 +160,4 @@ def _without_changed(found: InodeList, inserts: Table, page_size: int) -> InodeL
 
 def _end_of_block(size: int) -> int:
     """Return where a file of this size (bytes) ends if it fills its last block."""
-    return -(-size // LARGEST_BLOCK) * LARGEST_BLOCK
+    return -(-size // SQUASHFS_LARGEST_BLOCK) * SQUASHFS_LARGEST_BLOCK

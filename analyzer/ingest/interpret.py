@@ -25,7 +25,7 @@ from analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
 from analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
 from analyzer.ingest.unsure import recognised, unsure_pages
 from analyzer.ingest.windows_seen import types_of, windows_of
-from tracer.formats.capture import Capture, Device, FileEntry
+from tracer.formats.capture import Capture, Device, FileEntry, dev_text
 
 _MAJOR_BITS = 12  # of a dev_t
 
@@ -215,8 +215,7 @@ def _disks_read_ahead(
     own = {dev: mask & (inserts.data["dev"] == dev) for dev in unknown}
     new = [dev for dev in unknown if acc.batched_share(inserts, own[dev]) > acc.BATCHED_AT_ZERO]
     pages = sum(int(inserts.pages[own[dev]].sum()) for dev in new)
-    names = [f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}" for dev in new]
-    return names, pages > MINOR_PAGES * int(inserts.pages[mask].sum())
+    return [*map(dev_text, new)], pages > MINOR_PAGES * int(inserts.pages[mask].sum())
 
 
 def _within_run(events: Table, capture: Capture | None) -> Table:

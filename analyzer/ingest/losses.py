@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from analyzer.ingest.recording import Recording
-from boards.counted import plural
+from boards.counted import first_of, plural
 
 UNKNOWN_CPU = -1  # in counts by CPU
 _SHOWN = 8
@@ -44,8 +44,7 @@ def losses_text(recording: Recording) -> str:
 
 def numbers(cpus: Collection[int]) -> str:
     """Return numbers of CPUs in words: the first few."""
-    shown = ", ".join(map(str, [*cpus][:_SHOWN]))
-    return f"{shown} and {len(cpus) - _SHOWN} more" if len(cpus) > _SHOWN else shown
+    return first_of([*map(str, cpus)], _SHOWN)
 
 
 def missing_cpus(cpus: Collection[int]) -> list[int]:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from analyzer.ingest.cursor import Cursor, ShortData
 from analyzer.ingest.formats import ByteOrder
-from analyzer.ingest.tables import Array
+from analyzer.ingest.tables import MINOR_BITS, Array
 
 _MMAP, _COMM, _FORK, _MMAP2 = 1, 3, 7, 10
 _MISC_BUILD_ID = 1 << 14  # PERF_RECORD_MISC_MMAP_BUILD_ID: no inode but a build id
-_MINOR_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def _mapping(kind: int, misc: int, cursor: Cursor) -> Mapping:
     if kind == _MMAP2:
         major, minor, inode, _generation, prot, flags = cursor.numbers("IIQQII")
         if not misc & _MISC_BUILD_ID:
-            dev, ino = major << _MINOR_BITS | minor, inode
+            dev, ino = major << MINOR_BITS | minor, inode
     return Mapping(pid, tid, addr, length, pgoff, dev, ino, prot, flags, _text(cursor.string()))
 
 

@@ -14,16 +14,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from analyzer.ingest.allowance import grant
-from analyzer.ingest.columns import by_time
+from analyzer.ingest.columns import EventRows, by_time
 from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.perfetto_generic import GenericEvents
 from analyzer.ingest.perfetto_losses import PerfettoLosses
 from analyzer.ingest.recording import SeenWindows, Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import EVENTS, Kind, MissingLibrary, Table
+from analyzer.ingest.tables import Kind, MissingLibrary
 from analyzer.ingest.text_events import flags_of
 from analyzer.ingest.windows_seen import commonest
 from boards.bounded import open_regular
@@ -32,7 +30,6 @@ from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _PACKET = 0x0A  # field 1 of Trace, with a length: packet
 _LEVELS = 2  # compressed packets within the file's own
-_BLOCK_ROWS = 1 << 16
 _MOST_CPU, _U32, _U64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
 _DAMAGED = "copy the file again, or record again"
 _RECORD = f"enable {listed(NEEDED, '/')} among the ftrace_events of the trace's configuration"
@@ -99,8 +96,7 @@ class _Packets:
         self._decode: Callable[[bytes], Any] = schema.TracePacket.FromString
         self._error: type[Exception] = import_module("google.protobuf.message").DecodeError
         self._path = path
-        self._blocks: list[Table] = []
-        self._rows: list[Row] = []
+        self._rows = EventRows()
         self._expanded = 0
         self._losses = PerfettoLosses()
         self._kernel: str | None = None
@@ -111,7 +107,7 @@ class _Packets:
     def trace(self, data: mmap.mmap) -> Trace:
         """Return the trace of all packets."""
         self._all(data, _LEVELS)
-        events = by_time([*self._blocks, self._table()])
+        events = by_time(self._rows.tables())
         if not events.rows:
             raise TraceError(f"{self._path} has no ftrace event that foreread uses", _RECORD)
         return Trace(
@@ -194,9 +190,7 @@ class _Packets:
                 continue
             kind, fields = found
             pid = event.pid if event.pid < 1 << 31 else 0
-            self._rows.append((event.timestamp, cpu, int(kind), pid, *fields))
-            if len(self._rows) == _BLOCK_ROWS:
-                self._blocks.append(self._table())
+            self._rows.add((event.timestamp, cpu, int(kind), pid, *fields))
 
     def _fields(self, event: Any) -> tuple[Kind, Fields] | None:
         """Return a needed event's kind and fields."""
@@ -210,14 +204,6 @@ class _Packets:
         kind, (dev, *columns) = generic
         ino, index, value, flags = columns
         return kind, (_dev(dev) & _U32, ino, index, value, flags)
-
-    def _table(self) -> Table:
-        """Return the collected rows as a table, and forget them."""
-        columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(EVENTS.columns)
-        pairs = zip(EVENTS.columns, columns, strict=True)
-        made = {column.name: np.array(values, column.dtype) for column, values in pairs}
-        self._rows.clear()
-        return Table(EVENTS, made)
 
 
 def _next(data: bytes | mmap.mmap, at: int) -> tuple[int, int]:

@@ -13,13 +13,13 @@ from enum import IntEnum
 import numpy as np
 
 from analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table
+from emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
 
 # Of the first reads after inserts of a file system: a disk with fewer is not its own.
 _LEAST_OF_DISK = 0.1
 # Of the pages of a file system: with fewer reads of its own, or of threads that insert no pages,
 # than this share nothing is concluded from them.
 _FEW = 0.05
-LARGEST_BLOCK = 1 << 20  # bytes, of squashfs
 _EXTENDED = 259  # major of partitions and disks of any kind (BLOCK_EXT_MAJOR)
 
 
@@ -160,7 +160,7 @@ def beside_reads(sequence: Table, page_size: int) -> Array:
         for name in ("pid", "dev", "ino"):
             known &= by_thread[name][other] == by_thread[name]
         apart = by_thread["index"][other].astype(np.int64) - by_thread["index"].astype(np.int64)
-        found |= known & (np.abs(apart) < LARGEST_BLOCK // page_size)
+        found |= known & (np.abs(apart) < SQUASHFS_LARGEST_BLOCK // page_size)
     back = np.empty(len(pid), bool)
     back[order] = found & insert
     return back

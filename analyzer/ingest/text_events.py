@@ -13,9 +13,8 @@ from functools import cache, lru_cache
 
 from analyzer.ingest.page_size import RANGE_KINDS
 from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import Kind, Rwbs
+from analyzer.ingest.tables import MINOR_BITS, Kind, Rwbs
 
-_MAX_MINOR, _MINOR_BITS = (1 << 20) - 1, 20
 _U32, _U64 = (1 << 32) - 1, (1 << 64) - 1
 KINDS = {name.partition(":")[2].encode(): spec.kind for name, spec in EVENT_SPECS.items()}
 
@@ -107,9 +106,9 @@ def common_flags(context: bytes | None) -> int:
 
 def dev_of_pair(major: bytes, minor: bytes) -> int | None:
     """Return the dev_t, or None if there is no such number."""
-    if int(major) >= 1 << 12 or int(minor) > _MAX_MINOR:
+    if int(major) >= 1 << 12 or int(minor) >> MINOR_BITS:
         return None
-    return int(major) << _MINOR_BITS | int(minor)
+    return int(major) << MINOR_BITS | int(minor)
 
 
 def _page(payload: bytes) -> Fields | None:

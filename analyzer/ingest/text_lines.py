@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from analyzer.ingest.columns import EventRows
 from analyzer.ingest.tables import EVENTS, Array, Kind, Table
 from analyzer.ingest.text_events import KINDS, common_flags, parse
 from analyzer.ingest.text_heads import ANY_LINE, Head, is_perf, parse_head, time_of
@@ -18,7 +19,6 @@ from boards.counted import plural
 
 Text = mmap.mmap | bytes
 
-_BLOCK_ROWS = 1 << 16
 _MAX_CPU = (1 << 16) - 1
 _LONGEST_HEAD, _LONGEST_PAYLOAD = 256, 4096
 _BEFORE_NAMES, _BEFORE_CALLS = b" \t:", (b":",)  # perf trace: "block:block_rq_issue(…)"
@@ -49,17 +49,16 @@ class Lines:
         self._whole_us = False
         self._ticks = False
         self._without_cpu = 0
-        self._rows: list[tuple[int, ...]] = []  # ten times as large as the same rows of a table
-        self._blocks: list[tuple[Table, Array]] = []
+        self._rows = EventRows()
+        self._in_bytes = bytearray()  # of each row
         self._sums = _Sums(text) if _has_differences(text) else None
         self._read(text, begin)
-        self._close_block()
 
     def table(self) -> tuple[Table, Array]:
         """Return the events, and which have the positions of their pages in bytes."""
-        tables, masks = zip(*self._blocks, strict=True)
+        tables = self._rows.tables()
         columns = {c.name: np.concatenate([t[c.name] for t in tables]) for c in EVENTS.columns}
-        return Table(EVENTS, columns), np.concatenate(masks)
+        return Table(EVENTS, columns), np.array(self._in_bytes, np.bool_)
 
     def notes(self) -> Iterator[str]:
         """Yield what the form of the text lacks."""
@@ -127,18 +126,9 @@ class Lines:
         if self._sums is not None:
             time_ns = self._sums.until(at)
         self._ticks |= is_ticks
-        row = (time_ns, int(cpu or 0), kind, pid, dev, ino, index, value, flags, in_bytes)
-        self._rows.append(row)
-        if len(self._rows) == _BLOCK_ROWS:
-            self._close_block()
+        self._rows.add((time_ns, int(cpu or 0), kind, pid, dev, ino, index, value, flags))
+        self._in_bytes.append(in_bytes)
         return True
-
-    def _close_block(self) -> None:
-        columns = [*zip(*self._rows, strict=True)] if self._rows else [()] * 10
-        pairs = zip(EVENTS.columns, columns[:-1], strict=True)
-        table = {column.name: np.array(values, column.dtype) for column, values in pairs}
-        self._blocks.append((Table(EVENTS, table), np.array(columns[-1], np.bool_)))
-        self._rows.clear()
 
 
 def _is_of_another(before: bytes) -> bool:

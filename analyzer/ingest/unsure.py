@@ -11,7 +11,7 @@ from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.needed import QUEUED_READS, how_to_record
 from analyzer.ingest.read_evidence import Unseen
 from analyzer.ingest.recording import Recording
-from boards.counted import plural
+from boards.counted import first_of, plural
 from tracer.formats.capture import dev_text
 
 _SHOWN = 4  # devices
@@ -71,5 +71,4 @@ def recognised(inserts: Inserts) -> Iterator[str]:
 
 
 def _devices(devs: tuple[int, ...] | list[int]) -> str:
-    shown = ", ".join(map(dev_text, devs[:_SHOWN]))
-    return f"{shown} and {len(devs) - _SHOWN} more" if len(devs) > _SHOWN else shown
+    return first_of([*map(dev_text, devs)], _SHOWN)

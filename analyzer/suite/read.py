@@ -14,6 +14,7 @@ from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from analyzer.suite.document import LOCAL, SuiteBoard, SuiteFile, SuiteStart
 from boards.bounded import UnboundedError
+from boards.counted import first_of
 from boards.document import DocumentError
 from boards.toml_document import decode_toml, read_toml
 from tracer.formats.capture import FILES, METADATA, TRACE
@@ -64,9 +65,8 @@ class Suite:
         """Raise SuiteError, naming all, unless each capture is there."""
         missing = [path for board in self.boards for case in board.cases for path in case.missing]
         if missing:
-            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise SuiteError(
-                f"{self.path}: not recorded: {', '.join(map(str, missing[:5]))}{more}",
+                f"{self.path}: not recorded: {first_of([*map(str, missing)], 5)}",
                 f"record what is missing: foreread record --suite {self.path}",
             )
 
