@@ -1,18 +1,95 @@
-"""What a new tuning begins from: the earlier campaign of ``tune --from``, checked and described."""
+"""What a new tuning begins from: the predicted settings, and the earlier campaign of ``--from``."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from analyzer.predict.choice import SECONDS
+from analyzer.predict.proposal import Proposal
 from analyzer.tuner.engines.earlier import Earlier
+from analyzer.tuner.engines.predicted import is_window
+from analyzer.tuner.engines.proposed import ProposedGenes, widened
 from analyzer.tuner.findings.earlier import earlier_of
 from analyzer.tuner.findings.results import Results, read_results
-from analyzer.tuner.space.genes import Space
+from analyzer.tuner.space.catalogue import WINDOW
+from analyzer.tuner.space.genes import Allele, Space
 from boards.counted import plural
 from foreread.error import ArgumentError
 from foreread.tune_options import TuneOptions
+
+
+def with_predicted(names: Sequence[str], proposal: Proposal | None) -> list[str]:
+    """Return the genes of a space: those to tune, and those that are predicted."""
+    predicted = [] if proposal is None else [WINDOW, *proposal.settings]
+    return list(dict.fromkeys([*names, *predicted]))
+
+
+def with_alleles(space: Space, proposal: Proposal | None) -> Space:
+    """Return the space with the predicted values among the choices of its genes."""
+    if proposal is None:
+        return space
+    for alleles in (_window(space, proposal), _settings(space, proposal)):
+        space = widened(space, alleles)
+    return space
+
+
+def proposed_genes(
+    asked: TuneOptions, space: Space, tell: Callable[[str], None]
+) -> ProposedGenes | None:
+    """Return the predicted alleles of a space, and say what the search begins with.
+
+    None without a prediction, or if the machine has no window to set.
+    """
+    proposal = asked.proposal
+    if proposal is None:
+        return None
+    window, settings = _window(space, proposal), _settings(space, proposal)
+    if not window:
+        tell(f"the predicted window cannot be set here: {space.left_out.get(WINDOW, 'no disk')}")
+        return None
+    wanted = set(asked.genes)
+    held = [name for name in settings if wanted and name.split(":")[0] not in wanted]
+    tell(_beginning(proposal, window, settings, held))
+    return ProposedGenes(window=window, settings=settings, criterion=proposal.criterion, held=held)
+
+
+def _window(space: Space, proposal: Proposal) -> dict[str, Allele]:
+    """Return the predicted window of each disk, by gene."""
+    return {
+        gene.name: proposal.by_disk.get(gene.disk, proposal.read_ahead_kb)
+        for gene in filter(is_window, space.genes)
+    }
+
+
+def _settings(space: Space, proposal: Proposal) -> dict[str, Allele]:
+    """Return all predicted alleles by gene, with the window that is best beside the others."""
+    known = {gene.name: proposal.settings.get(gene.name.split(":")[0]) for gene in space.genes}
+    others: dict[str, Allele] = {name: one for name, one in known.items() if one is not None}
+    windows = _window(space, proposal)
+    if others and proposal.beside_kb is not None:
+        windows = dict.fromkeys(windows, proposal.beside_kb)
+    return {**windows, **others}
+
+
+def _beginning(
+    proposal: Proposal,
+    window: Mapping[str, Allele],
+    settings: Mapping[str, Allele],
+    held: Sequence[str],
+) -> str:
+    by = "" if proposal.criterion == SECONDS else " by the published criterion"
+    text = f"begins with the predicted window{by}: {_settings_text(window)}"
+    if settings.keys() - window.keys():
+        text += f"; and with {_settings_text(settings)}"
+    if held:
+        text += f". In force in every run, since --genes does not name it: {', '.join(held)}"
+    return text
+
+
+def _settings_text(settings: Mapping[str, Allele]) -> str:
+    return ", ".join(f"{name}={allele}" for name, allele in settings.items())
 
 
 def earlier_campaign(asked: TuneOptions, tell: Callable[[str], None]) -> Earlier | None:

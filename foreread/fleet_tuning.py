@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from analyzer.tuner.campaign.attempts import Due
-from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.fleet_confirming import FleetConfirmation
 from analyzer.tuner.findings.results import Results
@@ -25,7 +25,7 @@ from foreread.checks import StrPath, checked_path
 from foreread.error import ArgumentError
 from foreread.tune_options import TuneOptions, check_options, check_resumed
 from foreread.tuned_board import TunedBoard, TuneTask
-from foreread.tuning import open_bench, recipe_of, run_stages, spec_of, trials_of
+from foreread.tuning import open_bench, recipe_of, rules_of, run_stages, spec_of, trials_of
 from tracer.interrupts import orderly_exit
 from tracer.local.trial import Scenario, TrialOptions
 
@@ -79,7 +79,7 @@ def fleet_tune(
             store = Store.create(file, spec)
         with store:
             boards.send_all(CampaignSetup.of(store.spec).space)
-            _run(store, boards, Rules(budget=options.budget), searching, confirming, tell)
+            _run(store, boards, options.budget, searching, confirming, tell)
             return Results.of(store)
 
 
@@ -149,12 +149,13 @@ def _resumed(
 def _run(
     store: Store,
     boards: Boards,
-    rules: Rules,
+    budget: Budget,
     searching: Callable[[Progress], None],
     confirming: Callable[[Confirming], None],
     tell: Callable[[str], None],
 ) -> None:
     """Search and confirm on the boards that are left."""
+    rules = rules_of(store.spec, budget)
 
     def search(setup: CampaignSetup, engine: Engine) -> None:
         FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()
@@ -162,4 +163,4 @@ def _run(
     def confirm(contest: Results) -> None:
         FleetConfirmation(store, boards, confirming, contest, tell).run()
 
-    run_stages(store, search, confirm, tell)
+    run_stages(store, budget, search, confirm, tell)

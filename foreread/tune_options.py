@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analyzer.predict.proposal import Proposal
+from analyzer.tuner.campaign.budget import shared
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, Limits
 from analyzer.tuner.engines.stopping import Budget
@@ -13,6 +15,7 @@ from analyzer.tuner.space.genes import Allele
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Spec
 from analyzer.tuner.store.store import Store
+from boards.counted import plural
 from boards.open import LOCAL
 from foreread.checks import StrPath
 from foreread.error import ArgumentError
@@ -31,9 +34,12 @@ class TuneOptions:
     name the disks that are tuned, by default that of the command. ``recipe``: how to search:
     start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``: the
     values to try by setting, an empty list for the catalogue's; none for all usual settings.
-    ``predicted``: predicted seconds by read_ahead_kb, which the search begins with; ``earlier``:
-    TUNING of a campaign on a like board, with which it begins, too. ``repeats``:
-    fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
+    ``proposal``: the window predicted from a capture, and what was predicted with it: the search
+    begins with it, and has it in force in every run if ``genes`` does not name the window.
+    ``earlier``: TUNING of a campaign on a like board, with which it begins, too. ``repeats``:
+    fewest and most runs of a chromosome in each scenario of the search. ``budget``: the most runs,
+    or seconds of runs, those that confirm the result included. ``limit_s``: maximum duration of one
+    run.
     ``reset``: a command of this machine that restarts a target that was lost. ``allow``: some of
     ALLOWED. Without ``durability`` no value is tried with which a power cut loses more than with
     the one found, except of genes that ``genes`` names. ``most_written``, ``most_stalled``: how
@@ -49,7 +55,7 @@ class TuneOptions:
     identity: StrPath | None = None
     recipe: str = START_UP
     genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
-    predicted: Mapping[int, float] = field(default_factory=dict)
+    proposal: Proposal | None = None
     earlier: StrPath | None = None
     repeats: tuple[int, int] = (1, 5)
     budget: Budget = field(default_factory=Budget)
@@ -86,6 +92,14 @@ def check_options(asked: TuneOptions) -> None:
             raise ArgumentError(
                 f"{share} is not a limit", "give the allowed excess as a part: 0.1 for 10 %"
             )
+    fewest, given = shared(asked.budget, len(asked.scenarios), 1).fewest, asked.budget.evaluations
+    if given is not None and given < fewest:
+        raise ArgumentError(
+            f"a budget of {plural(given, 'run')} is too small: in "
+            f"{plural(len(asked.scenarios), 'scenario')} a search with one confirmation takes "
+            f"{fewest}",
+            f"give --budget {fewest} or more, or fewer scenarios",
+        )
     known = {entry.name for entry in entries()}
     if unknown := [name for name in asked.genes if name not in known]:
         raise ArgumentError(

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from analyzer.predict.choice import SECONDS
 from analyzer.tuner.campaign.attempts import CampaignError
+from analyzer.tuner.campaign.budget import confirming_runs, shared
 from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.progress import Progress
@@ -18,6 +20,7 @@ from analyzer.tuner.campaign.quiet import patiently
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
+from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
@@ -29,7 +32,13 @@ from boards.counted import plural
 from boards.open import open_target
 from boards.outputs import check_changed, check_new
 from boards.silent import silent
-from foreread.beginning import check_genes, earlier_campaign
+from foreread.beginning import (
+    check_genes,
+    earlier_campaign,
+    proposed_genes,
+    with_alleles,
+    with_predicted,
+)
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
 from foreread.evaluator import TrialEvaluator
@@ -81,7 +90,7 @@ def tune(
         opened = partial(_resumed if resume else partial(_created, recipe, earlier), tell)
         with opened(asked, file, evaluator) as store:
             evaluator.space = CampaignSetup.of(store.spec).space
-            _run(store, evaluator, Rules(budget=asked.budget), searching, confirming, tell)
+            _run(store, evaluator, asked.budget, searching, confirming, tell)
             return Results.of(store)
 
 
@@ -168,7 +177,10 @@ def spec_of(
         tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
     if earlier is not None:
         check_genes(earlier, space, tell)
-    setup = CampaignSetup(recipe, space, asked.predicted, asked.limits, earlier)
+    proposal = proposed_genes(asked, space, tell)
+    by_seconds = asked.proposal is not None and asked.proposal.criterion == SECONDS
+    predicted = asked.proposal.seconds if asked.proposal and by_seconds else {}
+    setup = CampaignSetup(recipe, space, predicted, asked.limits, earlier, proposal)
     board, *others = boards
     return Spec(
         board=board,
@@ -200,7 +212,7 @@ def _known(text: str) -> str:
 
 def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
     """Return the genes that the board has of those asked for; ArgumentError if there are none."""
-    names = list(asked.genes) or usual_names()
+    names = with_predicted(list(asked.genes) or usual_names(), asked.proposal)
     levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
     space = space_of(
@@ -216,18 +228,19 @@ def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None])
             "the machine has none of the settings to tune",
             "see `foreread doctor`, or choose others with --genes",
         )
-    return space
+    return with_alleles(space, asked.proposal)
 
 
 def _run(
     store: Store,
     evaluator: TrialEvaluator,
-    rules: Rules,
+    budget: Budget,
     searching: Callable[[Progress], None],
     confirming: Callable[[Confirming], None],
     tell: Callable[[str], None],
 ) -> None:
     """Search, and confirm the result."""
+    rules = rules_of(store.spec, budget)
 
     def search(setup: CampaignSetup, engine: Engine) -> None:
         Campaign(store, engine, evaluator, rules, searching, setup.turns).run()
@@ -235,11 +248,18 @@ def _run(
     def confirm(contest: Results) -> None:
         Confirmation(store, evaluator, rules, confirming, contest).run()
 
-    run_stages(store, search, confirm, tell)
+    run_stages(store, budget, search, confirm, tell)
+
+
+def rules_of(spec: Spec, budget: Budget) -> Rules:
+    """Return the rules of a search, which has the part of the budget that no confirmation needs."""
+    genes = len(CampaignSetup.of(spec).space.genes)
+    return Rules(budget=shared(budget, len(spec.scenarios), genes).search)
 
 
 def run_stages(
     store: Store,
+    budget: Budget,
     search: Callable[[CampaignSetup, Engine], None],
     confirm: Callable[[Results], None],
     tell: Callable[[str], None],
@@ -251,6 +271,8 @@ def run_stages(
         search(setup, setup.engine(store.spec.seed, store.spec.board.page_bytes))
 
     def confirm_all() -> None:
+        made = store.evaluations(), store.evaluations(stage="confirmation")
+        store.allow(confirming_runs(budget, *made))
         for contest in Results.of(store).contests:
             confirm(contest)
 

@@ -54,7 +54,7 @@ def plan_of_tuning(
             "repeat the command line of foreread tune with --resume",
         )
     if not confirmed.gains:
-        raise ApplyError("no gene has a confirmed effect", "keep the board's settings")
+        raise ApplyError("no setting is shown to be faster", "keep the board's settings")
     losses = _losses(results, confirmed.gains)
     if losses and not risked:
         raise ApplyError(losses[0], "to set it anyway, repeat the command with --allow durability")
@@ -70,8 +70,8 @@ def plan_of_tuning(
             release_series(spec.board.kernel),
             spec.board.hardware.model,
         ),
-        created_from=f"tuning of {shlex.join(spec.command)} by {spec.sampler}: together "
-        f"{_effect(confirmed.over_default)} than at the defaults; kernel {spec.board.kernel}",
+        created_from=f"tuning of {shlex.join(spec.command)} by {spec.sampler}: "
+        f"{_together(results)}; kernel {spec.board.kernel}",
         boot_done_seconds=boot_done_seconds,
         restore_on_stop=restore_on_stop,
         prefetch=prefetch,
@@ -80,6 +80,15 @@ def plan_of_tuning(
     )
     check(plan)
     return plan
+
+
+def _together(results: Results) -> str:
+    """Return what the settings change together, in which scenarios."""
+    confirmed, scenarios = results.confirmed, ", ".join(results.spec.scenarios)
+    text = f"together {_effect(confirmed.over_default)} than at the defaults"
+    if confirmed.answer == "tuned" and confirmed.over_predicted is not None:
+        text += f", {_effect(confirmed.over_predicted)} than with the predicted window alone"
+    return f"{text} (scenarios: {scenarios})"
 
 
 def _losses(results: Results, gains: tuple[Gain, ...]) -> tuple[str, ...]:
@@ -98,6 +107,9 @@ def _in_order(space: Space, gains: tuple[Gain, ...]) -> list[Gain]:
 def _settings(results: Results, gain: Gain) -> list[Setting]:
     gene = next(gene for gene in results.space.genes if gene.name == gain.gene)
     reason = f"measured: {_effect(gain.change)} than at {gain.default}, the default"
+    if not gain.alone:
+        reason = f"measured: {_effect(results.confirmed.together)} than without the settings that "
+        reason += "save only together; this is one of them"
     board = results.spec.board
     reason = "; ".join([reason, *_losses(results, (gain,))])
     return [

@@ -13,7 +13,8 @@ from analyzer.report.tuning_genes import disagreement, matter
 from analyzer.report.tuning_plots import convergence_plots, fitness_plot
 from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
 from analyzer.report.wording import count, shell_words
-from analyzer.tuner.findings.confirm import differing
+from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.findings.confirm import Gain, differing
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Spec
@@ -96,7 +97,7 @@ def _answer(results: Results) -> str:
     """Return the outcome in a sentence or two."""
     confirmed = results.confirmed
     change = confirmed.over_default
-    if not differing(results.space, results.winner):
+    if not differing(results.space, results.winner) and confirmed.answer == "default":
         return "No chromosome was better than the board's original settings."
     if confirmed.to_run or change is None:
         found = results.runs.change(results.winner, results.space.default())
@@ -110,25 +111,36 @@ def _answer(results: Results) -> str:
             "The confirming runs show no gene of the best chromosome to be better than its "
             "default: the gain in the search was random. Keep the board's settings."
         )
+    if confirmed.answer == "predicted":
+        return (
+            f"With the predicted window alone, {cost_name(results)} changes by "
+            f"{change_text(change)} against the defaults. No further gene is shown to be better "
+            "than its default."
+        )
     genes = "the gene" if len(confirmed.gains) == 1 else f"the {len(confirmed.gains)} genes"
     mean = ", as the geometric mean over the scenarios" if several(results) else ""
     return (
         f"With {genes} below set, {cost_name(results)} changes by {change_text(change)} against "
-        f"the defaults{mean}. All other genes keep their defaults; compared with the best "
+        f"the defaults{mean}{_against_window(results)}. All other genes keep their defaults; "
+        f"compared with the best "
         f"chromosome of the search, the change is {change_text(confirmed.over_winner)}. Both "
         "were measured after "
         "the search, by runs of their own."
     )
 
 
+def _against_window(results: Results) -> str:
+    change = results.confirmed.over_predicted
+    if change is None:
+        return ""
+    return f", and by {change_text(change)} against the predicted window alone"
+
+
 def compared(results: Results) -> list[tuple[str, Chromosome]]:
-    """Return the compared chromosomes: the default, the winner, and its confirmed part."""
-    named = [("default", results.space.default()), ("best of the search", results.winner)]
-    if results.confirmed.gains:
-        named.append(("only genes that matter", results.confirmed.chromosome))
-    return list({str(sorted(one.items())): (name, one) for name, one in reversed(named)}.values())[
-        ::-1
-    ]
+    """Return the compared chromosomes: the rows of the result, and the winner of the search."""
+    default, *others = results.rows
+    named = [default, ("best of the search", results.winner), *others]
+    return list({key_of(one): (name, one) for name, one in reversed(named)}.values())[::-1]
 
 
 def _by_scenario(results: Results) -> Table:
@@ -163,14 +175,23 @@ def _kept(results: Results) -> list[Block]:
     gains = results.confirmed.gains
     if not gains:
         return []
-    columns = [Column("gene", "left"), Column("set to"), Column("default")]
+    columns = [Column("gene", "left"), Column("set to"), Column("default"), Column("proven")]
     columns.append(Column("effect (95 % interval)", share=2))
-    rows = [[g.gene, str(g.allele), str(g.default), change_text(g.change)] for g in gains]
+    rows = [
+        [gain.gene, str(gain.allele), str(gain.default), *_proof(results, gain)] for gain in gains
+    ]
     caption = (
-        "The genes that matter. Effect of one gene: measured cost with all of them, "
-        "compared with the cost when this gene has its default."
+        "The genes to set. Effect of one gene: measured cost with all of them, compared with the "
+        "cost when this gene has its default. Genes that are proven only together have the effect "
+        "of all of them."
     )
     return [Table(columns, rows, caption)]
+
+
+def _proof(results: Results, gain: Gain) -> tuple[str, str]:
+    if gain.alone:
+        return "alone", change_text(gain.change)
+    return "only together", change_text(results.confirmed.together)
 
 
 def _lost(results: Results) -> list[Block]:

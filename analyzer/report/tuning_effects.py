@@ -107,9 +107,10 @@ def default_against_best(results: Results) -> Plot | None:
 def _against(canvas: Canvas, runs: Runs, results: Results) -> None:
     ax = axes(canvas, left=1.3, top=0.36)
     default = results.space.default()
-    named = [("default", default, GREY), ("best of the search", results.winner, BLUE)]
-    if results.confirmed.gains:
-        named.append(("only genes that matter", results.confirmed.chromosome, VERMILLION))
+    named = [
+        (name, chromosome, colour)
+        for (name, chromosome), colour in zip(results.rows, (GREY, BLUE, VERMILLION), strict=False)
+    ]
     scenarios = results.spec.scenarios
     for number, (name, chromosome, colour) in enumerate(named):
         y = [row + 0.24 * (number - (len(named) - 1) / 2) for row in range(len(scenarios))]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from analyzer.ingest.load import load
+from analyzer.predict.choice import PUBLISHED, SECONDS
+from analyzer.predict.proposal import Proposal, founding_proposal
 from analyzer.tuner.findings.results import Results
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
@@ -78,7 +80,7 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
         identity=args.identity,
         recipe=args.sampler or args.recipe,
         genes=args.genes,
-        predicted={} if args.resume else _predicted(args),
+        proposal=None if args.resume else _proposal(args),
         earlier=args.earlier,
         repeats=args.repeats,
         budget=args.budget,
@@ -92,22 +94,22 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
     )
 
 
-def _predicted(args: argparse.Namespace) -> dict[int, float]:
-    """Return the predicted seconds by read_ahead_kb; nothing without a capture."""
+def _proposal(args: argparse.Namespace) -> Proposal | None:
+    """Return what is predicted from the capture; None without one, or with nothing to set."""
     if args.capture is None:
-        if args.model is not None or args.device_model is not None:
-            raise UsageError("--model and --device-model need --capture CAPTURE")
-        return {}
+        if (args.model, args.device_model, args.criterion) != (None, None, SECONDS):
+            raise UsageError("--model, --device-model and --criterion need --capture CAPTURE")
+        return None
     recording = load(args.capture)
     if recording.capture and recording.capture.command != args.command_line:
         of = shlex.join(recording.capture.command)
         tell(
             f"{args.capture} was recorded with another command, which may need another window: {of}"
         )
-    found = question_of(args).predicted(recording).total.known_seconds
-    if not found:
-        tell(
-            "no seconds can be predicted from the capture: the search begins without a predicted "
-            "window"
-        )
+    prediction = question_of(args).predicted(recording)
+    found = founding_proposal(prediction)
+    if found is None:
+        tell(f"no window is predicted from the capture: {prediction.verdict.why}")
+    elif found.criterion == PUBLISHED and args.criterion == SECONDS:
+        tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
     return found

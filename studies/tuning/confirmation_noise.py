@@ -27,7 +27,7 @@ from analyzer.tuner.engines import operators
 from analyzer.tuner.engines.racing import NEGLIGIBLE
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import REPEATS, Confirmed, confirm
+from analyzer.tuner.findings.confirm import Confirmed, confirm
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.findings.noise import Noise
 from analyzer.tuner.space.genes import Chromosome
@@ -109,7 +109,8 @@ def confirmed(
         if not found.to_run:
             return found, len(made_runs)
         for one in found.to_run:
-            made_runs += runner.runs(one, range(runs.count(one, ground.scenarios), REPEATS))
+            made_before = runs.count(one.chromosome, ground.scenarios)
+            made_runs += runner.runs(one.chromosome, range(made_before, one.runs))
 
 
 def winner_of(

@@ -76,7 +76,7 @@ class Further:
         """A campaign whose store does not fit."""
         with self._full() as folder:
             words = ["tune", "-o", folder / "app.tuning", *COMMON, "--genes", "read_ahead_kb=16:64"]
-            words += ["--device", self.bench.loop.device, "--repeats", "1:1", "--budget", "4"]
+            words += ["--device", self.bench.loop.device, "--repeats", "1:1", "--budget", "17"]
             return self._refused([*words, "--", *self.bench.app])
 
     def full_report(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The input of a campaign: its recipe, its genes, and the predicted seconds of windows.
+"""The input of a campaign: its recipe, its genes, and what was predicted before it.
 
 The store keeps it as text, so that a resumed campaign is the same although the board's values have
 changed, and a report knows the genes without the board.
@@ -18,8 +18,9 @@ from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
 from analyzer.tuner.engines.make import make_engine
+from analyzer.tuner.engines.proposed import ProposedGenes
 from analyzer.tuner.engines.recipe import Genetic, Recipe
-from analyzer.tuner.space.genes import MOST_GENES, Gene, GeneError, Space
+from analyzer.tuner.space.genes import MOST_GENES, Chromosome, Gene, GeneError, Space
 from analyzer.tuner.store.records import Spec
 from boards.document import shown
 
@@ -38,13 +39,14 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     predicted: dict[Kib, Seconds] = {}
     limits: Limits | None = None
     earlier: Earlier | None = None
+    proposal: ProposedGenes | None = None
 
 
 @dataclass(frozen=True)
 class CampaignSetup:
     """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted. ``limits``: those
     of its constraints (feasibility.py); None for no constraint. ``earlier``: the campaign that this
-    one begins from.
+    one begins from. ``proposal``: the predicted window, and settings predicted with it.
     """
 
     recipe: Recipe
@@ -52,6 +54,7 @@ class CampaignSetup:
     predicted: Mapping[int, float] = field(default_factory=dict)
     limits: Limits | None = None
     earlier: Earlier | None = None
+    proposal: ProposedGenes | None = None
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
@@ -63,12 +66,19 @@ class CampaignSetup:
             raise _damaged("the genes have more values than any campaign")
         if wrong := space.lacking(spec.default):
             raise _damaged(f"in the default settings {wrong}")
-        return cls(recipe, space, text.predicted, text.limits, text.earlier)
+        if text.proposal is not None and (wrong := text.proposal.lacking(space)):
+            raise _damaged(f"in the predicted settings {wrong}")
+        return cls(recipe, space, text.predicted, text.limits, text.earlier, text.proposal)
 
     @property
     def turns(self) -> int:
         """For how many generations a scenario is in force before the next one; 0: all always."""
         return self.recipe.turns if isinstance(self.recipe, Genetic) else 0
+
+    @property
+    def predicted_window(self) -> Chromosome | None:
+        """The default with the predicted window; None where no window was predicted."""
+        return None if self.proposal is None else self.proposal.alone(self.space)
 
     @property
     def recipe_text(self) -> str:
@@ -77,7 +87,7 @@ class CampaignSetup:
 
     @property
     def space_text(self) -> str:
-        """Genes, prediction, limits and the earlier campaign as JSON."""
+        """Genes, predictions, limits and the earlier campaign as JSON."""
         space = self.space
         text = _Text(
             list(space.genes),
@@ -86,15 +96,18 @@ class CampaignSetup:
             dict(self.predicted),
             self.limits,
             self.earlier,
+            self.proposal,
         )
         return msgspec.json.encode(text).decode()
 
     def engine(self, seed: int, page_bytes: int = PAGE_BYTES) -> Engine:
         """Return a new engine; raises RecipeError."""
+        proposal = self.proposal
         return make_engine(
             self.recipe,
-            self.space,
+            self.space if proposal is None else proposal.searched(self.space),
             seed,
+            seeds=[] if proposal is None else proposal.founders(self.space),
             predicted=self.predicted,
             page_bytes=page_bytes,
             earlier=self.earlier,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -58,10 +58,13 @@ class Prediction:
     def gains(self, space: Space, chromosomes: Sequence[Chromosome]) -> Floats:
         """Return the log fitness to be expected of chromosomes, the default's being 0."""
         windows = [gene for gene in space.genes if is_window(gene)]
-        gains = {gene.name: self._gains(gene) for gene in windows}
-        sums = [sum(gains[name][one[name]] for name in gains) for one in chromosomes]
-        return np.array(sums, dtype=np.float64) / max(len(windows), 1)
+        sums = np.zeros(len(chromosomes))
+        for gene in windows:
+            alleles = [one[gene.name] for one in chromosomes]
+            gains = self._gains(gene, set(alleles))
+            sums += [gains[allele] for allele in alleles]
+        return sums / max(len(windows), 1)
 
-    def _gains(self, gene: Gene) -> dict[Allele, float]:
+    def _gains(self, gene: Gene, alleles: Collection[Allele]) -> dict[Allele, float]:
         default = self.seconds(gene.default)
-        return {allele: math.log(default / self.seconds(allele)) for allele in gene.alleles}
+        return {allele: math.log(default / self.seconds(allele)) for allele in alleles}

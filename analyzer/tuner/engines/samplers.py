@@ -31,7 +31,7 @@ def make_sampler(
     """Return the sampler of ``recipe``; raises RecipeError if it needs an uninstalled package."""
     if recipe.kind == "one-gene":
         window = Prediction(predicted or {}).window(space)
-        return OneGeneEngine(space, seed, [*seeds, space.default() | window])
+        return OneGeneEngine(space, seed, [*reversed(seeds), space.default() | window])
     rest: Iterator[Chromosome]
     if recipe.kind == "random":
         rest = shuffled(space, Random(seed))

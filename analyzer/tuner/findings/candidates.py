@@ -51,16 +51,18 @@ def settle(
     ranked: Sequence[Chromosome],
     runs: Runs,
     made: Sequence[Evaluation],
+    predicted: Chromosome | None = None,
+    left: int | None = None,
 ) -> Settled:
     """Return the first of ``ranked`` whose genes are confirmed and violate no constraint.
 
-    ``runs`` are the good ones of the confirmation, ``made`` its attempts. Called again with the
-    runs that it asks for, it continues.
+    ``runs`` are the good ones of the confirmation, ``made`` its attempts; ``predicted`` and
+    ``left`` as in confirm.py. Called again with the runs that it asks for, it continues.
     """
     feasibility = Feasibility(spec, good_attempts(made))
     refused: list[tuple[Chromosome, Comparison]] = []
     for winner in [*ranked, space.default()]:
-        confirmed = confirm(space, effects, winner, runs, spec.scenarios)
+        confirmed = confirm(space, effects, winner, runs, spec.scenarios, predicted, left)
         if confirmed.to_run:
             break
         violations = feasibility.violations(key_of(confirmed.chromosome))

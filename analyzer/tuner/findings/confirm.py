@@ -1,49 +1,82 @@
-"""Confirms the winner, and keeps only the genes without which it is slower.
+"""Confirms what a search found, gene by gene, within a number of runs.
 
 A search ends with a chromosome in which most genes have random values, and which was selected
-because its runs were good. Separate runs correct both: the winner, the default, the winner with
-only the genes that likely save something, and that one with each of its genes reset. The
-measurements of the search do not enter the figures, so the luck that made a chromosome the winner
-does not count as its gain.
+because its runs were good. Separate runs correct both: of the default, of the default with the
+predicted window, of the winner, of the winner with only the genes that likely save something, and
+of that one with each of its genes reset. The measurements of the search do not enter the figures,
+so the luck that made a chromosome the winner does not count as its gain.
+
+A gene is *proven alone* if the start certainly takes longer without it. Genes that are not may
+save together: if two of them do the same, each can be reset without a loss. They are kept if the
+start certainly takes longer without all of them: *proven together*. All others are reset.
+
+Every chromosome gets a few runs first. A comparison that shows more than a negligible saving, but
+not with certainty, gets more of them, as far as the runs that are left last (``LADDER``). Data that
+are looked at repeatedly mislead more often than once, so a decision needs the confidence ``SURE``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from analyzer.tuner.campaign.budget import LADDER
 from analyzer.tuner.engines.racing import NEGLIGIBLE
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.compare import CONFIDENCE, Change, Runs
 from analyzer.tuner.findings.effects import Effects, GeneEffect
 from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
 
-REPEATS = 5  # runs of each chromosome in each scenario
-_SURE = 0.99  # that a gene is missed, before a gene without a shown saving is reset
+SURE = 1 - (1 - CONFIDENCE) / 2
+SHOWN = LADDER[1]  # runs of the chromosomes that are shown, if so many are left
+_PROMISING = 0.4  # parts of the interval's half: a saving that more runs may show
+Answer = Literal["tuned", "predicted", "default"]
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A gene that is kept; ``change``: the relative cost compared with a chromosome without it."""
+    """A gene that is kept; ``change``: the relative cost compared with a chromosome without it.
+
+    ``alone``: the change is certain; otherwise that of ``Confirmed.together`` is.
+    """
 
     gene: str
     allele: Allele
     default: Allele
     change: Change
+    alone: bool = True
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A chromosome, and the number of good runs that it needs in each scenario."""
+
+    chromosome: Chromosome
+    runs: int
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The chromosome with only the genes that matter, as far as decided.
+    """The chromosome to set, as far as decided: only the genes that are proven.
 
-    ``to_run``: chromosomes to run before the next decision; empty when all is decided.
+    ``answer``: whether that is part of the winner, the predicted window alone, or the default.
+    ``together``: the change by all genes that are not proven alone. ``over_default``,
+    ``over_winner`` and ``over_predicted`` compare the chromosome; ``predicted`` compares the
+    predicted window alone with the default. ``to_run``: the runs that the next decision needs;
+    empty when all is decided.
     """
 
     chromosome: Chromosome
+    answer: Answer = "default"
     gains: tuple[Gain, ...] = ()
+    together: Change | None = None
     over_default: Change | None = None
     over_winner: Change | None = None
-    to_run: tuple[Chromosome, ...] = ()
+    over_predicted: Change | None = None
+    predicted: Change | None = None
+    to_run: tuple[Wanted, ...] = ()
 
 
 def differing(space: Space, chromosome: Chromosome) -> list[Gene]:
@@ -62,24 +95,33 @@ def confirm(
     winner: Chromosome,
     runs: Runs,
     scenarios: Sequence[str],
-    repeats: int = REPEATS,
+    predicted: Chromosome | None = None,
+    left: int | None = None,
 ) -> Confirmed:
-    """Return the genes of ``winner`` confirmed by ``runs``, and the chromosomes to run next.
+    """Return the genes of ``winner`` confirmed by ``runs``, and the runs to make next.
 
-    ``effects`` are those of the search. Called again with the requested runs, it continues; with
-    the same runs it returns the same.
+    ``effects`` are those of the search; ``predicted``: the default with the predicted window;
+    ``left``: the number of runs that may still be made, None without a limit. The runs of these
+    three chromosomes are requested in any case. Called again with the requested runs, it continues;
+    with the same runs it returns the same.
     """
-    ranked = _ranked(space, effects, winner)
-    return _Confirmation(space, winner, runs, scenarios, repeats).result(ranked)
+    ranked = _ranked(space, effects, winner, predicted)
+    return _Confirmation(space, winner, predicted, runs, scenarios, left).result(ranked)
 
 
-def _ranked(space: Space, effects: Effects, winner: Chromosome) -> list[tuple[str, bool]]:
-    """Return the winner's genes by likely saving, and whether each likely saves."""
+def _ranked(
+    space: Space, effects: Effects, winner: Chromosome, predicted: Chromosome | None
+) -> list[tuple[str, bool]]:
+    """Return the winner's genes by likely saving, and whether each likely saves.
+
+    A predicted allele likely saves, whatever the search's effects are.
+    """
     by_name = {effect.gene: effect for effect in effects.genes}
-    found = [
-        (gene.name, *_likely(by_name.get(gene.name), winner[gene.name]))
-        for gene in differing(space, winner)
-    ]
+    found = []
+    for gene in differing(space, winner):
+        likely, saving = _likely(by_name.get(gene.name), winner[gene.name])
+        foreseen = predicted is not None and winner[gene.name] == predicted[gene.name]
+        found.append((gene.name, likely or foreseen, saving))
     found.sort(key=lambda one: (not one[1], one[2]))
     return [(name, likely) for name, likely, _ in found]
 
@@ -91,8 +133,21 @@ def _likely(effect: GeneEffect | None, allele: Allele) -> tuple[bool, float]:
     return effect.verdict != "not shown" and level.effect < -NEGLIGIBLE, level.effect
 
 
+@dataclass(frozen=True)
+class _Proven:
+    """Genes that are proven alone and together, and the change by those that are together."""
+
+    alone: list[str]
+    together: list[str] = field(default_factory=list)
+    joint: Change | None = None
+
+
 class _Lacking(Exception):
-    """Runs are missing."""
+    """Runs are missing, and can be made."""
+
+
+class _Unaffordable(Exception):
+    """Runs are missing, and there are not so many left."""
 
 
 class _Confirmation:
@@ -100,94 +155,204 @@ class _Confirmation:
         self,
         space: Space,
         winner: Chromosome,
+        predicted: Chromosome | None,
         runs: Runs,
         scenarios: Sequence[str],
-        repeats: int,
+        left: int | None,
     ) -> None:
         self._space = space
         self._winner = winner
+        self._predicted = predicted
         self._runs = runs
         self._scenarios = scenarios
-        self._repeats = repeats
-        self._lacking: list[Chromosome] = []
+        self._left = left
+        self._lacking: list[Wanted] = []
 
     def result(self, ranked: list[tuple[str, bool]]) -> Confirmed:
         kept = [name for name, likely in ranked if likely]
-        gains: dict[str, Change] = {}
         try:
+            self._need(self._rows, whatever=True)
             kept = self._enough([name for name, _ in ranked], kept)
             gains = self._gains(kept)
-            kept = self._needed(kept, gains)
-        except _Lacking:
+            found = self._answered(self._proven(kept, gains), gains)
+            self._need([*self._rows, found.chromosome], SHOWN)
+        except _Unaffordable:
             pass
-        return self._confirmed(kept, gains)
+        except _Lacking:
+            found = Confirmed(self._only(kept), to_run=tuple(self._lacking))
+        return self._compared(found)
 
-    def _confirmed(self, kept: list[str], gains: dict[str, Change]) -> Confirmed:
-        chromosome = self._only(kept)
-        defaults = {gene.name: gene.default for gene in self._space.genes}
-        return Confirmed(
-            chromosome,
-            tuple(
-                Gain(name, chromosome[name], defaults[name], gains[name])
-                for name in kept
-                if name in gains
-            ),
-            self._runs.change(chromosome, self._space.default()),
-            self._runs.change(chromosome, self._winner),
-            tuple(self._lacking),
+    @property
+    def _rows(self) -> list[Chromosome]:
+        foreseen = [] if self._predicted is None else [self._predicted]
+        return [self._space.default(), *foreseen, self._winner]
+
+    def _answered(self, proven: _Proven, gains: dict[str, Change]) -> Confirmed:
+        """Return the tuned genes, or less if the runs do not show that they are better."""
+        tuned: Chromosome = self._only([*proven.alone, *proven.together])
+        default, foreseen = self._space.default(), self._predicted
+        base = foreseen if foreseen is not None and self._shows(foreseen, default) else default
+        if tuned != base and not self._shows(tuned, base):
+            tuned = base
+        if tuned == default:
+            return Confirmed(default)
+        if tuned == foreseen:
+            return self._foreseen(tuned)
+        kept = [self._gain(tuned, name, gains[name]) for name in proven.alone]
+        for name in proven.together:
+            kept.append(self._gain(tuned, name, gains.get(name, proven.joint), alone=False))
+        return Confirmed(tuned, "tuned", tuple(kept), proven.joint)
+
+    def _foreseen(self, chromosome: Chromosome) -> Confirmed:
+        """Return the answer that is the predicted window alone; several disks have several."""
+        change = self._change(chromosome, self._space.default(), SURE)
+        names = [gene.name for gene in differing(self._space, chromosome)]
+        alone = len(names) == 1
+        kept = tuple(self._gain(chromosome, name, change, alone) for name in names)
+        return Confirmed(chromosome, "predicted", kept, None if alone else change)
+
+    def _gain(
+        self, chromosome: Chromosome, name: str, change: Change | None, alone: bool = True
+    ) -> Gain:
+        assert change is not None, "genes that are proven together have a change"
+        return Gain(name, chromosome[name], self._space.gene(name).default, change, alone)
+
+    def _compared(self, found: Confirmed) -> Confirmed:
+        """Return what was found, compared with the other rows; None where runs are missing."""
+        default, chromosome = self._space.default(), found.chromosome
+        found = replace(
+            found,
+            over_default=self._runs.change(chromosome, default),
+            over_winner=self._runs.change(chromosome, self._winner),
+        )
+        if self._predicted is None:
+            return found
+        return replace(
+            found,
+            over_predicted=self._runs.change(chromosome, self._predicted),
+            predicted=self._runs.change(self._predicted, default),
         )
 
     def _enough(self, ranked: list[str], kept: list[str]) -> list[str]:
         """Return the shortest prefix of the ranked genes that is as good as all of them."""
-        self._need([self._space.default(), self._winner, self._only(kept)])
-        while len(kept) < len(ranked) and self._too_few(kept, [self._winner], CONFIDENCE):
-            kept = ranked[: max(2 * len(kept), 1)]
-            self._need([self._only(kept)])
-        return kept
+        try:
+            while len(kept) < len(ranked):
+                self._need([self._only(kept)])
+                if not self._too_few(kept):
+                    return kept
+                kept = ranked[: max(2 * len(kept), 1)]
+        except _Unaffordable:
+            pass
+        return ranked
 
-    def _gains(self, kept: list[str]) -> dict[str, Change]:
-        """Return the effect of each gene: the cost with all genes against that without the gene.
-
-        The intervals are simultaneous (Bonferroni's correction).
-        """
-        confidence = 1 - (1 - CONFIDENCE) / max(len(kept), 1)
-        without = {name: self._only([k for k in kept if k != name]) for name in kept}
-        self._need(without.values())
-        return {
-            name: self._change(self._only(kept), other, confidence)
-            for name, other in without.items()
-        }
-
-    def _needed(self, kept: list[str], gains: dict[str, Change]) -> list[str]:
-        """Return the genes that save, and of those that only do so for each other, enough."""
-        needed = [name for name in kept if gains[name].saves]
-        dropped = sorted((k for k in kept if k not in needed), key=lambda k: gains[k].effect)
-        self._need([self._only(needed)])
-        than = (self._only(kept), self._winner)
-        while dropped and self._too_few(needed, than, _SURE):
-            needed.append(dropped.pop(0))
-            self._need([self._only(needed)])
-        return needed
-
-    def _only(self, kept: Collection[str]) -> dict[str, Allele]:
-        return only(self._space, self._winner, kept)
-
-    def _too_few(
-        self, kept: Collection[str], than: Iterable[Chromosome], confidence: float
-    ) -> bool:
-        """Return whether these genes alone cost more than any of ``than``.
+    def _too_few(self, kept: Collection[str]) -> bool:
+        """Return whether these genes alone cost more than the winner.
 
         Or are measured slower than the default, unlike the winner: runs that vary widely do not
         show that they cost more, however slow they are.
         """
         alone = self._only(kept)
-        if any(self._change(alone, one, confidence).costs for one in than):
+        if self._shows(self._winner, alone):
             return True
         default = self._space.default()
         alone_over, winner_over = (
             self._change(one, default).effect for one in (alone, self._winner)
         )
         return alone_over > NEGLIGIBLE >= winner_over
+
+    def _gains(self, kept: list[str]) -> dict[str, Change]:
+        """Return the effect of each gene: the cost with all genes against that without the gene.
+
+        The intervals are simultaneous (Bonferroni's correction). If there are too few runs left for
+        all genes, it is that of the first ones, and the runs are kept that compare all genes with
+        those that are proven alone.
+        """
+        whole = self._only(kept)
+        without = {name: self._only([k for k in kept if k != name]) for name in kept}
+        spare = 0
+        while without:
+            try:
+                self._need([whole, *without.values()], spare=spare)
+                break
+            except _Unaffordable:
+                without.popitem()
+                spare = LADDER[0]
+        confidence = 1 - (1 - SURE) / max(len(without), 1)
+        changes = self._decided([(whole, other) for other in without.values()], confidence)
+        return dict(zip(without, changes, strict=True))
+
+    def _proven(self, kept: list[str], gains: dict[str, Change]) -> _Proven:
+        """Return the genes that are proven alone, and those that are proven only together.
+
+        The latter save beside the former. Where the former by themselves cannot be run any more, or
+        are not shown to save, all of them together may save against the default.
+        """
+        alone = [name for name in kept if name in gains and gains[name].saves]
+        rest = [name for name in kept if name not in alone]
+        rest.sort(key=lambda name: gains[name].effect if name in gains else 0.0)
+        whole, base, default = self._only(kept), self._only(alone), self._space.default()
+        if not rest:
+            return _Proven(alone)
+        try:
+            self._need([base])
+            if self._shows(whole, base):
+                some = self._fewest(alone, rest)
+                return _Proven(alone, some, self._change(self._only([*alone, *some]), base, SURE))
+            if not alone or self._shows(base, default):
+                return _Proven(alone)
+        except _Unaffordable:
+            pass
+        if self._shows(whole, default):
+            return _Proven([], kept, self._change(whole, default, SURE))
+        return _Proven([])
+
+    def _fewest(self, alone: list[str], rest: list[str]) -> list[str]:
+        """Return the first of the ``rest`` that are as good as all of them, beside ``alone``."""
+        whole, base = self._only([*alone, *rest]), self._only(alone)
+        count = 1
+        while count < len(rest):
+            part = self._only([*alone, *rest[:count]])
+            try:
+                self._need([part])
+            except _Unaffordable:
+                break
+            if self._shows(part, base) and not self._shows(whole, part):
+                return rest[:count]
+            count *= 2
+        return rest
+
+    def _only(self, kept: Collection[str]) -> dict[str, Allele]:
+        return only(self._space, self._winner, kept)
+
+    def _shows(self, one: Chromosome, other: Chromosome) -> bool:
+        """Return whether the runs show that ``one`` costs less than ``other``."""
+        return self._decided([(one, other)], SURE)[0].saves
+
+    def _decided(
+        self, pairs: Sequence[tuple[Chromosome, Chromosome]], confidence: float
+    ) -> list[Change]:
+        """Return the changes of pairs; raise _Lacking if more runs can decide some of them."""
+        changes = [self._change(one, other, confidence) for one, other in pairs]
+        undecided = [
+            (change.effect, pair)
+            for change, pair in zip(changes, pairs, strict=True)
+            if _promising(change)
+        ]
+        wanted: dict[str, Wanted] = {}
+        for _, pair in sorted(undecided, key=lambda one: one[0]):
+            more = wanted | {key_of(one.chromosome): one for one in self._next(pair)}
+            if self._affords(more.values()):
+                wanted = more
+        if wanted:
+            self._lacking = list(wanted.values())
+            raise _Lacking
+        return changes
+
+    def _next(self, pair: tuple[Chromosome, Chromosome]) -> list[Wanted]:
+        """Return the next number of runs of a pair: more of the one that has fewer, or of both."""
+        fewest = min(map(self._count, pair))
+        higher = [runs for runs in LADDER if runs > fewest]
+        return [Wanted(one, runs) for runs in higher[:1] for one in pair if self._count(one) < runs]
 
     def _change(
         self, chromosome: Chromosome, other: Chromosome, confidence: float = CONFIDENCE
@@ -196,11 +361,38 @@ class _Confirmation:
         assert change is not None, "both were run"
         return change
 
-    def _need(self, chromosomes: Iterable[Chromosome]) -> None:
-        """Raise _Lacking if one of them was not run often enough."""
+    def _need(
+        self,
+        chromosomes: Iterable[Chromosome],
+        runs: int = LADDER[0],
+        whatever: bool = False,
+        spare: int = 0,
+    ) -> None:
+        """Raise _Lacking if one of them was not run so often, or _Unaffordable.
+
+        ``whatever``: also if there are not so many runs left; ``spare``: runs of a further
+        chromosome that must be left then.
+        """
         unique = {key_of(chromosome): chromosome for chromosome in chromosomes}
-        self._lacking = [
-            one for one in unique.values() if self._runs.count(one, self._scenarios) < self._repeats
-        ]
-        if self._lacking:
-            raise _Lacking
+        lacking = [Wanted(one, runs) for one in unique.values() if self._count(one) < runs]
+        if not lacking:
+            return
+        if not whatever and not self._affords(lacking, spare):
+            raise _Unaffordable
+        self._lacking = lacking
+        raise _Lacking
+
+    def _affords(self, wanted: Iterable[Wanted], spare: int = 0) -> bool:
+        rounds = spare + sum(one.runs - self._count(one.chromosome) for one in wanted)
+        return self._left is None or rounds * len(self._scenarios) <= self._left
+
+    def _count(self, chromosome: Chromosome) -> int:
+        return self._runs.count(chromosome, self._scenarios)
+
+
+def _promising(change: Change) -> bool:
+    """Return whether a saving is not shown, and more runs may show it."""
+    if change.saves or change.high is None or change.effect >= -NEGLIGIBLE:
+        return False
+    saving, end = -math.log1p(change.effect), math.log1p(change.high)
+    return saving >= _PROMISING * (saving + end)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import Evaluator, key_of
-from analyzer.tuner.findings.confirm import REPEATS, Confirmed
+from analyzer.tuner.findings.confirm import Confirmed, Wanted
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
@@ -19,10 +19,14 @@ from analyzer.tuner.store.store import Store
 
 @dataclass(frozen=True)
 class Confirming:
-    """The progress of a confirmation: runs made, and runs still needed by present knowledge."""
+    """The progress of a confirmation: runs made, and runs of the present step still to make.
+
+    ``most``: the number of runs that it may have; None without a limit.
+    """
 
     made: int
     wanted: int
+    most: int | None = None
 
 
 class Confirmation:
@@ -56,16 +60,20 @@ class Confirmation:
         scenarios = self._search.spec.scenarios
         while (found := self._confirmed()).to_run:
             runs = self._search.good_runs(self._made)
-            lacking = {key_of(c): REPEATS - runs.count(c, scenarios) for c in found.to_run}
-            self._make(found.to_run, lacking)
+            self._make(
+                [
+                    Wanted(one.chromosome, one.runs - runs.count(one.chromosome, scenarios))
+                    for one in found.to_run
+                ]
+            )
         return found
 
-    def _make(self, chromosomes: Sequence[Chromosome], lacking: Mapping[str, int]) -> None:
-        """Make the runs that chromosomes lack, by their keys."""
+    def _make(self, lacking: Sequence[Wanted]) -> None:
+        """Make the runs that chromosomes lack."""
         scenarios = len(self._search.spec.scenarios)
-        for turn in range(max(lacking.values())):
-            due = [c for c in chromosomes if lacking[key_of(c)] > turn]
-            left = sum(max(n - turn, 0) for n in lacking.values()) * scenarios
+        for turn in range(max(one.runs for one in lacking)):
+            due = [one.chromosome for one in lacking if one.runs > turn]
+            left = sum(max(one.runs - turn, 0) for one in lacking) * scenarios
             self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), left)
 
     def _confirmed(self) -> Confirmed:
@@ -75,7 +83,10 @@ class Confirmation:
         pairs = [(one, scenario) for one in due for scenario in self._search.spec.scenarios]
         for number, (chromosome, scenario) in enumerate(rng.sample(pairs, len(pairs)), 1):
             self._good_run(chromosome, scenario)
-            self._on_progress(Confirming(len(self._made), left - number))
+            self._on_progress(self._progress(left - number))
+
+    def _progress(self, left: int) -> Confirming:
+        return Confirming(len(self._made), left, self._search.allowance)
 
     def _good_run(self, chromosome: Chromosome, scenario: str) -> None:
         for _ in range(TRIES):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,6 +13,7 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.feasibility import Name
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.confirm import Answer
 from analyzer.tuner.findings.constraints import Checked, checked
 from analyzer.tuner.findings.effects import GeneEffect, Verdict
 from analyzer.tuner.findings.results import Results
@@ -38,6 +39,10 @@ class GeneGain(Effect, frozen=True, kw_only=True):
     gene: str
     value: Allele
     default: Allele
+    proof: Annotated[
+        Literal["alone", "together"],
+        says("alone: the start takes longer without it; together: without all of these genes"),
+    ]
 
 
 class ScenarioResult(Effect, frozen=True, kw_only=True):
@@ -46,6 +51,12 @@ class ScenarioResult(Effect, frozen=True, kw_only=True):
     scenario: str
     default: Annotated[list[float], says("runs with the default settings")]
     tuned: Annotated[list[float], says("runs with the tuned settings")]
+    predicted: Annotated[
+        list[float] | UnsetType, says("runs with the predicted window alone, if there is one")
+    ] = UNSET
+    predicted_change: Annotated[
+        Effect | UnsetType, says("the predicted window alone against the default")
+    ] = UNSET
 
 
 class LevelResult(Effect, frozen=True, kw_only=True):
@@ -135,9 +146,21 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     chromosome: Annotated[
         Settings | UnsetType, says("the winner with only the genes that matter")
     ] = UNSET
+    answer: Annotated[
+        Answer | UnsetType,
+        says("what to set: the tuned genes, the predicted window alone, or nothing"),
+    ] = UNSET
+    predicted: Annotated[
+        Settings | UnsetType, says("the default settings with the predicted window")
+    ] = UNSET
     genes: list[GeneGain] | UnsetType = UNSET
+    together: Annotated[
+        Effect | UnsetType, says("what the genes change that are proven only together")
+    ] = UNSET
     over_default: Effect | UnsetType = UNSET
     over_winner: Effect | UnsetType = UNSET
+    over_predicted: Effect | UnsetType = UNSET
+    predicted_over_default: Effect | UnsetType = UNSET
     scenarios: list[ScenarioResult] | UnsetType = UNSET
     effects: list[GeneResult] | UnsetType = UNSET
     noise: Annotated[
@@ -215,11 +238,21 @@ def _outcome(results: Results) -> dict[str, Any]:
         "winner": dict(results.winner),
         "chromosome": dict(confirmed.chromosome),
         "genes": [
-            GeneGain(gene=g.gene, value=g.allele, default=g.default, **_change(g.change))
+            GeneGain(
+                gene=g.gene,
+                value=g.allele,
+                default=g.default,
+                proof="alone" if g.alone else "together",
+                **_change(g.change),
+            )
             for g in confirmed.gains
         ],
+        "answer": confirmed.answer,
+        "predicted": UNSET if results.predicted is None else dict(results.predicted),
+        "together": UNSET if confirmed.together is None else Effect(**_change(confirmed.together)),
         "over_default": Effect(**_change(confirmed.over_default)),
         "over_winner": Effect(**_change(confirmed.over_winner)),
+        **_over_predicted(results),
         "scenarios": [_scenario(results, scenario) for scenario in spec.scenarios],
         "effects": [_effect(effect) for effect in results.effects.genes],
         "noise": results.effects.noise,
@@ -236,14 +269,35 @@ def _change(change: Change | None) -> dict[str, float | None]:
     return {"effect": change.effect, "low": change.low, "high": change.high}
 
 
+def _over_predicted(results: Results) -> dict[str, Effect]:
+    """Return the comparisons with the predicted window; none where there is none."""
+    if results.predicted is None:
+        return {}
+    confirmed = results.confirmed
+    return {
+        "over_predicted": Effect(**_change(confirmed.over_predicted)),
+        "predicted_over_default": Effect(**_change(confirmed.predicted)),
+    }
+
+
 def _scenario(results: Results, scenario: str) -> ScenarioResult:
-    default, chromosome = results.space.default(), results.confirmed.chromosome
-    runs = results.confirming
+    default, foreseen = results.space.default(), results.predicted
+    chromosome, runs = results.confirmed.chromosome, results.confirming
+    predicted: list[float] | UnsetType = UNSET
+    predicted_change: Effect | UnsetType = UNSET
+    if foreseen is not None:
+        predicted = results.values(runs.costs(foreseen, scenario))
+        predicted_change = Effect(**_change(runs.change(foreseen, default, scenario)))
+    tuned = Effect(**_change(runs.change(chromosome, default, scenario)))
     return ScenarioResult(
         scenario=scenario,
         default=results.values(runs.costs(default, scenario)),
         tuned=results.values(runs.costs(chromosome, scenario)),
-        **_change(runs.change(chromosome, default, scenario)),
+        predicted=predicted,
+        predicted_change=predicted_change,
+        effect=tuned.effect,
+        low=tuned.low,
+        high=tuned.high,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from analyzer.tuner.campaign.attempts import Due, failed_for_good
@@ -16,6 +16,7 @@ from analyzer.tuner.campaign.crew import Boards, Crew, Job
 from analyzer.tuner.campaign.fleet_campaign import Nobody
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.findings.confirm import Wanted
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
@@ -39,15 +40,15 @@ class FleetConfirmation(Confirmation):
         self._crew = Crew(boards, self._keep_lost, tell)
         self._repeats = Counter((key_of(one.chromosome), one.scenario) for one in self._made)
 
-    def _make(self, chromosomes: Sequence[Chromosome], lacking: Mapping[str, int]) -> None:
+    def _make(self, lacking: Sequence[Wanted]) -> None:
         """Make all runs that are lacking, those of a turn in random order."""
         boards = len(self._store.spec.boards)
         rng = random.Random(f"{self._store.spec.seed}/{len(self._made)}")
-        for turn in range(max(lacking.values())):
+        for turn in range(max(one.runs for one in lacking)):
             pairs = [
-                (place, one, scenario)
-                for place, one in enumerate(chromosomes)
-                if lacking[key_of(one)] > turn
+                (place, one.chromosome, scenario)
+                for place, one in enumerate(lacking)
+                if one.runs > turn
                 for scenario in self._search.spec.scenarios
             ]
             for place, one, scenario in rng.sample(pairs, len(pairs)):
@@ -58,7 +59,7 @@ class FleetConfirmation(Confirmation):
             self._store.add(run, "confirmation")
             self._made.append(run)
             self._judge(run, failures)
-            self._on_progress(Confirming(len(self._made), self._crew.pending))
+            self._on_progress(self._progress(self._crew.pending))
 
     def _submit(
         self,

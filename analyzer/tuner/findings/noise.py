@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, median, variance
 
-OWN = (
-    5  # runs of a chromosome, as many as the confirmation makes: with fewer it has the pooled noise
-)
+from analyzer.tuner.campaign.budget import LADDER
+
+OWN = LADDER[0]  # runs of a chromosome; with fewer it has the pooled noise
 STANDS_OUT = 1.0  # standard deviations of the logarithm of a variance
 _LEAST = 1e-5  # of the median variance: that of equal runs has no logarithm
 _BISECTIONS = 60

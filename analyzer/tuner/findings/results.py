@@ -31,7 +31,8 @@ class Results:
     ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
     ``generations``: the results given to the engine, fitness with each chromosome; ``believed``:
     the best by the engine's estimate, None if it is the measured best; ``lost``: attempts that
-    count for nothing, since their board was lost in them, or the target failed.
+    count for nothing, since their board was lost in them, or the target failed. ``allowance``: the
+    number of runs that the confirmation may have, None without a limit.
     """
 
     spec: Spec
@@ -41,6 +42,7 @@ class Results:
     generations: Sequence[Sequence[tuple[Chromosome, float]]]
     believed: str | None = None
     lost: Sequence[Evaluation] = ()
+    allowance: int | None = None
 
     @classmethod
     def of(cls, store: Store) -> Results:
@@ -53,6 +55,7 @@ class Results:
             store.generations(),
             store.best,
             [*store.withdrawn(), *store.withdrawn("confirmation")],
+            store.allowance,
         )
         results._check_chromosomes(store.name)
         return results
@@ -88,8 +91,9 @@ class Results:
         return CampaignSetup.of(self.spec).turns > 0 and len(self.spec.scenarios) > 1
 
     def _of_turn(self, number: int) -> Results:
-        """Return the part of the ``number``-th scenario."""
+        """Return the part of the ``number``-th scenario; the allowance is shared evenly."""
         turns, scenarios = CampaignSetup.of(self.spec).turns, self.spec.scenarios
+        share = None if self.allowance is None else self.allowance // len(scenarios)
         return replace(
             self,
             spec=contested(self.spec, turns)[number],
@@ -100,12 +104,18 @@ class Results:
                 for generation, scored in enumerate(self.generations)
                 if turn_of(generation, turns, len(scenarios)) == number
             ],
+            allowance=share,
         )
 
     @cached_property
     def space(self) -> Space:
         """The genes that were tuned; GeneError if the store's do not make sense."""
         return CampaignSetup.of(self.spec).space
+
+    @cached_property
+    def predicted(self) -> Chromosome | None:
+        """The default with the predicted window; None where no window was predicted."""
+        return CampaignSetup.of(self.spec).predicted_window
 
     @cached_property
     def standings(self) -> Standings:
@@ -169,8 +179,28 @@ class Results:
 
     def settled_by(self, made: Sequence[Evaluation]) -> Settled:
         """Return the winner by these attempts of a confirmation."""
-        runs = self.good_runs(made)
-        return settle(self.spec, self.space, self.effects, self._candidates, runs, made)
+        left = None if self.allowance is None else max(self.allowance - len(made), 0)
+        return settle(
+            self.spec,
+            self.space,
+            self.effects,
+            self._candidates,
+            self.good_runs(made),
+            made,
+            self.predicted,
+            left,
+        )
+
+    @cached_property
+    def rows(self) -> list[tuple[str, Chromosome]]:
+        """The chromosomes to compare, with their names: the default first, the answer last."""
+        rows: list[tuple[str, Chromosome]] = [("default", self.space.default())]
+        if self.predicted is not None:
+            rows.append(("predicted window alone", self.predicted))
+        if self.confirmed.answer == "tuned":
+            name = "tuned" if self.predicted is None else "window + genes"
+            rows.append((name, self.confirmed.chromosome))
+        return rows
 
     @cached_property
     def losses(self) -> list[str]:

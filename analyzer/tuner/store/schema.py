@@ -8,7 +8,7 @@ from __future__ import annotations
 from analyzer.tuner.evaluation import LARGEST, STATUSES
 
 APPLICATION_ID = 0x666F7265  # "fore", in the file's header
-VERSION = 3
+VERSION = 4
 
 _STATUSES = ", ".join(f"'{status}'" for status in STATUSES)
 _TEXT = "CHECK (length({0}) BETWEEN {1} AND 1048576)"
@@ -46,7 +46,8 @@ CREATE TABLE campaign (  -- one row
     foreread TEXT NOT NULL {_TEXT.format("foreread", 0)},
     created REAL NOT NULL CHECK (created BETWEEN 0 AND 1e11),  -- s since 1970
     best INTEGER REFERENCES chromosomes,  -- as the engine believes, if it has a mind of its own
-    ended TEXT CHECK (ended IN ('finished', 'nothing new', 'noise', 'evaluations', 'seconds'))
+    ended TEXT CHECK (ended IN ('finished', 'nothing new', 'noise', 'evaluations', 'seconds')),
+    allowance INTEGER CHECK (allowance >= 0)  -- runs that the confirmation may have, if limited
 ) STRICT;
 CREATE TABLE evaluations (  -- one row an attempt, in the order they were made
     id INTEGER PRIMARY KEY CHECK (id > 0),

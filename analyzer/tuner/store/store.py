@@ -35,7 +35,8 @@ class Store:
 
     ``spec`` is the campaign's; ``ended`` says why it ended, None while it can go on; ``best`` is
     the chromosome that its engine believes best (evaluation.key_of), None if it relies on
-    measurements.
+    measurements; ``allowance`` the number of runs that its confirmation may have, None without a
+    limit.
     """
 
     def __init__(self, connection: sqlite3.Connection, name: str, lock: int | None) -> None:
@@ -44,6 +45,7 @@ class Store:
         self._lock = lock
         self._json = StoredJson(name)
         self.spec, self.created, self.best, self.ended = self._read_campaign()
+        self.allowance: int | None = self._rows("SELECT allowance FROM campaign")[0][0]
 
     @classmethod
     def create(cls, path: Path, spec: Spec) -> Self:
@@ -167,6 +169,12 @@ class Store:
         with self._transaction():
             self._connection.execute("UPDATE campaign SET ended = ?", (why,))
         self.ended = why
+
+    def allow(self, runs: int | None) -> None:
+        """Store how many runs the confirmation may have; None without a limit."""
+        with self._transaction():
+            self._connection.execute("UPDATE campaign SET allowance = ?", (runs,))
+        self.allowance = runs
 
     def check_board(self, board: Board) -> None:
         """Raise StoreError unless the campaign is of ``board``: runs of two cannot be compared."""

@@ -20,7 +20,7 @@ def insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
     for number, scenario in enumerate(spec.scenarios, 1):
         connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
     connection.execute(
-        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
         (
             *(boards[0], _chromosome_id(connection, spec.default), spec.sampler),
             *(spec.recipe, spec.space, spec.seed, _json(spec.command), spec.objective),

@@ -16,7 +16,7 @@ from analyzer.tuner.space.genes import Allele
 from foreread.cli.arguments import duration
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.budget import parse_budget
-from foreread.cli.arguments.model import add_model
+from foreread.cli.arguments.model import add_criterion, add_model
 
 SAMPLERS = ("tpe", "random", "exhaustive")
 START_UP = "start-up"
@@ -67,9 +67,11 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--capture",
         metavar="CAPTURE",
         type=Path,
-        help="capture of the same start-up; the search begins with the windows predicted from it",
+        help="capture of the same start-up: the search begins with what is predicted from it; if "
+        "--genes does not name read_ahead_kb, the predicted window is in force in every run",
     )
     add_model(parser)
+    add_criterion(parser)
     search.add_argument(
         "--from",
         dest="earlier",
@@ -91,10 +93,10 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N|TIME",
         type=parse_budget,
         default=Budget(),
-        help="stop the search after N runs or after a time such as 90s, 30m, 2h or 1d (default: no "
-        f"limit; the search ends when {Patience.chromosomes} new chromosomes, in "
-        f"{Patience.generations} generations or more, gained no more than the noise). The runs "
-        "that confirm the result are extra",
+        help="make at most N runs, or runs for a time such as 90s, 30m, 2h or 1d, those that "
+        f"confirm the result included (default: no limit; the search ends when "
+        f"{Patience.chromosomes} new chromosomes, in {Patience.generations} generations or more, "
+        "gained no more than the noise)",
     )
     search.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     search.add_argument(

@@ -8,11 +8,13 @@ from typing import TextIO
 
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.confirm import Confirmed, Gain
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.constraints import checked, sentences
 from analyzer.tuner.findings.document import boards_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import LESS_DURABLE
+from boards.counted import plural
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
@@ -48,7 +50,8 @@ class TuningLine(ProgressLine):
 
     def confirming(self, where: Confirming) -> None:
         """Say where the confirmation is."""
-        self.say(f"confirming the best: run {where.made}, at least {where.wanted} left")
+        most = "" if where.most is None else f" of at most {where.most}"
+        self.say(f"confirming the best: run {where.made}{most}")
 
 
 def change_text(change: Change | None) -> str:
@@ -99,43 +102,64 @@ def _untried(results: Results) -> list[str]:
 
 
 def _outcome(results: Results) -> str:
-    confirmed = results.confirmed
     limits = [line for constraint in checked(results) for line in sentences(constraint)]
-    parts = [_scenarios(results)]
-    if confirmed.gains:
-        rows = [
-            (gain.gene, str(gain.allele), str(gain.default), change_text(gain.change))
-            for gain in confirmed.gains
-        ]
-        parts.append(
-            "set these genes, which have a confirmed effect:\n"
-            + render(("gene", "value", "default", ""), rows)
-        )
+    parts = [_answer(results), _scenarios(results), *_genes(results.confirmed)]
+    if results.confirmed.gains:
         parts += [f"durability: {loss}" for loss in results.losses]
-    else:
-        change = results.confirming.change(results.winner, results.space.default())
-        parts.append(
-            "no gene is better than its default: keep the machine's settings\n"
-            f"best of the search, measured again: {change_text(change)}"
-        )
     parts.append("\n".join(limits))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
+
+
+def _answer(results: Results) -> str:
+    """Return what to set, in one line."""
+    confirmed = results.confirmed
+    change = f"time {change_text(confirmed.over_default)} against the default"
+    if confirmed.to_run:
+        return "the result is not confirmed: repeat the command line with --resume"
+    if confirmed.answer == "default":
+        found = results.confirming.change(results.winner, results.space.default())
+        return (
+            "keep the machine's settings: no other ones are shown to be faster\n"
+            f"best of the search, measured again: {change_text(found)}"
+        )
+    if confirmed.answer == "predicted":
+        return f"set the predicted window alone, no gene is shown to add to it: {change}"
+    if results.predicted is not None:
+        change += f", {change_text(confirmed.over_predicted)} against the predicted window alone"
+    return f"set {plural(len(confirmed.gains), 'gene')}: {change}"
+
+
+def _genes(confirmed: Confirmed) -> list[str]:
+    """Return the genes to set as tables: those proven alone, and those proven only together."""
+    parts = []
+    alone = [gain for gain in confirmed.gains if gain.alone]
+    if alone:
+        rows = [(*_cells(gain), change_text(gain.change)) for gain in alone]
+        heads = ("gene", "value", "default", "time, compared with its default")
+        parts.append("proven alone:\n" + render(heads, rows))
+    others = [gain for gain in confirmed.gains if not gain.alone]
+    if others:
+        title = f"proven only together, time {change_text(confirmed.together)}:\n"
+        parts.append(title + render(("gene", "value", "default"), [_cells(one) for one in others]))
+    return parts
+
+
+def _cells(gain: Gain) -> tuple[str, str, str]:
+    return gain.gene, str(gain.allele), str(gain.default)
 
 
 def _scenarios(results: Results) -> str:
-    default, confirmed = results.space.default(), results.confirmed
+    """Return the medians of the default, the predicted window and the answer, by scenario."""
+    default, runs = results.space.default(), results.confirming
+    several = len(results.spec.scenarios) > 1
     rows = []
     for scenario in results.spec.scenarios:
-        cells = [scenario]
-        for chromosome in (default, confirmed.chromosome):
-            costs = results.confirming.costs(chromosome, scenario)
-            cells.append(f"{median(costs):.3f}" if costs else "-")
-        rows.append(
-            (
-                *cells,
-                change_text(results.confirming.change(confirmed.chromosome, default, scenario)),
-            )
-        )
-    if len(rows) > 1:
-        rows.append(("all", "", "", change_text(confirmed.over_default)))
-    return render(("scenario", "default", "tuned", "change of time (95 % interval)"), rows)
+        for name, chromosome in results.rows:
+            costs = runs.costs(chromosome, scenario)
+            change = None if name == "default" else runs.change(chromosome, default, scenario)
+            middle = f"{median(results.values(costs)):.3f}" if costs else "-"
+            rows.append((scenario, name, middle, str(len(costs)), change_text(change)))
+    for name, chromosome in results.rows[1:] if several else ():
+        rows.append(("all", name, "", "", change_text(runs.change(chromosome, default))))
+    heads = ("scenario", "settings", "median s", "runs", "change of time (95 % interval)")
+    return render(heads, rows)

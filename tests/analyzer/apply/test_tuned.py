@@ -58,7 +58,7 @@ def test_without_effects_there_is_nothing_to_set(tmp_path):
     nothing = replace(
         found, search=[one for one in found.search if one.chromosome == found.spec.default]
     )
-    with pytest.raises(ApplyError, match="no gene"):
+    with pytest.raises(ApplyError, match="no setting"):
         plan_of_tuning(nothing)
 
 

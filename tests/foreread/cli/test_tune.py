@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from trial_benches import QUEUE, KnownBench
 
-from analyzer.ingest.load import load_any
+from analyzer.ingest.load import load, load_any
+from analyzer.predict.choice import predict_by
 from analyzer.tuner.campaign import quiet
+from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.results import read_results
 from boards.target import TargetError
 from foreread import evaluator, tuning
@@ -70,7 +72,7 @@ def test_it_searches_confirms_and_says_what_to_set(bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
     assert main([*words(output, "--scenario", "idle", "--scenario", "reader")]) == 0
     said = capsys.readouterr()
-    assert "set these genes" in said.out
+    assert "set 2 genes: time" in said.out and "proven alone" in said.out
     assert "scheduler" in said.out and "bfq" in said.out
     assert "swappiness" not in said.out
     assert "generation 1: best" in said.err and "confirming the best" in said.err
@@ -241,7 +243,7 @@ def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
 
 def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
     output, report = tmp_path / "app.tuning", tmp_path / "report"
-    assert main(words(output, "--budget", "12")) == 0
+    assert main(words(output, "--budget", "20")) == 0
     assert main(["report", str(output), "-o", str(report)]) == 0
     page = (report / "index.html").read_text()
     assert "<h1>Result of tuning on the board</h1>" in page and "with another command" not in page
@@ -348,10 +350,81 @@ def test_a_machine_that_stays_busy_ends_the_campaign(monkeypatch, tmp_path, caps
 @pytest.mark.parametrize("other", [True, False])
 def test_a_recording_of_another_command_is_used_with_a_note(other, bench, tmp_path, capsys):
     command = "true" if other else load_any(Path(CAPTURE)).capture.command[0]
-    args = words(tmp_path / "app.tuning", "--budget", "4", "--capture", CAPTURE)
+    args = words(tmp_path / "app.tuning", "--budget", "20", "--capture", CAPTURE)
     assert main([*args[:-1], command]) == 0
     said = (
         "was recorded with another command, which may need another window: /dev/shm"
         in capsys.readouterr().err
     )
     assert said == other
+
+
+def test_the_predicted_window_is_in_every_run_though_genes_do_not_name_it(bench, tmp_path, capsys):
+    """And the result has three rows: the default, the predicted window alone, it with the genes."""
+    output = tmp_path / "app.tuning"
+    args = words(output, "--budget", "60", "--capture", CAPTURE, genes="scheduler,swappiness=0:60")
+    assert main(args) == 0
+    said = capsys.readouterr()
+    assert "begins with the predicted window: read_ahead_kb=32" in said.err
+    assert "In force in every run" in said.err
+    results = read_results(output)
+    default = results.space.default()
+    assert default["read_ahead_kb"] == 128
+    assert all(
+        one.chromosome == default or one.chromosome["read_ahead_kb"] == 32 for one in results.search
+    )
+    for row in ("default", "predicted window alone", "window + genes"):
+        assert row in said.out
+    assert {gain.gene for gain in results.confirmed.gains} == {"scheduler", "read_ahead_kb"}
+    assert results.confirmed.predicted.saves and results.confirmed.over_predicted.saves
+    assert len(results.search) + len(results.confirmation) <= 60
+
+
+def test_where_no_gene_adds_to_it_the_predicted_window_is_the_answer(bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    args = words(output, "--budget", "40", "--capture", CAPTURE, genes="swappiness=0:60:100")
+    assert main(args) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("set the predicted window alone, no gene is shown to add to it: time -")
+    assert main(["script", str(output), "-o", str(tmp_path / "boot")]) == 0
+    assert "sda/queue/read_ahead_kb = 32: measured:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["start-up", "one-gene", "genetic-library", "random", "exhaustive"],
+)
+def test_every_recipe_begins_with_the_predicted_window(recipe, bench, tmp_path):
+    output = tmp_path / "app.tuning"
+    how = "--sampler" if recipe in ("random", "exhaustive") else "--recipe"
+    assert main(words(output, "--budget", "40", "--capture", CAPTURE, how, recipe)) == 0
+    results = read_results(output)
+    tried = list(dict.fromkeys(key_of(one.chromosome) for one in results.search))
+    assert tried[:2] == [key_of(results.space.default()), key_of(results.predicted)]
+
+
+@pytest.mark.parametrize("more", [["--criterion", "published"], ["--model", "fixed"]])
+def test_the_published_window_is_a_founder(more, bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "40", "--capture", CAPTURE, *more)) == 0
+    assert "begins with the predicted window by the published criterion" in capsys.readouterr().err
+    results = read_results(output)
+    window = predict_by(load(CAPTURE), criterion="published").verdict.read_ahead_kb
+    assert results.predicted["read_ahead_kb"] == window
+    assert results.predicted in [one.chromosome for one in results.search]
+
+
+@pytest.mark.parametrize("scenarios", [1, 2, 3])
+def test_a_budget_without_a_confirmation_is_refused_before_the_first_run(
+    scenarios, bench, tmp_path, capsys
+):
+    some = [
+        word for name in ("idle", "reader", "writer")[:scenarios] for word in ("--scenario", name)
+    ]
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", 17 * scenarios - 1, *some)) == 2
+    said = capsys.readouterr().err
+    assert "is too small" in said and f"--budget {17 * scenarios} or more" in said
+    assert not bench.trials and not output.exists()
+    assert main(words(output, "--budget", 17 * scenarios, *some)) == 0
+    assert not read_results(output).confirmed.to_run and len(bench.trials) <= 17 * scenarios

@@ -173,15 +173,15 @@ def test_an_interrupted_tuning_refuses_the_same(search, monkeypatch, tmp_path):
 @pytest.mark.parametrize("more", [["--most-written", "20%"], ["--allow", "wear"]])
 def test_a_tuning_is_continued_with_the_same_limits_only(more, bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
-    assert main(words(output, "--budget", "10")) == 0
+    assert main(words(output, "--budget", "20")) == 0
     capsys.readouterr()
-    assert main(words(output, "--budget", "20", "--resume", *more)) == 2
+    assert main(words(output, "--budget", "30", "--resume", *more)) == 2
     assert "more sectors written" in capsys.readouterr().err
 
 
 def test_an_older_tuning_is_continued_without_limits_and_says_so(bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
-    assert main(words(output, "--allow", "wear", "--allow", "memory", "--budget", "10")) == 0
+    assert main(words(output, "--allow", "wear", "--allow", "memory", "--budget", "20")) == 0
     with sqlite3.connect(output) as connection:
         (text,) = connection.execute("SELECT space FROM campaign").fetchone()
         space = json.loads(text)

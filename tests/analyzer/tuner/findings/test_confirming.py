@@ -13,7 +13,7 @@ from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.findings.confirm import REPEATS
+from analyzer.tuner.findings.confirm import SHOWN
 from analyzer.tuner.findings.confirming import Confirmation
 from analyzer.tuner.findings.document import document
 from analyzer.tuner.findings.results import Results, read_results
@@ -36,7 +36,7 @@ def test_genes_that_matter_are_kept_and_read_back(path):
     assert confirmed.chromosome["scheduler"] == "bfq"
     assert confirmed.over_default.high < -0.25
     for chromosome in (SPACE.default(), results.winner, confirmed.chromosome):
-        assert results.confirming.count(chromosome, ("reader",)) >= REPEATS
+        assert results.confirming.count(chromosome, ("reader",)) >= SHOWN
 
 
 def test_a_decided_confirmation_makes_no_runs(path):

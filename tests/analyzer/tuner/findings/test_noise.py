@@ -43,7 +43,7 @@ def test_a_variance_that_stands_out_is_its_own_and_moves_no_other():
     quiet, wild = [drawn(rng, 0.02) for _ in range(5)], [0.5, 3.0, 1.5, 3.0, 0.6]
     noises = Noises([*quiet, wild])
     assert noises.of(wild).variance == pytest.approx(variance(wild))
-    assert noises.of(wild).freedom == OWN - 1
+    assert noises.of(wild).freedom == len(wild) - 1
     for logs in quiet:
         found = noises.of(logs)
         assert found.variance < 2 * max(map(variance, quiet)) < noises.pooled.variance / 100

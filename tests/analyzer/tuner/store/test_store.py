@@ -201,7 +201,7 @@ def test_damage_is_refused_or_harmless(path):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("PRAGMA user_version = 4", "has schema 4, this foreread reads 3"),
+        ("PRAGMA user_version = 3", "has schema 3, this foreread reads 4"),
         ("CREATE TABLE more (id)", "tables that foreread did not create"),
         ("CREATE TRIGGER t AFTER INSERT ON boards BEGIN SELECT 1; END", "tables that foreread did"),
         ("DROP TABLE fingerprints", "tables that foreread did not create"),
