@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analyzer.predict.choice import SECONDS
 from analyzer.predict.proposal import Proposal
+from analyzer.tuner.campaign.weights import weights_of, weights_text
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.predicted import is_window
 from analyzer.tuner.engines.proposed import ProposedGenes, widened
@@ -17,7 +18,7 @@ from analyzer.tuner.space.catalogue import WINDOW
 from analyzer.tuner.space.genes import Allele, Space
 from boards.counted import plural
 from foreread.error import ArgumentError
-from foreread.tune_options import TuneOptions
+from foreread.tune_options import TuneOptions, weights_said
 
 
 def with_predicted(names: Sequence[str], proposal: Proposal | None) -> list[str]:
@@ -133,6 +134,7 @@ def _differences(path: Path, asked: TuneOptions, results: Results) -> list[str]:
     differing: Mapping[str, tuple[object, object]] = {
         "command": (shlex.join(spec.command), shlex.join(asked.run.command)),
         "scenarios": (", ".join(spec.scenarios), ", ".join(asked.scenarios)),
+        "weights": (weights_text(weights_of(spec)) or "equal", weights_said(asked)),
     }
     notes = [
         f"{path} has another {what} ({was}): its results are trusted as far as they prove true here"

@@ -9,6 +9,7 @@ from analyzer.predict.proposal import Proposal
 from analyzer.tuner.campaign.budget import shared
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, Limits
+from analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT, weights_of, weights_text
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.space.catalogue import entries
 from analyzer.tuner.space.genes import Allele
@@ -44,7 +45,8 @@ class TuneOptions:
     ALLOWED. Without ``durability`` no value is tried with which a power cut loses more than with
     the one found, except of genes that ``genes`` names. ``most_written``, ``most_stalled``: how
     much more than the default a chromosome may write, and may make processes wait for memory, in
-    parts of it; without limits if ``wear`` and ``memory`` are allowed.
+    parts of it; without limits if ``wear`` and ``memory`` are allowed. ``weights``: of scenarios
+    that do not count once.
     """
 
     run: RunOptions
@@ -66,6 +68,7 @@ class TuneOptions:
     allow: tuple[str, ...] = ()
     most_written: float = MOST
     most_stalled: float = MOST
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def limits(self) -> Limits:
@@ -92,20 +95,39 @@ def check_options(asked: TuneOptions) -> None:
             raise ArgumentError(
                 f"{share} is not a limit", "give the allowed excess as a part: 0.1 for 10 %"
             )
-    fewest, given = shared(asked.budget, len(asked.scenarios), 1).fewest, asked.budget.evaluations
-    if given is not None and given < fewest:
-        raise ArgumentError(
-            f"a budget of {plural(given, 'run')} is too small: in "
-            f"{plural(len(asked.scenarios), 'scenario')} a search with one confirmation takes "
-            f"{fewest}",
-            f"give --budget {fewest} or more, or fewer scenarios",
-        )
+    _check_budget(asked)
+    _check_weights(asked)
     known = {entry.name for entry in entries()}
     if unknown := [name for name in asked.genes if name not in known]:
         raise ArgumentError(
             f"no setting to tune is called {unknown[0]!r}",
             f"use some of: {', '.join(sorted(known))}",
         )
+
+
+def _check_budget(asked: TuneOptions) -> None:
+    scenarios, given = len(asked.scenarios), asked.budget.evaluations
+    fewest = shared(asked.budget, scenarios, genes=1).fewest
+    if given is not None and given < fewest:
+        raise ArgumentError(
+            f"a budget of {plural(given, 'run')} is too small: in {plural(scenarios, 'scenario')} "
+            f"a search with one confirmation takes {fewest}",
+            f"give --budget {fewest} or more, or fewer scenarios",
+        )
+
+
+def _check_weights(asked: TuneOptions) -> None:
+    for scenario, weight in asked.weights.items():
+        if scenario not in asked.scenarios:
+            raise ArgumentError(
+                f"the weight of {scenario!r} concerns no scenario of this tuning",
+                f"weigh some of: {', '.join(asked.scenarios)}",
+            )
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise ArgumentError(
+                f"{weight:g} is not a weight",
+                f"give a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}",
+            )
 
 
 def check_resumed(asked: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
@@ -120,6 +142,7 @@ def _check_same(asked: TuneOptions, spec: Spec) -> None:
     for what, given, stored in (
         ("the target", (asked.target, *asked.others), tuple(one.name for one in spec.boards)),
         ("the scenario", asked.scenarios, spec.scenarios),
+        ("the weight of scenarios", weights_said(asked), weights_text(weights_of(spec)) or "equal"),
         ("the recipe or sampler", asked.recipe, spec.sampler),
         ("the seed", asked.seed, spec.seed),
         ("the number of repeats", asked.repeats, (spec.fewest, spec.most)),
@@ -167,6 +190,12 @@ def risked_genes(asked: TuneOptions) -> set[str]:
     """Return the genes whose values may be less durable than those found."""
     everything = [entry.name for entry in entries()] if "durability" in asked.allow else []
     return {*asked.genes, *everything}
+
+
+def weights_said(asked: TuneOptions) -> str:
+    """Return the weights of the scenarios in words."""
+    given = {scenario: asked.weights.get(scenario, 1.0) for scenario in asked.scenarios}
+    return weights_text(given) or "equal"
 
 
 def _said(value: object) -> str:

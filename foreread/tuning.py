@@ -175,12 +175,17 @@ def spec_of(
     """Return the spec of a new campaign on these boards."""
     if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
         tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
+    if isinstance(recipe, Genetic) and recipe.turns and asked.weights:
+        raise ArgumentError(
+            f"recipe {asked.recipe} tunes each scenario by itself: weights have no effect",
+            "leave out --weigh, or choose another --recipe",
+        )
     if earlier is not None:
         check_genes(earlier, space, tell)
     proposal = proposed_genes(asked, space, tell)
     by_seconds = asked.proposal is not None and asked.proposal.criterion == SECONDS
     predicted = asked.proposal.seconds if asked.proposal and by_seconds else {}
-    setup = CampaignSetup(recipe, space, predicted, asked.limits, earlier, proposal)
+    setup = CampaignSetup(recipe, space, predicted, asked.limits, earlier, proposal, asked.weights)
     board, *others = boards
     return Spec(
         board=board,

@@ -35,7 +35,7 @@ def add_tuning(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="S",
         help="load during the runs: idle (default), reader[:FILE], writer[:FOLDER] or "
-        "memory[:MIB]; repeatable, all scenarios have equal weight",
+        "memory[:MIB]; repeatable",
     )
     add_search(parser)
     parser.add_argument(
@@ -91,6 +91,7 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
         allow=tuple(dict.fromkeys(args.allow)),
         most_written=args.most_written,
         most_stalled=args.most_stalled,
+        weights=dict(args.weigh),
     )
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import median
 from typing import NoReturn
 
 from analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.progress import Progress, progress_of
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import Turns
+from analyzer.tuner.campaign.weights import weighted_mean
 from analyzer.tuner.engine import Believer, Engine, Scored
 from analyzer.tuner.engines.reintroduction import Fingerprinting
 from analyzer.tuner.engines.stopping import Budget, Patience, Stage, gained_too_little
@@ -186,17 +187,20 @@ class Campaign:
         )
 
     def _scored(self, chromosome: Chromosome) -> Scored:
-        """Return fitness and metrics: medians of good attempts, their mean over scenarios."""
-        key, by_name = key_of(chromosome), dict[str, list[float]]()
-        for scenario in self._contest.spec.scenarios:
+        """Return fitness and metrics: medians of good attempts, weighted over scenarios."""
+        key, by_name = key_of(chromosome), dict[str, list[tuple[float, float]]]()
+        for scenario, weight in self.standings.weights.items():
             good = self.standings.good(key, scenario)
             for name in {name: None for one in good for name in one.metrics}:
                 values = [one.metrics[name] for one in good if name in one.metrics]
-                by_name.setdefault(name, []).append(median(values))
+                by_name.setdefault(name, []).append((median(values), weight))
             values = [one.value for one in good if one.value is not None]
             if values:
-                by_name[f"value:{scenario}"] = [median(values)]
-        metrics = {name: fmean(values) for name, values in by_name.items()}
+                by_name[f"value:{scenario}"] = [(median(values), weight)]
+        metrics = {
+            name: weighted_mean(*map(list, zip(*pairs, strict=True)))
+            for name, pairs in by_name.items()
+        }
         gains, final = self.standings.gains(key), self.standings.exhausted(key)
         return Scored(chromosome, self.standings.fitness(key), metrics, gains, final)
 

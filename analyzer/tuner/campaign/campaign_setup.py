@@ -1,4 +1,4 @@
-"""The input of a campaign: its recipe, its genes, and what was predicted before it.
+"""The input of a campaign: its recipe, genes and weights, and what was predicted before it.
 
 The store keeps it as text, so that a resumed campaign is the same although the board's values have
 changed, and a report knows the genes without the board.
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from analyzer.tuner.campaign.feasibility import Limits
+from analyzer.tuner.campaign.weights import Weights
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
@@ -40,6 +41,7 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits | None = None
     earlier: Earlier | None = None
     proposal: ProposedGenes | None = None
+    weights: Weights = {}
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class CampaignSetup:
     """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted. ``limits``: those
     of its constraints (feasibility.py); None for no constraint. ``earlier``: the campaign that this
     one begins from. ``proposal``: the predicted window, and settings predicted with it.
+    ``weights``: of scenarios that do not count once (weights.py).
     """
 
     recipe: Recipe
@@ -55,6 +58,7 @@ class CampaignSetup:
     limits: Limits | None = None
     earlier: Earlier | None = None
     proposal: ProposedGenes | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
@@ -68,7 +72,8 @@ class CampaignSetup:
             raise _damaged(f"in the default settings {wrong}")
         if text.proposal is not None and (wrong := text.proposal.lacking(space)):
             raise _damaged(f"in the predicted settings {wrong}")
-        return cls(recipe, space, text.predicted, text.limits, text.earlier, text.proposal)
+        known = text.predicted, text.limits, text.earlier, text.proposal, text.weights
+        return cls(recipe, space, *known)
 
     @property
     def turns(self) -> int:
@@ -87,7 +92,7 @@ class CampaignSetup:
 
     @property
     def space_text(self) -> str:
-        """Genes, predictions, limits and the earlier campaign as JSON."""
+        """Genes, predictions, limits, the earlier campaign and weights as JSON."""
         space = self.space
         text = _Text(
             list(space.genes),
@@ -97,6 +102,7 @@ class CampaignSetup:
             self.limits,
             self.earlier,
             self.proposal,
+            dict(self.weights),
         )
         return msgspec.json.encode(text).decode()
 

@@ -2,7 +2,7 @@
 
 Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), of a
 rate the reverse; that of a chromosome is the median over its good runs, then the mean over
-scenarios: the log of a geometric mean. Fitness is e^gain.
+scenarios, each with its weight (weights.py): the log of a geometric mean. Fitness is e^gain.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from analyzer.tuner.campaign.baseline import Baseline
 from analyzer.tuner.campaign.feasibility import Comparison, Feasibility
+from analyzer.tuner.campaign.weights import weighted_mean, weights_of
 from analyzer.tuner.engines import racing
 from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
 from analyzer.tuner.store.records import Evaluation, Spec
@@ -55,6 +56,8 @@ class Standings:
         self.default = key_of(spec.default)
         self.attempts = 0
         self.seconds = 0.0
+        self.weights = weights_of(spec)
+        self._weights = list(self.weights.values())
         self._spec = spec
         self._sign = 1.0 if spec.objective == "seconds" else -1.0
         self._runs: dict[str, dict[str, _Runs]] = {}
@@ -155,7 +158,8 @@ class Standings:
 
     def gains(self, key: str) -> Sequence[float]:
         """Return the gain of each round: of the runs that were the n-th good ones, the mean."""
-        return [fmean(runs) for runs in zip(*self._summary(key).gains.values(), strict=False)]
+        rounds = zip(*self._summary(key).gains.values(), strict=False)
+        return [weighted_mean(runs, self._weights) for runs in rounds]
 
     def gain(self, key: str) -> float:
         """Return the log of the fitness; -inf where that is 0."""
@@ -203,9 +207,8 @@ class Standings:
             for scenario, pool in zip(self._spec.scenarios, pools, strict=True)
             for one in (key, base)
         ]
-        drawn = lead + sum(a - b for a, b in zip(errors[::2], errors[1::2], strict=True)) / len(
-            pools
-        )
+        pairs = zip(self._weights, errors[::2], errors[1::2], strict=True)
+        drawn = lead + sum(weight * (a - b) for weight, a, b in pairs) / sum(self._weights)
         low, high = np.quantile(drawn, INTERVAL)
         return float(low), float(high)
 
@@ -229,7 +232,8 @@ class Standings:
         if key not in self._summaries:
             gains = {scenario: self._gains(key, scenario) for scenario in self._spec.scenarios}
             repeats = min(map(len, gains.values()))
-            gain = fmean(median(values) for values in gains.values()) if repeats else None
+            medians = [median(values) for values in gains.values()] if repeats else []
+            gain = weighted_mean(medians, self._weights) if repeats else None
             self._summaries[key] = _Summary(repeats, gain, gains)
         return self._summaries[key]
 
@@ -244,9 +248,12 @@ class Standings:
     def _error(self, key: str, best: str) -> float:
         return racing.error_of_difference(
             racing.Sample(
-                self._noise(scenario), len(self.good(key, scenario)), len(self.good(best, scenario))
+                self._noise(scenario),
+                len(self.good(key, scenario)),
+                len(self.good(best, scenario)),
+                weight,
             )
-            for scenario in self._spec.scenarios
+            for scenario, weight in zip(self._spec.scenarios, self._weights, strict=True)
         )
 
     def _noise(self, scenario: str) -> float:

@@ -24,11 +24,14 @@ NEGLIGIBLE = 0.005  # of the objective: a smaller gain does not justify a settin
 
 @dataclass(frozen=True)
 class Sample:
-    """Runs of two chromosomes in one scenario, and the standard deviation of one run's log."""
+    """Runs of two chromosomes in one scenario, the standard deviation of one run's log, and the
+    scenario's weight.
+    """
 
     noise: float
     runs: int
     other_runs: int
+    weight: float = 1.0
 
 
 def decided(lead: float, error: float) -> bool:
@@ -37,15 +40,17 @@ def decided(lead: float, error: float) -> bool:
 
 
 def error_of_difference(samples: Iterable[Sample]) -> float:
-    """Return the standard error of the difference of two mean (over scenarios) medians.
+    """Return the standard error of the difference of two weighted means of scenarios' medians.
 
     The variance of a median is π/2 times that of a mean; less for few runs, so this is
     conservative.
     """
-    variances = [
-        math.pi / 2 * one.noise**2 * (1 / one.runs + 1 / one.other_runs) for one in samples
-    ]
-    return math.sqrt(sum(variances)) / len(variances)
+    variance = weights = 0.0
+    for one in samples:
+        each = math.pi / 2 * one.noise**2 * (1 / one.runs + 1 / one.other_runs)
+        variance += one.weight**2 * each
+        weights += one.weight
+    return math.sqrt(variance) / weights
 
 
 def noise(squares: float, freedom: int) -> float:

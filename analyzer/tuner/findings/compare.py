@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
 
+from analyzer.tuner.campaign.weights import weighted_mean
 from analyzer.tuner.engines.racing import NEGLIGIBLE
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.noise import Noise, Noises
@@ -48,9 +49,10 @@ class Change:
 
 @dataclass
 class Runs:
-    """All good runs of a campaign, by chromosome and scenario."""
+    """All good runs of a campaign, by chromosome and scenario; ``weights`` of scenarios, else 1."""
 
     all: Sequence[Run]
+    weights: Mapping[str, float] = field(default_factory=dict)
     _logs: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     _noises: dict[str, Noises] = field(default_factory=dict)
 
@@ -102,8 +104,9 @@ class Runs:
     ) -> Change | None:
         """Return the extra cost of ``chromosome`` over ``other``; None if one was not run.
 
-        Over several scenarios, those in which both were run, it is the geometric mean. The interval
-        (two-sided) is Welch's, with the noise of each of the two in each scenario (noise.py).
+        Over several scenarios, those in which both were run, it is the weighted geometric mean. The
+        interval (two-sided) is Welch's, with the noise of each of the two in each scenario
+        (noise.py).
         """
         pairs = [
             (name, self._logs[one], self._logs[two])
@@ -114,13 +117,18 @@ class Runs:
         ]
         if not pairs:
             return None
-        middle = fmean(fmean(ours) - fmean(theirs) for _, ours, theirs in pairs)
+        weights = [self.weight(name) for name, _, _ in pairs]
+        middle = weighted_mean([fmean(ours) - fmean(theirs) for _, ours, theirs in pairs], weights)
         errors = [self._error(*pair) for pair in pairs]
         known = [error for error in errors if error]
         if len(known) < len(errors):
             return Change(math.expm1(middle))
-        width = _width(known, confidence)
+        width = _width(known, weights, confidence)
         return Change(math.expm1(middle), math.expm1(middle - width), math.expm1(middle + width))
+
+    def weight(self, scenario: str) -> float:
+        """Return the weight of a scenario."""
+        return self.weights.get(scenario, 1.0)
 
     def noise_of(self, scenario: str, logs: Sequence[float]) -> Noise | None:
         """Return the noise of the chromosome with these log costs in a scenario."""
@@ -147,13 +155,15 @@ class Runs:
         return Noise(total, min(freedom, pooled.freedom))
 
 
-def _width(errors: Sequence[Noise], confidence: float) -> float:
-    """Return half the width of the interval of the mean of differences with these errors."""
-    total = sum(error.variance for error in errors)
+def _width(errors: Sequence[Noise], weights: Sequence[float], confidence: float) -> float:
+    """Return half the width of the interval of a weighted mean of differences with such errors."""
+    variances = [w**2 * error.variance for w, error in zip(weights, errors, strict=True)]
+    total = sum(variances)
     if not total:
         return 0.0
-    freedom = total**2 / sum(error.variance**2 / error.freedom for error in errors)
-    return student_t(freedom, confidence) * math.sqrt(total) / len(errors)
+    of_freedom = sum(v**2 / error.freedom for v, error in zip(variances, errors, strict=True))
+    freedom = total**2 / of_freedom
+    return student_t(freedom, confidence) * math.sqrt(total) / sum(weights)
 
 
 def student_t(freedom: float, confidence: float = CONFIDENCE) -> float:

@@ -103,16 +103,16 @@ class Effects:
 def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effects:
     """Return the effects of the genes that were varied, in one scenario or over all of them.
 
-    Over all, a cost is the geometric mean of those in each scenario, and chromosomes that were
-    not run in all of them are left out. The same runs give the same figures. Of tens of thousands
-    of chromosomes, the last ones are used.
+    Over all, a cost is the weighted geometric mean of those in each scenario, and chromosomes that
+    were not run in all of them are left out. The same runs give the same figures. Of tens of
+    thousands of chromosomes, the last ones are used.
     """
     scenarios = runs.scenarios if scenario is None else (scenario,)
     found_in_all = [one for one in runs.chromosomes if runs.count(one, scenarios)]
     chromosomes = found_in_all[-(_MOST_CELLS // max(_most_levels(space), 1)) :]
-    log_costs = np.array(
-        [np.mean([np.mean(np.log(runs.costs(c, s))) for s in scenarios]) for c in chromosomes]
-    )
+    weights = [runs.weight(s) for s in scenarios]
+    by_scenario = [[np.mean(np.log(runs.costs(c, s))) for s in scenarios] for c in chromosomes]
+    log_costs = np.array([np.average(logs, weights=weights) for logs in by_scenario])
     noise = runs.noise(scenario)
     most = max(len(chromosomes) // (_EACH * max(len(space.genes), 1)), 2)
     varied = (_Columns.of(gene, chromosomes, min(most, MOST_LEVELS)) for gene in space.genes)

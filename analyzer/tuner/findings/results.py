@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import contested, turn_of
+from analyzer.tuner.campaign.weights import weights_of
 from analyzer.tuner.evaluation import chromosome_of
 from analyzer.tuner.findings.board_effects import BoardEffect, board_effects
 from analyzer.tuner.findings.candidates import Settled, candidates, settle
@@ -160,7 +161,8 @@ class Results:
     def good_runs(self, made: Sequence[Evaluation]) -> Runs:
         """Return the good ones of a stage's attempts, as the mean of all boards would make them."""
         found = self.boards if made in (self.search, self.confirmation) else self._boards_by(made)
-        return good_runs(made, self.spec.objective, [one.effect for one in found])
+        effects = [one.effect for one in found]
+        return good_runs(made, self.spec.objective, effects, weights_of(self.spec))
 
     @cached_property
     def effects(self) -> Effects:
@@ -225,9 +227,15 @@ def read_results(path: StrPath) -> Results:
 
 
 def good_runs(
-    evaluations: Sequence[Evaluation], objective: Objective, effects: Sequence[float] = ()
+    evaluations: Sequence[Evaluation],
+    objective: Objective,
+    effects: Sequence[float] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> Runs:
-    """Return the good runs with their costs, less the ``effects`` of their boards (logs)."""
+    """Return the good runs with their costs, less the ``effects`` of their boards (logs).
+
+    ``weights``: of scenarios; 1 where none is given.
+    """
     return Runs(
         [
             Run(
@@ -238,7 +246,8 @@ def good_runs(
             )
             for one in evaluations
             if one.attempt.status == "ok" and one.attempt.value is not None
-        ]
+        ],
+        weights or {},
     )
 
 

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 from analyzer.tuner.campaign.feasibility import MOST
+from analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
 from analyzer.tuner.engines.recipe import recipe_names
 from analyzer.tuner.engines.stopping import Budget, Patience
 from analyzer.tuner.space.catalogue import entries
@@ -63,6 +64,16 @@ def add_search(parser: argparse.ArgumentParser) -> None:
             help=f"refuse settings that {what} more than the default by so much (default: "
             f"{100 * MOST:g}%%; no limit with --allow {allowed})",
         )
+    search.add_argument(
+        "--weigh",
+        metavar="S=W",
+        action="append",
+        type=_weight,
+        default=[],
+        help="weight of the scenario S in the result, a number: with reader=2 a per cent of time "
+        "beside the reader counts like two per cent in a scenario of weight 1; repeatable "
+        "(default: 1 each)",
+    )
     search.add_argument(
         "--capture",
         metavar="CAPTURE",
@@ -143,6 +154,18 @@ def _share(text: str) -> float:
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r}: write a percentage such as 10%")
     return float(match[1]) / 100
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """Return scenario and weight in ``reader=2``; a scenario's folder may contain ``=``."""
+    scenario, given, number = text.rpartition("=")
+    if not (given and scenario and re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", number)):
+        raise argparse.ArgumentTypeError(f"{text!r}: write a scenario and its weight: reader=2")
+    if not LEAST_WEIGHT <= float(number) <= MOST_WEIGHT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: a weight is a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        )
+    return scenario, float(number)
 
 
 def _repeats(text: str) -> tuple[int, int]:

@@ -50,6 +50,12 @@ def words(output, *more, genes=GENES):
         ["--sampler", "random", "--recipe", "start-up"],
         ["--model", "linux"],
         ["--until-output", "("],
+        ["--weigh", "idle"],
+        ["--weigh", "idle=0"],
+        ["--weigh", "idle=-1"],
+        ["--weigh", "idle=nan"],
+        ["--weigh", "reader=2"],
+        ["--weigh", "idle=2", "--recipe", "fingerprinting"],
     ],
 )
 def test_wrong_usage(more, bench, tmp_path, capsys):
@@ -80,6 +86,30 @@ def test_it_searches_confirms_and_says_what_to_set(bench, tmp_path, capsys):
     assert {gain.gene for gain in results.confirmed.gains} == {"scheduler", "read_ahead_kb"}
     assert results.spec.scenarios == ("idle", "reader")
     assert bench.opened == 1
+
+
+class Opposed(KnownBench):
+    """An idle machine is slower with bfq than a reader's is faster."""
+
+    def run(self, trial):
+        outcome = super().run(trial)
+        bfq = dict(trial.settings).get(f"{QUEUE}/scheduler") == "bfq"
+        idle = trial.scenario.kind == "idle"
+        return replace(outcome, seconds=2 * outcome.seconds) if bfq and idle else outcome
+
+
+@pytest.mark.parametrize(("weight", "scheduler"), [(None, "mq-deadline"), ("3.5", "bfq")])
+def test_the_users_weights_choose(weight, scheduler, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tuning, "open_bench", Opposed().open)
+    both = ["--scenario", "idle", "--scenario", "reader:/data/a=b", "--sampler", "exhaustive"]
+    more = ["--weigh", f"reader:/data/a=b={weight}"] if weight else []
+    output = tmp_path / "app.tuning"
+    assert main(words(output, *both, *more, genes="scheduler")) == 0
+    results = read_results(output)
+    assert results.confirmed.chromosome["scheduler"] == scheduler
+    assert main(words(output, *both, *more, "--resume", genes="scheduler")) == 0
+    assert main(words(output, *both, "--weigh", "idle=7", "--resume", genes="scheduler")) == 2
+    assert "the weight of scenarios was" in capsys.readouterr().err
 
 
 def test_settings_are_written_in_order(bench, tmp_path):

@@ -8,8 +8,11 @@ import random
 import pytest
 import tuning
 
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.standings import Standings
+from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.evaluation import Attempt, key_of
+from analyzer.tuner.space.genes import GeneError
 from analyzer.tuner.store.records import Evaluation
 
 DEFAULT, BEST = tuning.SPACE.default(), tuning.BEST
@@ -152,3 +155,52 @@ def test_order_of_the_run_queue():
     close = runs(BEST, "idle", *[2.9, 3.0] * 3)
     assert fed(*noisy, *close, scenarios=scenarios).next_to_run(key) is None
     assert fed(*noisy, *runs(BEST, "idle", "refused"), scenarios=scenarios).next_to_run(key) is None
+
+
+def weighed(**weights):
+    return CampaignSetup(load_recipe("start-up"), tuning.SPACE, weights=weights).space_text
+
+
+IN_TWO = [
+    *runs(DEFAULT, "idle", 4.0, 4.0),
+    *runs(DEFAULT, "reader", 16.0, 16.0),
+    *runs(BEST, "idle", 5.0, 5.0),
+    *runs(BEST, "reader", 8.0, 8.0),
+    *runs(OTHER, "idle", 2.0, 2.0),
+    *runs(OTHER, "reader", 16.0, 16.0),
+]
+
+
+def test_weights_decide_between_scenarios():
+    alike, reader = fed(*IN_TWO), fed(*IN_TWO, space=weighed(reader=3))
+    assert alike.best() == key_of(OTHER) and reader.best() == key_of(BEST)
+    assert alike.fitness(key_of(BEST)) == pytest.approx(math.sqrt(0.8 * 2))
+    assert reader.fitness(key_of(BEST)) == pytest.approx((0.8 * 2**3) ** (1 / 4))
+    assert reader.gains(key_of(BEST)) == [pytest.approx(math.log(0.8 * 2**3) / 4)] * 2
+
+
+def test_equal_weights_change_nothing():
+    alike, twice = fed(*IN_TWO), fed(*IN_TWO, space=weighed(idle=3, reader=3))
+    for key in alike.chromosomes():
+        assert alike.gain(key) == twice.gain(key) and alike.gains(key) == twice.gains(key)
+
+
+def test_a_heavy_scenario_has_most_of_the_interval():
+    """Only the reader's runs vary."""
+    noisy = [
+        *runs(DEFAULT, "idle", 4.0, 4.0),
+        *runs(DEFAULT, "reader", 15.0, 17.0, 16.0),
+        *runs(BEST, "idle", 2.0, 2.0),
+        *runs(BEST, "reader", 7.0, 9.0, 8.0),
+    ]
+    idle, reader = (
+        fed(*noisy, space=weighed(**weight)).interval(key_of(BEST))
+        for weight in ({"idle": 100}, {"reader": 100})
+    )
+    assert (idle[1] - idle[0]) * 90 < reader[1] - reader[0]
+
+
+@pytest.mark.parametrize("weights", ['{"reader": 0}', '{"reader": 1e9}', '{"reader": "a"}', "[]"])
+def test_forged_weights_are_refused(weights):
+    with pytest.raises(GeneError, match="weights"):
+        fed(*IN_TWO, space=f'{{"weights": {weights}}}')

@@ -27,6 +27,12 @@ def test_the_error_of_a_difference_by_hand():
     assert error_of_difference([one, one]) == pytest.approx(math.sqrt(2 * variance) / 2)
 
 
+def test_a_scenario_of_twice_the_weight_has_twice_the_error():
+    heavy, light = Sample(0.1, 2, 4, weight=2.0), Sample(0.0, 2, 4)
+    variance = math.pi / 2 * 0.01 * 0.75
+    assert error_of_difference([heavy, light]) == pytest.approx(2 * math.sqrt(variance) / 3)
+
+
 def test_noise_is_unknown_until_enough_was_repeated():
     assert noise(0.0, 2) == math.inf
     assert noise(0.04, 4) == pytest.approx(0.1 * math.sqrt(2))

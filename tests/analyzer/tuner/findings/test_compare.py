@@ -74,6 +74,18 @@ def test_each_scenario_counts_alike_and_has_its_own_noise():
     assert found.scenarios == ("idle", "reader") and found.chromosomes == [A, B]
 
 
+def test_the_change_over_scenarios_is_weighted():
+    runs = [Run(A, "idle", x) for x in (1.0, 1.02)] + [Run(B, "idle", x) for x in (0.5, 0.51)]
+    runs += [Run(A, "reader", x) for x in (9.0, 11.0)] + [Run(B, "reader", x) for x in (18.0, 22.0)]
+    heavy = {weight: Runs(runs, {"reader": weight}).change(B, A) for weight in (1.0, 3.0, 1000.0)}
+    assert heavy[1.0] == Runs(runs).change(B, A)
+    assert heavy[1.0].effect == pytest.approx(0, abs=1e-9)
+    assert heavy[3.0].effect == pytest.approx((0.5 * 2**3) ** (1 / 4) - 1)
+    alone = Runs(runs).change(B, A, "reader")
+    for part in ("effect", "low", "high"):
+        assert getattr(heavy[1000.0], part) == pytest.approx(getattr(alone, part), abs=0.02)
+
+
 def test_runs_of_another_chromosome_tell_the_noise():
     runs = Runs(
         [Run(A, "idle", 1.0), Run(B, "idle", 0.9), Run(C, "idle", 2.0), Run(C, "idle", 2.2)]

@@ -141,6 +141,10 @@ def test_scenarios_are_distinguished():
     assert math.log1p(effect(whole, "scheduler").of("bfq").effect) == pytest.approx(
         math.log1p(of_reader) / 2, abs=0.02
     )
+    heavy = main_effects(Runs(both, {"reader": 9}), SPACE)
+    assert math.log1p(effect(heavy, "scheduler").of("bfq").effect) == pytest.approx(
+        math.log1p(of_reader) * 0.9, abs=0.02
+    )
 
 
 def test_the_same_runs_give_the_same_figures():
