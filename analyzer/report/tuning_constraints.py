@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from analyzer.report.blocks import Bullets, Column, Section, Table
-from analyzer.report.tuning_genes import difference
 from analyzer.report.tuning_wording import change_text
 from analyzer.report.wording import count
 from analyzer.tuner.findings.constraints import checked, number, sentences
 from analyzer.tuner.findings.results import Results
+from analyzer.tuner.findings.trades import genes_text
 
 MOST_ROWS = 12
 
@@ -30,7 +30,7 @@ def constraints(results: Results) -> Section:
             number(one.figures.value),
             count(one.figures.runs),
             change_text(one.change),
-            difference(results, one.chromosome),
+            genes_text(results.space, one.chromosome),
         ]
         for one in refused[:MOST_ROWS]
     ]

@@ -1,4 +1,4 @@
-"""The report's sections on which genes matter, and on where scenarios disagree."""
+"""The report's sections on which genes matter, and on what one scenario or aim costs another."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from analyzer.report.blocks import Block, Column, Figure, Paragraph, Section, Ta
 from analyzer.report.tuning_effects import effects_plot, pareto_plots
 from analyzer.report.tuning_wording import change_text, several, value_text
 from analyzer.report.wording import count, percent
+from analyzer.tuner.campaign.weights import weights_text
 from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.confirm import differing
+from analyzer.tuner.findings.constraints import number
 from analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect, main_effects
-from analyzer.tuner.findings.pareto import disagree, front, points
+from analyzer.tuner.findings.pareto import disagree
 from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.findings.trades import Trade, Trades, genes_text, trades
 from boards.counted import plural
 
 MOST_POINTS = 12  # of a front's table
@@ -119,36 +120,59 @@ def _cell(gene: GeneEffect | None, level: object) -> str:
 
 
 def disagreement(results: Results) -> Section:
-    """Return the Pareto front; without blocks where scenarios agree."""
+    """Return the front of all aims; without blocks where no aim costs another one."""
     section = Section("pareto", "Where scenarios disagree")
-    if not disagree(results.runs):
+    found, apart = trades(results), disagree(results.runs)
+    if not (found.front and (apart or found.paid)):
         return section
-    on = front(points(results.runs))
-    scenarios = results.runs.scenarios
-    section.blocks.append(
-        Paragraph(
-            "The best settings of one scenario cost more in another. No chromosome is better in "
-            "every "
-            f"scenario than these {plural(len(on), 'chromosome')}; the best of them depends on "
-            "the weight of each scenario. The settings above give all scenarios the same weight."
-        )
-    )
-    section.blocks.extend(Figure(plot) for plot in pareto_plots(results))
-    on.sort(key=lambda point: point.costs)
+    section.blocks.append(Paragraph(f"{_what_is_traded(found, apart)} {_chosen(results, found)}"))
+    if apart:
+        section.blocks.extend(Figure(plot) for plot in pareto_plots(results))
+    scenarios = results.spec.scenarios
     rows = [
         [
-            *(value_text(results, cost) for cost in point.costs),
-            difference(results, point.chromosome),
+            *(_aims_text(results, found, one, scenario) for scenario in scenarios),
+            genes_text(results.space, one.chromosome),
         ]
-        for point in on[:MOST_POINTS]
+        for one in found.front[:MOST_POINTS]
     ]
     columns = [*(Column(scenario) for scenario in scenarios), Column("genes", "left", share=4)]
-    more = "" if len(on) <= MOST_POINTS else f" The first {MOST_POINTS} are shown."
+    more = "" if len(found.front) <= MOST_POINTS else f" The first {MOST_POINTS} are shown."
     section.blocks.append(Table(columns, rows, f"The Pareto front: medians of the search.{more}"))
     return section
 
 
-def difference(results: Results, chromosome: Chromosome) -> str:
-    """Return the genes in which a chromosome differs from the default."""
-    genes = differing(results.space, chromosome)
-    return ", ".join(f"{gene.name} {chromosome[gene.name]}" for gene in genes) or "the default"
+def _what_is_traded(found: Trades, apart: bool) -> str:
+    parts = ["The best settings of one scenario cost more in another."] if apart else []
+    by_quantity: dict[str, list[str]] = {}
+    for aim in found.paid:
+        if aim.counter is not None:
+            by_quantity.setdefault(aim.counter.quantity, []).append(aim.scenario)
+    parts += [
+        f"The best settings of the search have more {quantity} than the default in "
+        f"{', '.join(scenarios)}."
+        for quantity, scenarios in by_quantity.items()
+    ]
+    return " ".join(parts)
+
+
+def _chosen(results: Results, found: Trades) -> str:
+    weights = weights_text(results.standings.weights)
+    several_kinds = any(aim.counter is not None for aim in found.aims)
+    beaten = "every aim in every scenario" if several_kinds else "every scenario"
+    return (
+        f"No chromosome is better in {beaten} than these {plural(len(found.front), 'chromosome')}; "
+        "the best of them depends on the weight of each scenario (tune --weigh). The settings "
+        f"above {f'have the weights {weights}' if weights else 'give all the same weight'}."
+    )
+
+
+def _aims_text(results: Results, found: Trades, one: Trade, scenario: str) -> str:
+    """Return the figures of a chromosome in a scenario."""
+    return "; ".join(
+        value_text(results, value)
+        if aim.counter is None
+        else f"{number(value)} {aim.counter.quantity}"
+        for aim, value in zip(found.aims, one.values, strict=True)
+        if aim.scenario == scenario
+    )

@@ -131,7 +131,7 @@ class Feasibility:
         for constraint in CONSTRAINTS:
             share = self._shares.get(constraint.name)
             for scenario in self._scenarios:
-                if share is None or _kind(scenario) == constraint.driven_by:
+                if share is None or drives(scenario, constraint):
                     continue
                 runs, default = (
                     self._values(one, scenario, constraint) for one in (key, self._default)
@@ -155,7 +155,7 @@ class Feasibility:
             return dict.fromkeys(self._scenarios, f"--allow {constraint.name}")
         found = {}
         for scenario in self._scenarios:
-            if _kind(scenario) == constraint.driven_by:
+            if drives(scenario, constraint):
                 found[scenario] = "the load of the scenario writes as fast as the settings let it"
             elif not self._values(self._default, scenario, constraint):
                 found[scenario] = constraint.lacking
@@ -181,5 +181,6 @@ def limits_of(spec: Spec) -> Limits | None:
         raise GeneError(message, "begin a new campaign") from error
 
 
-def _kind(scenario: str) -> str:
-    return scenario.partition(":")[0]
+def drives(scenario: str, constraint: Constraint) -> bool:
+    """Return whether the load of a scenario makes a constraint's figure."""
+    return scenario.partition(":")[0] == constraint.driven_by

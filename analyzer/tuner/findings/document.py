@@ -17,12 +17,14 @@ from analyzer.tuner.findings.confirm import Answer
 from analyzer.tuner.findings.constraints import Checked, checked
 from analyzer.tuner.findings.effects import GeneEffect, Verdict
 from analyzer.tuner.findings.results import Results
+from analyzer.tuner.findings.trades import trades
 from analyzer.tuner.space.genes import Allele
 from analyzer.tuner.store.records import Objective, Stage
 from boards.document import Document, says
 
 Part = Annotated[float | None, says("part of the cost: -0.12 saves 12 %; null if unknown")]
 Settings = dict[str, Allele]
+MOST_OF_FRONT = 100
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +106,23 @@ class ConstraintResult(msgspec.Struct, frozen=True, kw_only=True):
     tuned: Annotated[dict[str, float], says("median of chromosome by scenario")]
 
 
+class AimResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The medians of a chromosome's runs in one scenario, in the search."""
+
+    scenario: str
+    value: Annotated[float, says("in the objective's unit")]
+    counters: Annotated[
+        dict[str, float], says("by the word of its constraint, where all chromosomes have it")
+    ]
+
+
+class FrontResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A chromosome that none beats in time and counters of all scenarios."""
+
+    chromosome: Settings
+    aims: list[AimResult]
+
+
 class BoardResult(Effect, frozen=True, kw_only=True):
     """A board of a fleet: its runs, and its cost relative to the mean of all boards."""
 
@@ -176,6 +195,13 @@ class TuningDocument(Document, frozen=True, kw_only=True):
         list[str] | UnsetType, says("what a power cut may lose more with chromosome")
     ] = UNSET
     constraints: list[ConstraintResult] | UnsetType = UNSET
+    weights: Annotated[
+        dict[str, float] | UnsetType, says("weight of each scenario in the result")
+    ] = UNSET
+    front: Annotated[
+        list[FrontResult] | UnsetType,
+        says(f"what none beats in all aims, best by weights first; {MOST_OF_FRONT} at most"),
+    ] = UNSET
 
 
 def document(results: Results) -> TuningDocument:
@@ -260,7 +286,28 @@ def _outcome(results: Results) -> dict[str, Any]:
         "limited": dict(results.space.limited),
         "losses": results.losses,
         "constraints": [_constraint(one) for one in checked(results)],
+        "weights": dict(results.standings.weights),
+        "front": _front(results),
     }
+
+
+def _front(results: Results) -> list[FrontResult]:
+    found = trades(results)
+    return [
+        FrontResult(
+            chromosome=dict(one.chromosome),
+            aims=[
+                AimResult(
+                    scenario=scenario,
+                    value=results.values([values[None]])[0],
+                    counters={name: value for name, value in values.items() if name is not None},
+                )
+                for scenario in results.spec.scenarios
+                for values in [found.of(one, scenario)]
+            ],
+        )
+        for one in found.front[:MOST_OF_FRONT]
+    ]
 
 
 def _change(change: Change | None) -> dict[str, float | None]:

@@ -17,6 +17,7 @@ from analyzer.tuner.space.catalogue import LESS_DURABLE
 from boards.counted import plural
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render
+from foreread.cli.text.trades import trades_text
 from foreread.cli.text.wording import duration_text
 
 
@@ -106,7 +107,7 @@ def _outcome(results: Results) -> str:
     parts = [_answer(results), _scenarios(results), *_genes(results.confirmed)]
     if results.confirmed.gains:
         parts += [f"durability: {loss}" for loss in results.losses]
-    parts.append("\n".join(limits))
+    parts += ["\n".join(limits), *trades_text(results)]
     return "\n\n".join(filter(None, parts))
 
 

@@ -1,0 +1,121 @@
+"""What settings trade for what: time, sectors written and waiting for memory, in each scenario.
+
+The front holds the chromosomes that none beats in all of these aims. The user's weights choose one
+of them: the front is ordered by the campaign's gain, with these weights. Counters are compared in
+steps of their floor (feasibility.py), under which a difference is in a run or not by chance: the
+boxes of Laumanns, Thiele, Deb and Zitzler, *Combining convergence and diversity in evolutionary
+multiobjective optimization* (2002). Chromosomes that violate a constraint are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from analyzer.tuner.campaign.feasibility import CONSTRAINTS, Constraint, Name, compared, drives
+from analyzer.tuner.evaluation import chromosome_of
+from analyzer.tuner.findings.confirm import differing
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome, Space
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What to have little of: the cost, or ``counter``, in a scenario."""
+
+    scenario: str
+    counter: Constraint | None = None
+
+    def step(self, value: float) -> float:
+        """Return what is compared: values of the same step are alike."""
+        return value if self.counter is None else math.floor(value / self.counter.floor)
+
+
+@dataclass(frozen=True)
+class Trade:
+    """A chromosome with the median of its runs for each aim."""
+
+    chromosome: Chromosome
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Trades:
+    """The aims of a campaign, and the chromosomes that none beats in all of them, best gain first.
+
+    ``paid``: counters of which the first certainly has more than the default, beyond their floor.
+    """
+
+    aims: tuple[Aim, ...]
+    front: tuple[Trade, ...]
+    paid: tuple[Aim, ...] = ()
+
+    def of(self, one: Trade, scenario: str) -> dict[Name | None, float]:
+        """Return the figures in a scenario by the name of their constraint; None is the cost's."""
+        return {
+            None if aim.counter is None else aim.counter.name: value
+            for aim, value in zip(self.aims, one.values, strict=True)
+            if aim.scenario == scenario
+        }
+
+
+def trades(results: Results) -> Trades:
+    """Return the front by the search's runs; empty before the default was run in each scenario."""
+    standings, scenarios = results.standings, results.spec.scenarios
+    ranked = standings.ranking()
+    counted = [
+        Aim(scenario, counter)
+        for scenario in scenarios
+        for counter in CONSTRAINTS
+        if not drives(scenario, counter)
+        and all(_values(results, key, Aim(scenario, counter)) for key in ranked)
+    ]
+    aims = tuple(
+        aim
+        for scenario in scenarios
+        for aim in (Aim(scenario), *(one for one in counted if one.scenario == scenario))
+    )
+    found = [
+        Trade(chromosome_of(key), tuple(median(_values(results, key, aim)) for aim in aims))
+        for key in ranked
+    ]
+    front = _unbeaten(aims, found)
+    paid = [one for one in counted if ranked and _more_than_default(results, ranked[0], one)]
+    return Trades(aims, tuple(front), tuple(paid))
+
+
+def genes_text(space: Space, chromosome: Chromosome) -> str:
+    """Return the genes in which a chromosome differs from the default, in words."""
+    genes = differing(space, chromosome)
+    return ", ".join(f"{gene.name} {chromosome[gene.name]}" for gene in genes) or "the default"
+
+
+def _unbeaten(aims: Sequence[Aim], found: Sequence[Trade]) -> list[Trade]:
+    steps = [
+        tuple(aim.step(value) for aim, value in zip(aims, one.values, strict=True)) for one in found
+    ]
+    return [
+        one
+        for one, own in zip(found, steps, strict=True)
+        if not any(
+            other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in steps
+        )
+    ]
+
+
+def _values(results: Results, key: str, aim: Aim) -> list[float]:
+    """Return the runs' costs or counters; empty if one of the runs lacks the counter."""
+    if aim.counter is None:
+        return results.runs.costs(chromosome_of(key), aim.scenario)
+    good = results.standings.good(key, aim.scenario)
+    if any(aim.counter.counter not in one.metrics for one in good):
+        return []
+    return [one.metrics[aim.counter.counter] for one in good]
+
+
+def _more_than_default(results: Results, key: str, aim: Aim) -> bool:
+    assert aim.counter is not None, "a cost is not a counter"
+    own, default = (_values(results, one, aim) for one in (key, results.standings.default))
+    return bool(default) and compared(aim.counter, 0.0, aim.scenario, own, default).violated

@@ -1,0 +1,45 @@
+"""What ``foreread tune`` prints of settings that trade one aim for another."""
+
+from __future__ import annotations
+
+from analyzer.tuner.campaign.weights import weights_text
+from analyzer.tuner.findings.constraints import number
+from analyzer.tuner.findings.pareto import disagree
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.findings.trades import Aim, Trades, genes_text, trades
+from foreread.cli.text.table import render
+
+_MOST_ROWS = 5
+_UNITS = {"wear": "sectors", "memory": "s waiting"}
+
+
+def trades_text(results: Results) -> list[str]:
+    """Return the front of all aims as a table; nothing where no aim costs another one."""
+    found = trades(results)
+    if not (found.front and (found.paid or disagree(results.runs))):
+        return []
+    weights = weights_text(results.standings.weights)
+    said = f"with the weights {weights}" if weights else "all scenarios count alike"
+    heads = [*(_head(aim) for aim in found.aims), "genes"]
+    rows = [
+        [*_cells(results, found, row), genes_text(results.space, found.front[row].chromosome)]
+        for row in range(min(len(found.front), _MOST_ROWS))
+    ]
+    left = len(found.front) - len(rows)
+    more = f"\n{left} more: foreread report" if left else ""
+    return [
+        f"no settings beat these in every column ({said}; to choose: --weigh SCENARIO=WEIGHT):\n"
+        + render(heads, rows)
+        + more
+    ]
+
+
+def _head(aim: Aim) -> str:
+    return aim.scenario if aim.counter is None else f"{aim.scenario}: {_UNITS[aim.counter.name]}"
+
+
+def _cells(results: Results, found: Trades, row: int) -> list[str]:
+    return [
+        f"{results.values([value])[0]:.3f}" if aim.counter is None else number(value)
+        for aim, value in zip(found.aims, found.front[row].values, strict=True)
+    ]
