@@ -34,6 +34,12 @@ _DEFAULTS: Mapping[str, tuple[Allele, Allele, Allele, str]] = {
     "btrfs": (16384, NONE, NONE, NONE),
     "reiserfs": (4096, NONE, NONE, "ordered"),
 }
+# The same of a disk of 73 GB where the paper's rules have no such allele: inodes of 256 bytes and
+# four groups, rounded to a power of two, for XFS; for ReiserFS blocks are not a gene.
+_PUBLISHED_DEFAULTS: Mapping[str, tuple[Allele, Allele, Allele, str]] = {
+    "xfs": (4096, 256, (16 << 30) // 4096, NONE),
+    "reiserfs": (NONE, NONE, NONE, "ordered"),
+}
 
 
 def storage_space(
@@ -65,10 +71,18 @@ def defaults(rules: RuleSet, more: Chromosome | None = None) -> list[dict[str, A
     """Return each file system as mkfs makes it by default, ext4 first; ``more`` are v2's genes."""
     found = []
     for file_system in sorted(rules, key=lambda name: (name != "ext4", FILE_SYSTEMS.index(name))):
-        block, inode, group, journal = _DEFAULTS[file_system]
-        values = (file_system, block, inode, group, "relatime", journal, NONE)
-        found.append({**dict(zip(V1, values, strict=True)), **(more or {})})
+        known = [of[file_system] for of in (_DEFAULTS, _PUBLISHED_DEFAULTS) if file_system in of]
+        made = [_default(file_system, *values) for values in known]
+        allowed = next((one for one in made if rules[file_system].allow(one)), made[0])
+        found.append({**allowed, **(more or {})})
     return found
+
+
+def _default(
+    file_system: str, block: Allele, inode: Allele, group: Allele, journal: str
+) -> dict[str, Allele]:
+    values = (file_system, block, inode, group, "relatime", journal, NONE)
+    return dict(zip(V1, values, strict=True))
 
 
 def is_valid(chromosome: Chromosome, rules: RuleSet) -> bool:

@@ -88,12 +88,13 @@ def test_the_papers_result_is_among_them(rules, file_system, block, group, inode
     assert is_valid(found, rules)
 
 
-def test_every_default_is_valid_and_ext4_comes_first():
-    found = defaults(TODAY, {SCHEDULER: "bfq"})
+@pytest.mark.parametrize("rules", [published(), TODAY], ids=["published", "today"])
+def test_every_default_is_valid_and_ext4_comes_first(rules):
+    found = defaults(rules, {SCHEDULER: "bfq"})
     assert found[0]["file_system"] == "ext4"
     assert {one["file_system"] for one in found} == set(FILE_SYSTEMS)
-    assert all(is_valid(one, TODAY) and one[SCHEDULER] == "bfq" for one in found)
-    space = storage_space(TODAY, ("bfq",))
+    assert all(is_valid(one, rules) and one[SCHEDULER] == "bfq" for one in found)
+    space = storage_space(rules, ("bfq",))
     assert all(space.valid(one) for one in found)
     assert space.default() == found[0]
 
