@@ -194,19 +194,23 @@ def flip(bits: str, rng: Random) -> str:
     return bits[:at] + ("0" if bits[at] == "1" else "1") + bits[at + 1 :]
 
 
-def average(space: Space, population: Sequence[Chromosome]) -> Child:
+def average(space: Space, population: Sequence[Chromosome], values: bool = False) -> Child:
     """Return the mean gene: for numbers the mean place, otherwise the most frequent allele.
 
-    A fingerprint remembers it (Moilanen 2006, 5.4). The result is repaired.
+    A fingerprint remembers it (Moilanen 2006, 5.4). ``values``: of numbers the allele nearest to
+    the mean value, as there. The result is repaired.
     """
-    return space.repair({gene.name: _mean(gene, population) for gene in space.genes})
+    return space.repair({gene.name: _mean(gene, population, values) for gene in space.genes})
 
 
-def _mean(gene: Gene, population: Sequence[Chromosome]) -> Allele:
+def _mean(gene: Gene, population: Sequence[Chromosome], values: bool) -> Allele:
     alleles = [chromosome[gene.name] for chromosome in population]
     known = [allele for allele in alleles if allele != NONE or NONE in gene.choices]
     if not known:
         return NONE
+    numbers = [allele for allele in known if isinstance(allele, int)]
+    if gene.ordered and values and numbers:
+        return nearest(gene, gene.alleles, round(sum(numbers) / len(numbers)))
     if gene.ordered:
         return gene.alleles[round(sum(map(gene.alleles.index, known)) / len(known))]
     return max(sorted(known, key=str), key=known.count)

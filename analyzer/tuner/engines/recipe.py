@@ -78,7 +78,8 @@ class Fingerprints(Part, frozen=True, kw_only=True):
     """Genes come back with the workload that they suited (reintroduction.py).
 
     ``decay``: the part of a top fitness left after a generation. ``published``: the average
-    distance decides what is random, otherwise the share of jumps (fingerprint.py).
+    distance decides what is random, not the share of jumps (fingerprint.py); top genes are means of
+    values, not of places; and they are updated before they come back.
     """
 
     decay: Share

@@ -238,3 +238,5 @@ def test_the_average_of_numbers_and_the_most_frequent_word():
     ]
     mean = operators.average(BOARD, population)
     assert (mean["window"], mean["scheduler"], mean["slice_idle"]) == (128, "kyber", NONE)
+    of_values = operators.average(BOARD, population, values=True)
+    assert of_values == mean | {"window": 256}  # (16 + 64 + 1024) / 3 is 368

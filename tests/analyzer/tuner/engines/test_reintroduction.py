@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tuner_spaces import BOARD
 
 from analyzer.tuner import load_recipe, make_engine
 from analyzer.tuner.engine import Scored
+from analyzer.tuner.engines import operators
 from analyzer.tuner.engines.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
 from analyzer.tuner.engines.genetic import GeneticEngine
 from analyzer.tuner.engines.reintroduction import Fingerprinting
@@ -80,3 +82,24 @@ def test_the_fingerprint_is_that_of_all_children(engine):
     metrics = [reads, *[writes] * (len(asked) - 1)]
     engine.tell([Scored(one, 1.0, two) for one, two in zip(asked, metrics, strict=True)])
     assert engine.fingerprint == READ
+
+
+def published_engine():
+    recipe = load_recipe("fingerprinting")
+    kept = msgspec.structs.replace(recipe.fingerprints, published=True)
+    return make_engine(msgspec.structs.replace(recipe, fingerprints=kept), BOARD, seed=1)
+
+
+def test_as_published_top_genes_are_updated_before_they_come_back():
+    """A generation's own average comes back if it beats the decayed top, of a new workload too."""
+    engine = published_engine()
+    for _ in range(3):
+        generation(engine, READ, fitness=5.0)
+    kept = engine.top[READ].chromosome
+    writing = generation(engine, WRITE)
+    assert engine.ask()[0] == operators.average(BOARD, writing, values=True) != BOARD.default()
+    generation(engine, READ, fitness=1.0)
+    assert engine.ask()[0] == kept
+    generation(engine, WRITE, fitness=0.5)
+    better = generation(engine, READ, fitness=6.0)
+    assert engine.ask()[0] == operators.average(BOARD, better, values=True)
