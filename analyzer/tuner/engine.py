@@ -6,7 +6,7 @@ engine, make it again and give it the stored results (``replay``): no other stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -18,15 +18,17 @@ class Scored:
     """The result of one proposed chromosome.
 
     ``fitness``: at least 0, larger is better; 0 where it was invalid or failed. ``metrics``: raw
-    figures by name (counter deltas, seconds by scenario), for phenotypes. ``gains``: the log
-    fitness of each time that it was run in every scenario. ``final``: it is not run any more.
+    figures by name (counter deltas, seconds by scenario), for phenotypes. ``gains``: by scenario,
+    the log fitness of each good run there; empty if it failed. ``final``: it is not run any more;
+    ``spent``: scenarios in which it is not.
     """
 
     chromosome: Chromosome
     fitness: float
     metrics: Mapping[str, float] = field(default_factory=dict)
-    gains: Sequence[float] = ()
+    gains: Mapping[str, Sequence[float]] = field(default_factory=dict)
     final: bool = False
+    spent: Collection[str] = ()
 
 
 class Engine(Protocol):
@@ -54,14 +56,35 @@ class Believer(Engine, Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A chromosome to be run once more, in one scenario; in each of them if that is None."""
+
+    chromosome: Chromosome
+    scenario: str | None = None
+
+
 @runtime_checkable
-class Several(Believer, Protocol):
-    """A believer that proposes several chromosomes to be run at once, on several boards."""
+class Informed(Engine, Protocol):
+    """A tuner that uses what is known when the default has been run, and before anything else."""
 
-    def ask_several(self, count: int) -> list[Chromosome]:
-        """Return up to ``count`` chromosomes, more in the first generation; as ``ask`` otherwise.
+    def inform(self, scenarios: Sequence[str], absent: Collection[str]) -> None:
+        """Take the scenarios that count, and the mechanisms without which genes cannot act.
 
-        A chromosome may be there twice.
+        ``absent``: names of space/mechanisms.py. It is called before the first ``ask``, and again
+        when a mechanism has occurred that was absent.
+        """
+        ...
+
+
+@runtime_checkable
+class RunByRun(Informed, Believer, Protocol):
+    """A believer that decides on every run by itself, and so on its scenario, too."""
+
+    def ask_runs(self, count: int) -> list[Wanted]:
+        """Return up to ``count`` runs to be made at once, more in the first generation.
+
+        Otherwise as ``ask``. A run may be there twice.
         """
         ...
 

@@ -8,27 +8,30 @@ the store while it has some. So the random stream is the same, and nothing is me
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NoReturn
 
 from analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.left_out import LeftOut
 from analyzer.tuner.campaign.progress import Progress, progress_of
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import Turns
 from analyzer.tuner.campaign.weights import weighted_mean
-from analyzer.tuner.engine import Believer, Engine, Scored
+from analyzer.tuner.engine import Believer, Engine, Informed, RunByRun, Scored, Wanted
 from analyzer.tuner.engines.reintroduction import Fingerprinting
 from analyzer.tuner.engines.stopping import Budget, Patience, Stage, gained_too_little
 from analyzer.tuner.evaluation import FINAL, Evaluator, chromosome_of, key_of
-from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.store.limits import MOST_ATTEMPTS
 from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
+from boards.silent import silent
 
 DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
-DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
+DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default; runs, run by run
 IDLE_GENERATIONS = 100  # without a new attempt: the engine repeats its proposals
 
 
@@ -56,7 +59,8 @@ class Campaign:
     """Runs the campaign of ``store.spec``, continuing the store.
 
     ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is that of the
-    recipe (turns.py). ``on_progress`` is called after every attempt that is made.
+    recipe (turns.py). ``on_progress`` is called after every attempt that is made; ``tell`` hears
+    which genes are left out of the search since they cannot act, and which come back.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Campaign:
         rules: Rules | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         turns: int = 0,
+        tell: Callable[[str], None] = silent,
     ) -> None:
         self._store = store
         self._spec = store.spec
@@ -82,6 +87,9 @@ class Campaign:
         self._generation = 0
         self._since_default = 0
         self._believer = engine if isinstance(engine, Believer) else None
+        self._run_by_run = engine if isinstance(engine, RunByRun) else None
+        genes = CampaignSetup.of(self._spec).space if self._spec.space else Space(())
+        self._left_out = LeftOut(genes, tell)
 
     @property
     def standings(self) -> Standings:
@@ -121,6 +129,7 @@ class Campaign:
         while idle < IDLE_GENERATIONS:
             before = self._turns.attempts
             self._take_turn()
+            self._inform_of_mechanisms()
             batch = self._ask()
             if not batch:
                 return "finished"
@@ -131,13 +140,22 @@ class Campaign:
                 return "noise"
         return "nothing new"
 
-    def _ask(self) -> list[Chromosome]:
-        return self._engine.ask()
+    def _ask(self) -> list[Wanted]:
+        if self._run_by_run:
+            return self._run_by_run.ask_runs(self._at_once())
+        return list(map(Wanted, self._engine.ask()))
 
-    def _measure(self, batch: list[Chromosome]) -> None:
+    def _at_once(self) -> int:
+        """Return how many runs are made at the same time."""
+        return 1
+
+    def _measure(self, batch: list[Wanted]) -> None:
         """Make the runs of a generation."""
-        for chromosome in batch:
-            (self._repeat if self._believer else self._race)(chromosome)
+        for wanted in batch:
+            if self._believer:
+                self._repeat(wanted)
+            else:
+                self._race(wanted.chromosome)
 
     def _replays(self) -> bool:
         """Return whether attempts come from the store."""
@@ -152,8 +170,16 @@ class Campaign:
         elif self._contest != before:
             self._measure_default(1)
 
-    def _tell(self, batch: list[Chromosome]) -> None:
-        scored = [self._scored(chromosome) for chromosome in batch]
+    def _inform_of_mechanisms(self) -> None:
+        """Tell the engine which mechanisms have not occurred, before its first generation, too."""
+        if not isinstance(self._engine, Informed):
+            return
+        known = self._left_out.known
+        if self._left_out.update(self.standings.metrics()) or not known:
+            self._engine.inform(self._contest.spec.scenarios, self._left_out.absent)
+
+    def _tell(self, batch: list[Wanted]) -> None:
+        scored = [self._scored(wanted.chromosome) for wanted in batch]
         stored = self._stored.popleft() if self._stored else None
         if stored is not None:
             said = [(key_of(chromosome), fitness) for chromosome, fitness in stored]
@@ -201,8 +227,9 @@ class Campaign:
             name: weighted_mean(*map(list, zip(*pairs, strict=True)))
             for name, pairs in by_name.items()
         }
-        gains, final = self.standings.gains(key), self.standings.exhausted(key)
-        return Scored(chromosome, self.standings.fitness(key), metrics, gains, final)
+        fitness, gains = self.standings.fitness(key), self.standings.gains_by_scenario(key)
+        final, spent = self.standings.exhausted(key), self.standings.spent(key)
+        return Scored(chromosome, fitness, metrics, gains, final, spent)
 
     def _race(self, chromosome: Chromosome) -> None:
         """Measure a chromosome as often as useful, and the one it is compared with."""
@@ -213,21 +240,36 @@ class Campaign:
             self._since_default += 1
             self._run(chromosome if runner == key else chromosome_of(runner))
 
-    def _repeat(self, chromosome: Chromosome) -> None:
+    def _repeat(self, wanted: Wanted) -> None:
         """Measure a chromosome once more, a new one as often as each is measured."""
-        key = key_of(chromosome)
-        for _ in range(max(self._spec.fewest - self.standings.repeats(key), 1)):
-            if not self.standings.exhausted(key):
-                self._default_due()
-                self._since_default += 1
-                self._run(chromosome)
+        key = key_of(wanted.chromosome)
+        scenarios = self._scenarios_of(wanted)
+        made = min(len(self.standings.good(key, scenario)) for scenario in scenarios)
+        for _ in range(max(self._spec.fewest - made, 1)):
+            left = [one for one in scenarios if one not in self.standings.spent(key)]
+            if len(left) < len(scenarios):
+                return
+            self._default_due()
+            self._since_default += len(scenarios) if self._run_by_run else 1
+            self._run(wanted.chromosome, scenarios)
+
+    def _scenarios_of(self, wanted: Wanted) -> Sequence[str]:
+        return self._contest.spec.scenarios if wanted.scenario is None else [wanted.scenario]
 
     def _default_due(self) -> bool:
         """Measure the default if that is due; return whether it was."""
         due = self._since_default >= DEFAULT_EVERY
         if due:
-            self._measure_default(1)
+            self._measure_default(1, self._scenarios_due())
         return due
+
+    def _scenarios_due(self) -> Sequence[str]:
+        """Return where the default is run again: run by run, where it was run least."""
+        scenarios = self._contest.spec.scenarios
+        if not self._run_by_run:
+            return scenarios
+        runs = self.standings.tried
+        return [min(scenarios, key=lambda scenario: runs(self.standings.default, scenario))]
 
     def _run_best(self) -> None:
         """Repeat the best until it has all its repeats: it may be the best by chance."""
@@ -235,23 +277,26 @@ class Campaign:
         if not self.standings.exhausted(best):
             self._run(chromosome_of(best))
 
-    def _run(self, chromosome: Chromosome) -> None:
-        status = self._round(chromosome)
+    def _run(self, chromosome: Chromosome, scenarios: Sequence[str] = ()) -> None:
+        status = self._round(chromosome, scenarios)
         if status not in (None, *FINAL):
-            self._measure_default(1)  # whose fault was it?
+            self._measure_default(1, scenarios)  # whose fault was it?
 
-    def _measure_default(self, rounds: int) -> None:
+    def _measure_default(self, rounds: int, scenarios: Sequence[str] = ()) -> None:
         """Measure the default; raise CampaignError if that cannot be done."""
         self._since_default = 0
         for _ in range(rounds):
-            status = self._round(self._spec.default)
+            status = self._round(self._spec.default, scenarios)
             if status is not None:
                 raise self._default_failed()
 
-    def _round(self, chromosome: Chromosome) -> str | None:
-        """Get a good attempt in each scenario in force; None, or the status of the failure."""
+    def _round(self, chromosome: Chromosome, scenarios: Sequence[str] = ()) -> str | None:
+        """Get a good attempt in each scenario, by default in all in force.
+
+        Return None, or the status of the failure.
+        """
         key = key_of(chromosome)
-        for scenario in self._contest.spec.scenarios:
+        for scenario in scenarios or self._contest.spec.scenarios:
             status = self._attempt(chromosome, scenario)
             while status != "ok" and not self.standings.given_up(key, scenario):
                 status = self._attempt(chromosome, scenario)

@@ -9,7 +9,7 @@ the generations that it knows from the store, and makes no run for them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from analyzer.tuner.campaign.attempts import Due, failed_for_good
@@ -22,7 +22,7 @@ from analyzer.tuner.campaign.campaign import (
 from analyzer.tuner.campaign.crew import Boards, Crew, Job
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.campaign.standings import TRIES
-from analyzer.tuner.engine import Engine, Several
+from analyzer.tuner.engine import Engine, Wanted
 from analyzer.tuner.evaluation import FINAL, Attempt, chromosome_of, key_of
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.limits import MOST_ATTEMPTS
@@ -30,11 +30,11 @@ from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
 from boards.silent import silent
 
-EACH = 2  # chromosomes of a generation by board
+EACH = 2  # chromosomes of a generation by board; runs, run by run
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Placed:
     """A run of a generation; ``only``: the board that has to make it."""
 
     chromosome: Chromosome
@@ -55,7 +55,7 @@ class FleetCampaign(Campaign):
         turns: int = 0,
         tell: Callable[[str], None] = silent,
     ) -> None:
-        super().__init__(store, engine, Nobody(), rules, on_progress, turns)
+        super().__init__(store, engine, Nobody(), rules, on_progress, turns, tell)
         self._boards = boards
         self._kept: dict[tuple[str, str], list[Evaluation]] = defaultdict(list)
         for one in self._recorded:
@@ -73,10 +73,8 @@ class FleetCampaign(Campaign):
         known = super().progress()
         return replace(known, evaluations=known.evaluations + len(self._made))
 
-    def _ask(self) -> list[Chromosome]:
-        if isinstance(self._engine, Several):
-            return self._engine.ask_several(EACH * len(self._spec.boards))
-        return self._engine.ask()
+    def _at_once(self) -> int:
+        return EACH * len(self._spec.boards)
 
     def _replays(self) -> bool:
         return bool(self._stored)
@@ -86,11 +84,14 @@ class FleetCampaign(Campaign):
         self._contest = self._turns.in_force(self._generation)
         if not self.standings.measured():
             rounds = min(self._spec.most, DEFAULT_FIRST) if self._believer else self._spec.most
-            self._run_all(self._defaults(range(len(self._spec.boards))) * rounds)
+            boards = range(len(self._spec.boards))
+            self._run_all(self._defaults(boards, self._contest.spec.scenarios) * rounds)
 
-    def _measure(self, batch: list[Chromosome]) -> None:
-        every = DEFAULT_EVERY * len(self._contest.spec.scenarios)
-        due = self._defaults(board for board, runs in self._since.items() if runs >= every)
+    def _measure(self, batch: list[Wanted]) -> None:
+        scenarios = self._scenarios_due()
+        every = DEFAULT_EVERY * len(scenarios)
+        boards = [board for board, runs in self._since.items() if runs >= every]
+        due = self._defaults(boards, scenarios)
         if self._believer:
             self._run_all([*due, *self._repeated(batch)])
             return
@@ -102,18 +103,21 @@ class FleetCampaign(Campaign):
             if self._turns.attempts == before:  # those of the store are all that there is
                 return
 
-    def _repeated(self, batch: list[Chromosome]) -> list[_Wanted]:
+    def _repeated(self, batch: list[Wanted]) -> list[_Placed]:
         """Return one more run of each, of a new one as many as each has."""
-        wanted: list[_Wanted] = []
-        for key, times in Counter(map(key_of, batch)).items():
-            if not self.standings.exhausted(key):
-                runs = max(self._spec.fewest - self.standings.repeats(key), times)
-                wanted += self._in_each_scenario(chromosome_of(key)) * runs
-        return wanted
+        placed: list[_Placed] = []
+        asked = Counter(
+            (key_of(one.chromosome), name) for one in batch for name in self._scenarios_of(one)
+        )
+        for (key, name), times in asked.items():
+            if name not in self.standings.spent(key):
+                runs = max(self._spec.fewest - len(self.standings.good(key, name)), times)
+                placed += [_Placed(chromosome_of(key), name)] * runs
+        return placed
 
-    def _raced(self, batch: list[Chromosome]) -> list[_Wanted]:
+    def _raced(self, batch: list[Wanted]) -> list[_Placed]:
         """Return the next run of each chromosome that is not decided, or of the best."""
-        runners = dict.fromkeys(self.standings.next_to_run(key_of(one)) for one in batch)
+        runners = dict.fromkeys(self.standings.next_to_run(key_of(w.chromosome)) for w in batch)
         return [
             wanted
             for key in runners
@@ -121,15 +125,13 @@ class FleetCampaign(Campaign):
             for wanted in self._in_each_scenario(chromosome_of(key))
         ]
 
-    def _defaults(self, boards: Iterable[int]) -> list[_Wanted]:
-        return [
-            one for board in boards for one in self._in_each_scenario(self._spec.default, board)
-        ]
+    def _defaults(self, boards: Iterable[int], scenarios: Sequence[str]) -> list[_Placed]:
+        return [_Placed(self._spec.default, name, board) for board in boards for name in scenarios]
 
-    def _in_each_scenario(self, chromosome: Chromosome, only: int | None = None) -> list[_Wanted]:
-        return [_Wanted(chromosome, name, only) for name in self._contest.spec.scenarios]
+    def _in_each_scenario(self, chromosome: Chromosome) -> list[_Placed]:
+        return [_Placed(chromosome, name) for name in self._contest.spec.scenarios]
 
-    def _run_all(self, wanted: list[_Wanted]) -> None:
+    def _run_all(self, wanted: list[_Placed]) -> None:
         """Make runs, or take them from the store, and put all into the standings."""
         self._made, failures = [], Counter[tuple[str, str, int | None]]()
         for due in wanted:
@@ -138,7 +140,7 @@ class FleetCampaign(Campaign):
             one = replace(made, board=board, number=self._store.last_number() + 1)
             self._store.add(one)
             self._made.append(one)
-            self._judge(_Wanted(one.chromosome, one.scenario, job.only), one, failures)
+            self._judge(_Placed(one.chromosome, one.scenario, job.only), one, failures)
             if self._on_progress:
                 self._on_progress(self.progress())
         for one in sorted(self._made, key=lambda one: one.number):
@@ -151,7 +153,7 @@ class FleetCampaign(Campaign):
 
     def _get(
         self,
-        wanted: _Wanted,
+        wanted: _Placed,
         failures: Counter[tuple[str, str, int | None]],
         avoid: int | None = None,
     ) -> None:
@@ -174,7 +176,7 @@ class FleetCampaign(Campaign):
 
     def _judge(
         self,
-        wanted: _Wanted,
+        wanted: _Placed,
         one: Evaluation,
         failures: Counter[tuple[str, str, int | None]],
     ) -> None:
@@ -193,7 +195,7 @@ class FleetCampaign(Campaign):
             return
         failures[key] += 1
         if self._bad[one.board] == TRIES and not default:
-            self._get(_Wanted(self._spec.default, one.scenario, one.board), failures)
+            self._get(_Placed(self._spec.default, one.scenario, one.board), failures)
         if default and (failures[key] >= TRIES or status in FINAL):
             error = failed_for_good("the default cannot be measured", one.attempt)
             if wanted.only is None or len(self._boards.alive) <= 1:
@@ -203,7 +205,7 @@ class FleetCampaign(Campaign):
         elif failures[key] < TRIES and status not in FINAL:
             self._get(wanted, failures, avoid=one.board)
         elif status not in FINAL and not default:
-            self._get(_Wanted(self._spec.default, one.scenario, one.board), failures)
+            self._get(_Placed(self._spec.default, one.scenario, one.board), failures)
 
     def _is_spent(self) -> bool:
         """Return whether the budget has no further run; the campaign ends after this generation."""

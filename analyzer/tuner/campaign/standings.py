@@ -8,7 +8,7 @@ scenarios, each with its weight (weights.py): the log of a geometric mean. Fitne
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
@@ -113,6 +113,12 @@ class Standings:
         """Return the good attempts."""
         return self._of(key, scenario).good
 
+    def metrics(self) -> Iterator[tuple[str, Mapping[str, float]]]:
+        """Yield scenario and figures of every good attempt."""
+        for by_scenario in self._runs.values():
+            for scenario, runs in by_scenario.items():
+                yield from ((scenario, attempt.metrics) for attempt in runs.good)
+
     def repeats(self, key: str) -> int:
         """Return the number of good attempts in the scenario that has the fewest."""
         return self._summary(key).repeats
@@ -161,10 +167,22 @@ class Standings:
         rounds = zip(*self._summary(key).gains.values(), strict=False)
         return [weighted_mean(runs, self._weights) for runs in rounds]
 
+    def gains_by_scenario(self, key: str) -> Mapping[str, Sequence[float]]:
+        """Return by scenario the gain of each good run; none of a chromosome that is refused."""
+        gains = {} if self._refused(key) else self._summary(key).gains
+        return {scenario: runs for scenario, runs in gains.items() if runs}
+
+    def spent(self, key: str) -> list[str]:
+        """Return the scenarios in which a chromosome is not run any more."""
+        return [
+            scenario
+            for scenario in self._spec.scenarios
+            if self.given_up(key, scenario) or len(self.good(key, scenario)) >= self._spec.most
+        ]
+
     def gain(self, key: str) -> float:
         """Return the log of the fitness; -inf where that is 0."""
-        refused = key in self._condemned or self.violations(key)
-        return -math.inf if refused else self._gain(key)
+        return -math.inf if self._refused(key) else self._gain(key)
 
     def best(self, apart_from: str | None = None) -> str:
         """Return the first of the ranking, or of all others; the default if there is none."""
@@ -220,6 +238,9 @@ class Standings:
         ranking = self.ranking()[:2]
         interval = self.interval(*ranking) if len(ranking) == 2 else None
         return (interval[1] - interval[0]) / 2 if interval else 0.0
+
+    def _refused(self, key: str) -> bool:
+        return key in self._condemned or bool(self.violations(key))
 
     def _of(self, key: str, scenario: str) -> _Runs:
         return self._runs.get(key, {}).get(scenario) or _Runs()

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from analyzer.tuner.engines.surrogate import VIEWS, Floats, Runs, Surrogate
+from analyzer.tuner.engines.surrogate import VIEWS, Floats, Points, Runs, Surrogate
 from analyzer.tuner.space.genes import (
     MOST_GENES,
     NONE,
@@ -84,15 +84,18 @@ class Expectation:
     def __init__(self, earlier: Earlier, seed: int) -> None:
         space = Space(tuple(earlier.genes))
         known = [earlier.chromosome(one.alleles) for one in earlier.measured]
+        places = np.arange(len(known), dtype=np.intp)
         runs = Runs(
+            places,
+            np.zeros_like(places),  # its scenarios count together, as one
             np.array([one.runs for one in earlier.measured], dtype=np.float64),
             np.array([one.gain for one in earlier.measured], dtype=np.float64),
-            earlier.squares,
+            np.array([earlier.squares]),
         )
         self._space = space
         self._model = Surrogate(space, Random(seed))
         self._known: dict[tuple[Allele, ...], float] = {}
-        points = self._model.points(known, np.zeros((len(known), 1)))
+        points = self._points(known)
         for _ in range(VIEWS):
             self._model.learn(points, runs)
 
@@ -102,10 +105,13 @@ class Expectation:
         keys = [self._space.key(one) for one in mapped]
         new = {key: one for key, one in zip(keys, mapped, strict=True) if key not in self._known}
         if new:
-            points = self._model.points(list(new.values()), np.zeros((len(new), 1)))
-            means = self._model.guess(points).mean.mean(axis=0)
+            means = self._model.guess(self._points(list(new.values()))).mean.mean(axis=0)
             self._known.update(zip(new, means.tolist(), strict=True))
         return np.array([self._known[key] for key in keys], dtype=np.float64)
+
+    def _points(self, chromosomes: Sequence[Chromosome]) -> Points:
+        nothing = np.zeros((len(chromosomes), 1))
+        return self._model.points(chromosomes, nothing[:, :, None], nothing)
 
     def _mapped(self, chromosome: Chromosome) -> dict[str, Allele]:
         """Return a chromosome in the earlier genes: numbers by the nearest, lacking ones default.

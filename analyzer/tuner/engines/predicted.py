@@ -46,13 +46,17 @@ class Prediction:
         genes = (keep(gene) if is_window(gene) else gene for gene in space.genes)
         return Space(tuple(genes), space.left_out)
 
-    def window(self, space: Space, aside: int = 0) -> dict[str, Allele]:
-        """Return the predicted window, or the one so many places away, of each window gene."""
+    @property
+    def known(self) -> bool:
+        """Whether anything is predicted."""
+        return bool(self._windows)
+
+    def window(self, space: Space) -> dict[str, Allele]:
+        """Return the predicted window of each window gene."""
         chosen: dict[str, Allele] = {}
         for gene in filter(is_window, space.genes):
             seconds = list(map(self.seconds, gene.alleles))
-            place = seconds.index(min(seconds)) + aside
-            chosen[gene.name] = gene.alleles[max(0, min(place, len(seconds) - 1))]
+            chosen[gene.name] = gene.alleles[seconds.index(min(seconds))]
         return chosen if self._windows else {}
 
     def gains(self, space: Space, chromosomes: Sequence[Chromosome]) -> Floats:

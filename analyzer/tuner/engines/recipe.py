@@ -147,7 +147,9 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
 class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start-up"):
     """foreread's own algorithm (start_up.py).
 
-    ``founders``: number of first chromosomes, spread over the space; ``strange``: one of so many
+    ``founders``: number of first chromosomes beside the known ones, spread over the space; in one
+    that is small enough to be its own brood ``windows`` of them are windows beside the defaults of
+    all other genes. ``strange``: one of so many
     children is the one least similar to all others, the rest are the most promising of a ``brood``;
     ``population``: number of possible parents, chosen by ``tournament``; ``hopeless``: a window
     predicted to be slower by this (parts of the best) is not tried.
@@ -156,6 +158,7 @@ class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start
     name: Text
     source: Text
     founders: Count
+    windows: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
     strange: Count
     brood: Count
     population: Count

@@ -3,33 +3,36 @@
 A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
 is bred, and only its most promising child is measured, according to a model of all measurements
 (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary computation*, 2011, section 2).
-A space that is small enough is its own brood. The genes that the model finds to matter mutate more
-often.
+A space that is small enough is its own brood: there nothing is selected, crossed or mutated. The
+genes that the model finds to matter mutate more often.
 
 Runs differ, and the same model decides when repeating a measured chromosome is more informative
 than a new child; it averages over similar chromosomes, so most of them are run once. The best is
-the one with the highest expected value, not the luckiest one.
+the one with the highest expected value, not the luckiest one. The scenario is one more gene of the
+model: each run is made in the scenario where it shows most about the mean over all scenarios.
 
 Genes without effect alone may have a large effect together, which the model cannot know before it
 has seen them together. So every few children the one most different from all others is measured,
-whatever the model predicts. The first ones are the default, it with the predicted window,
-and a spread over the space; windows that cannot win according to the prediction are not alleles.
-An earlier campaign on a like board (earlier.py) adds its best ones, and what it expects of all.
+whatever the model predicts. The first ones are in founders.py. Windows that cannot win according to
+the prediction are not tried if the machine is idle in every scenario; genes that cannot act by the
+counters of all runs (mechanisms.py) keep their defaults. An earlier campaign on a like board
+(earlier.py) adds its best ones, and what it expects of all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 
 import numpy as np
 
-from analyzer.tuner.engine import Scored
+from analyzer.tuner.engine import Scored, Wanted
 from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.earlier import Earlier, Expectation
+from analyzer.tuner.engines.earlier import Earlier
+from analyzer.tuner.engines.expected import IDLE, Expected, is_idle
+from analyzer.tuner.engines.founders import founders
 from analyzer.tuner.engines.listed import distinct
 from analyzer.tuner.engines.operators import Child
 from analyzer.tuner.engines.predicted import Prediction
@@ -43,19 +46,20 @@ from analyzer.tuner.engines.surrogate import (
     expected_improvement,
 )
 from analyzer.tuner.space.genes import Allele, Chromosome, Mutation, Space
+from analyzer.tuner.space.mechanisms import without
 
 WHOLE = 2000  # chromosomes: in a space up to this size all are considered
 CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
 FAR = math.log(2.0)  # from the best's log fitness
 EQUAL = 1e-6  # parts of a value, so that the last bits of a sum, which vary by CPU, decide nothing
 Key = tuple[Allele, ...]
-Expects = Callable[[Sequence[Chromosome]], Floats]  # the log fitness of chromosomes
 
 
 class StartUpEngine:
     """A population that remembers all measurements.
 
-    ``predicted``: seconds by read_ahead_kb. ``earlier``: a campaign on a like board.
+    ``predicted``: seconds by read_ahead_kb. ``earlier``: a campaign on a like board. ``tried``: the
+    part of the space that is proposed at present.
     """
 
     def __init__(
@@ -68,20 +72,46 @@ class StartUpEngine:
         earlier: Earlier | None = None,
     ) -> None:
         self.recipe = recipe
+        self.space = space
         self.prediction = Prediction(predicted or {})
-        self._expects: list[Expects] = []
-        if predicted or earlier is None:
-            self._expects.append(partial(self.prediction.gains, space))
-        if earlier is not None:
-            self._expects.append(Expectation(earlier, seed).gains)
-        self.space = self.prediction.pruned(space, recipe.hopeless)
-        self.rng = Random(seed)
-        self.model = Surrogate(self.space, Random(seed))
+        self._expected = Expected(space, self.prediction, earlier, seed)
+        self._seed, self._seeds = seed, seeds
         self.results: dict[Key, Scored] = {}
         self._children = 0
-        every = self.space.enumerate() if self.space.size <= WHOLE else iter(())
-        self._every = {self.space.key(one): one for one in every}
-        self._founders = list(distinct(self.space, self._found(seeds)))
+        self._begin((IDLE,), (), ())
+
+    def inform(self, scenarios: Sequence[str], absent: Collection[str]) -> None:
+        """Take the scenarios, and the mechanisms without which genes cannot act.
+
+        The default has been run: it is none of the founders.
+        """
+        if self.results:
+            self._restrict(absent)
+        else:
+            self._begin(scenarios, absent, (self.space.default(),))
+
+    def _begin(
+        self, scenarios: Sequence[str], absent: Collection[str], known: Sequence[Chromosome]
+    ) -> None:
+        self.scenarios = tuple(scenarios)
+        self.rng = Random(self._seed)
+        weights = [1 / len(self.scenarios)] * len(self.scenarios)
+        self.model = Surrogate(self.space, Random(self._seed), weights)
+        self._restrict(absent)
+        small, keys = bool(self._every), set(map(self.space.key, known))
+        first = founders(self.recipe, self.tried, self._seeds, self.prediction, small, self.rng)
+        self._founders = [
+            one for one in distinct(self.space, first) if self.space.key(one) not in keys
+        ]
+
+    def _restrict(self, absent: Collection[str]) -> None:
+        """Propose only what may win: hopeless windows and genes that cannot act are left out."""
+        space = without(self.space, absent)
+        if all(map(is_idle, self.scenarios)):
+            space = self.prediction.pruned(space, self.recipe.hopeless)
+        self.tried = space
+        every = space.enumerate() if space.size <= WHOLE else iter(())
+        self._every = {space.key(one): one for one in every}
 
     def ask(self) -> list[Chromosome]:
         """Return the founders, then one at a time: a child, or a repeat.
@@ -96,31 +126,61 @@ class StartUpEngine:
         asked = asked or self.promising()
         return [asked] if asked else []
 
-    def ask_several(self, count: int) -> list[Chromosome]:
-        """Return as many children or repeats to be run at once; all founders the first time.
+    def ask_runs(self, count: int) -> list[Wanted]:
+        """Return as many runs of children or repeats; the founders, in every scenario, at first.
 
         Each is chosen as if those before it had the results that the model expects of them
         (kriging believer: Ginsbourger, Le Riche and Carraro, *Kriging is well-suited to parallelize
         optimization*, 2010, 4.2).
         """
         if self._founders:
-            return self.ask()
-        known, asked = dict(self.results), list[Chromosome]()
+            return [Wanted(one) for one in self._founders]
+        known, asked = dict(self.results), list[Wanted]()
         try:
-            while len(asked) < count and (one := self.ask()):
-                asked += one
-                self._believe(one[0])
+            while len(asked) < count and (run := self._next_run()):
+                asked.append(run)
+                if len(asked) < count:
+                    self._believe(run)
         finally:
             self.results = known
         return asked
 
-    def _believe(self, chromosome: Chromosome) -> None:
-        """Take the model's estimate as the result of one more run, until the next real ones."""
-        gain = float(self._guess([chromosome]).mean.mean())
+    def _next_run(self) -> Wanted | None:
+        """Return the next run: of a possible best where it has none yet, else of a child."""
+        if (hopeful := self._hopeful()) is not None:
+            return self._most_informative(hopeful.chromosome, hopeful.gains.keys())
+        asked = self.ask()
+        return self._most_informative(asked[0], ()) if asked else None
+
+    def _hopeful(self) -> Scored | None:
+        """Return what would be believed best if it had been run in every scenario.
+
+        The best must have been: beside a load that it never had it may be hopeless.
+        """
+        partial = [one for one in self.results.values() if not one.fitness and one.gains]
+        partial = [one for one in partial if not one.final]
+        if not partial:
+            return None
+        tried = [self.best(), *(one.chromosome for one in partial)]
+        top = int(np.argmax(self._guess(tried).mean.mean(axis=0)))
+        return partial[top - 1] if top else None
+
+    def _most_informative(self, chromosome: Chromosome, but: Collection[str]) -> Wanted:
+        """Return the run of a chromosome that shows most, where it may be run, ``but`` these."""
         before = self.results.get(self.space.key(chromosome))
-        gains = [*(_gains(before) if before else ()), gain]
-        believed = Scored(chromosome, math.exp(gain), gains=gains)
-        self.results[self.space.key(chromosome)] = believed
+        spent = {*but, *(before.spent if before else ())}
+        informs = self.model.informs(self._points([chromosome]))
+        informs[[scenario in spent for scenario in self.scenarios]] = -1.0
+        return Wanted(chromosome, self.scenarios[self._largest(informs)])
+
+    def _believe(self, run: Wanted) -> None:
+        """Take the model's estimate as the result of one more run, until the next real ones."""
+        gain = float(self._guess([run.chromosome]).mean.mean())
+        key, scenario = self.space.key(run.chromosome), str(run.scenario)
+        before = self.results.get(key)
+        gains = {**before.gains} if before else {}
+        gains[scenario] = [*gains.get(scenario, ()), gain]
+        self.results[key] = Scored(run.chromosome, math.exp(gain), gains=gains)
         self.model.suppose(*self._data())
 
     def tell(self, scored: Sequence[Scored]) -> None:
@@ -130,7 +190,7 @@ class StartUpEngine:
         self._learn()
 
     def best(self) -> Chromosome:
-        """Return the chromosome that is probably best of those with results."""
+        """Return the chromosome that is probably best of those with results in every scenario."""
         return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
 
     def knows(self, chromosome: Chromosome) -> bool:
@@ -148,39 +208,49 @@ class StartUpEngine:
         """Return the most promising measured one; None if none can be repeated."""
         return self._most_promising(self._repeatable())
 
-    def _found(self, seeds: Sequence[Chromosome]) -> Iterator[Child]:
-        default = self.space.default()
-        yield from map(self.space.repair, seeds)
-        yield default
-        yield default | self.prediction.window(self.space)
-        yield from operators.spread(self.space, self.recipe.founders, self.rng)
-
     def _learn(self) -> None:
         """Train the model with the results.
 
-        One that is ``FAR`` worse than the best, or failed, counts as exactly ``FAR`` worse: more
-        detail does not help to find the best, and compared with a start that takes fifty times as
-        long all others would seem equal.
+        One that is ``FAR`` worse than the best in a scenario, or failed, counts as exactly ``FAR``
+        worse: more detail does not help to find the best, and compared with a start that takes
+        fifty times as long all others would seem equal.
         """
         self.model.learn(*self._data())
 
     def _data(self) -> tuple[Points, Runs]:
         known = list(self.results.values())
-        gains = [_gains(one) for one in known]
-        means = np.array([one.mean() for one in gains])
-        least = means.max() - FAR if np.isfinite(means.max()) else 0.0
-        squares = sum(
-            float(((some - mean) ** 2).sum())
-            for some, mean in zip(gains, means, strict=True)
-            if mean > least
-        )
-        counts = np.array([len(one) for one in gains], dtype=np.float64)
-        runs = Runs(counts, np.maximum(means, least), squares)
-        return self._points([one.chromosome for one in known]), runs
+        made = [
+            (row, place, runs)
+            for row, one in enumerate(known)
+            for place, runs in self._runs(one).items()
+        ]
+        rows = np.array([row for row, _, _ in made], dtype=np.intp)
+        places = np.array([place for _, place, _ in made], dtype=np.intp)
+        means = np.array([runs.mean() for _, _, runs in made])
+        least = np.array([_least(means[places == place]) for place in range(len(self.scenarios))])
+        squares = np.zeros(len(self.scenarios))
+        for (_, place, runs), mean in zip(made, means, strict=True):
+            if mean > least[place]:
+                squares[place] += float(((runs - mean) ** 2).sum())
+        counts = np.array([len(runs) for _, _, runs in made], dtype=np.float64)
+        found = Runs(rows, places, counts, np.maximum(means, least[places]), squares)
+        return self._points([one.chromosome for one in known]), found
+
+    def _runs(self, one: Scored) -> dict[int, Floats]:
+        """Return the log fitness of each run by the scenario's place; -inf for one that failed."""
+        gains: Mapping[str, Sequence[float]] = one.gains
+        if not gains:
+            alone = math.log(one.fitness) if one.fitness > 0 else -math.inf
+            gains = {scenario: [alone] for scenario in self.scenarios}
+        return {
+            place: np.array(gains[scenario])
+            for place, scenario in enumerate(self.scenarios)
+            if gains.get(scenario)
+        }
 
     @property
     def _good(self) -> list[Chromosome]:
-        """Those that did not fail; all if all of them did."""
+        """Those that have results in every scenario, and did not fail; else any."""
         good = [one.chromosome for one in self.results.values() if one.fitness > 0]
         return good or [one.chromosome for one in self.results.values()]
 
@@ -188,8 +258,7 @@ class StartUpEngine:
         return self.model.guess(self._points(chromosomes))
 
     def _points(self, chromosomes: Sequence[Chromosome]) -> Points:
-        expected = [expects(chromosomes) for expects in self._expects]
-        return self.model.points(chromosomes, np.stack(expected, axis=1))
+        return self.model.points(chromosomes, *self._expected.of(chromosomes, self.scenarios))
 
     def _stranger(self) -> Chromosome | None:
         """Return the chromosome that is least like all that were measured."""
@@ -199,7 +268,11 @@ class StartUpEngine:
         return strangers[self._largest(self.model.strangeness(self._points(strangers)))]
 
     def _repeatable(self) -> list[Chromosome]:
-        return [o.chromosome for o in self.results.values() if o.fitness > 0 and not o.final]
+        return [
+            one.chromosome
+            for one in self.results.values()
+            if (one.fitness > 0 or one.gains) and not one.final
+        ]
 
     def _most_promising(self, tried: Sequence[Chromosome]) -> Chromosome | None:
         if not tried:
@@ -220,7 +293,7 @@ class StartUpEngine:
 
     def _random(self) -> Iterator[Child]:
         for _ in range(CLUTCHES * self.recipe.brood):
-            yield operators.random_child(self.space, self.rng)
+            yield operators.random_child(self.tried, self.rng)
 
     def _bred(self) -> Iterator[Child]:
         """Yield children of the fittest."""
@@ -231,24 +304,27 @@ class StartUpEngine:
         for _ in range(CLUTCHES * self.recipe.brood):
             pair = operators.tournament(fitness, 2, self.recipe.tournament, self.rng)
             one, other = (parents[index].chromosome for index in pair)
-            child, _ = operators.uniform(self.space, one, other, self.rng)
+            child, _ = operators.uniform(self.tried, one, other, self.rng)
             yield self._mutated(child, rates)
 
     def _mutation_rates(self) -> list[float]:
         """Return each gene's chance: one mutation in a child, half of it where it matters."""
-        matters = self.model.matters
-        even = 1 / len(matters)
-        return [0.5 * even + 0.5 * float(s) for s in matters / matters.sum()]
+        free = np.array([len(gene.alleles) > 1 for gene in self.tried.genes], dtype=np.float64)
+        matters = self.model.matters * free
+        if not free.any():
+            return [0.0] * len(free)
+        rates = 0.5 * free / free.sum() + 0.5 * matters / matters.sum()
+        return [float(rate) for rate in rates]
 
     def _mutated(self, child: Child, rates: Sequence[float]) -> Child:
-        for gene, rate in zip(self.space.genes, rates, strict=True):
+        for gene, rate in zip(self.tried.genes, rates, strict=True):
             if self.rng.random() < rate:
                 how: Mutation = self.rng.choice(("new", "step"))
                 child[gene.name] = operators.mutate(gene, child[gene.name], self.rng, how)
-        return self.space.repair(child)
+        return self.tried.repair(child)
 
 
-def _gains(one: Scored) -> Floats:
-    """Return the log fitness of each run; -inf for one that failed."""
-    alone = math.log(one.fitness) if one.fitness > 0 else -math.inf
-    return np.array(one.gains if one.gains and one.fitness > 0 else [alone])
+def _least(means: Floats) -> float:
+    """Return the lowest log fitness that counts as such beside others of these."""
+    most = means.max() if len(means) else -math.inf
+    return float(most - FAR) if np.isfinite(most) else 0.0

@@ -6,6 +6,10 @@ correlation of two alleles, s how much the gene matters. The product expands int
 main effects and all interactions (as in functional ANOVA); a gene with s = 0 does not matter. In
 addition each chromosome has a part of its *own*, independent of all others, and each run has noise.
 
+Scenarios are one more gene of words: what a chromosome gains in one of them is learnt from its runs
+there, and from those in the others as far as they agree. Each scenario has a noise of its own. What
+counts is the weighted mean over the scenarios (``guess``), of which each run shows a part.
+
 A few dozen runs do not determine s, own and noise; relying on the most likely values would be
 overconfident. So estimates are averaged over several *views* of them, drawn by Gibbs sampling from
 their posterior distribution (Snoek, Larochelle and Adams, *Practical Bayesian Optimization of
@@ -63,33 +67,37 @@ class Points:
     """Chromosomes in the surrogate's representation.
 
     ``places``: of their alleles, NONE last: chromosomes × genes. ``expected``: the log fitness that
-    each source expects of them: chromosomes × sources (a prediction, an earlier campaign).
+    each source expects of them in each scenario: chromosomes × scenarios × sources (a prediction,
+    an earlier campaign). ``before``: that of all sources together, before any data: chromosomes ×
+    scenarios.
     """
 
     places: Places
     expected: Floats
-
-    @property
-    def before(self) -> Floats:
-        """The log fitness expected before any data: the mean of the sources."""
-        return np.asarray(self.expected.mean(axis=1))
+    before: Floats
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Measurements of chromosomes: number of runs, mean log fitness.
+    """Measurements: the number of runs of a chromosome in a scenario, and their mean log fitness.
 
-    ``squares``: sum of squared deviations of single runs from their chromosome's mean.
+    ``rows``: places of the chromosomes among the points, ``scenarios`` those of the scenarios.
+    ``squares``: by scenario, the sum of squared deviations of single runs from those means.
     """
 
+    rows: Places
+    scenarios: Places
     counts: Floats
     means: Floats
-    squares: float
+    squares: Floats
 
 
 @dataclass(frozen=True)
 class Guess:
-    """Log fitness: mean and standard deviation, views × chromosomes; ``noise`` of a run by view."""
+    """Mean log fitness over the scenarios: its mean and standard deviation, views × chromosomes.
+
+    ``noise``: standard deviation of one run in every scenario, by view.
+    """
 
     mean: Floats
     deviation: Floats
@@ -98,37 +106,46 @@ class Guess:
 
 @dataclass(frozen=True)
 class _View:
+    """``matters``: of each gene, the scenario last; ``noise``: by scenario."""
+
     matters: Floats
     own: float
-    noise: float
+    noise: Floats
 
 
 class Surrogate:
-    """Learns from measured chromosomes (``learn``), estimates the fitness of others (``guess``)."""
+    """Learns from measured chromosomes (``learn``), estimates the fitness of others (``guess``).
 
-    def __init__(self, space: Space, rng: Random) -> None:
+    ``weights``: of the scenarios in their order, with the sum 1.
+    """
+
+    def __init__(self, space: Space, rng: Random, weights: Sequence[float] = (1.0,)) -> None:
         self._tables = {
             gene.name: {allele: place for place, allele in enumerate(gene.alleles)}
             for gene in space.genes
         }
         self._alike = [correlation(gene) for gene in space.genes]
+        self._weights = np.array(weights, dtype=np.float64)
         self._rng = rng
-        self._views = deque([_View(np.full(len(space.genes), 0.15), 0.01, 0.03)], VIEWS)
+        scenarios = len(self._weights)
+        first = _View(np.full(len(space.genes) + 1, 0.15), 0.01, np.full(scenarios, 0.03))
+        self._views = deque([first], VIEWS)
         self._untaught = True
 
     @property
     def matters(self) -> Floats:
         """How much each gene matters, the mean over the views."""
-        return np.asarray(np.mean([view.matters for view in self._views], axis=0))
+        return np.asarray(np.mean([view.matters[:-1] for view in self._views], axis=0))
 
-    def points(self, chromosomes: Sequence[Chromosome], expected: Floats) -> Points:
-        """Return chromosomes as places; ``expected`` is their log fitness by source (Points)."""
-        rows = [
-            [table.get(one[name], len(table)) for name, table in self._tables.items()]
-            for one in chromosomes
+    def points(self, chromosomes: Sequence[Chromosome], expected: Floats, before: Floats) -> Points:
+        """Return chromosomes as places; see Points for the others."""
+        columns = [
+            [table.get(one[name], len(table)) for one in chromosomes]
+            for name, table in self._tables.items()
         ]
-        shape = len(rows), len(self._tables)
-        return Points(np.array(rows, dtype=np.intp).reshape(shape), expected)
+        shape = len(self._tables), len(chromosomes)
+        places = np.array(columns, dtype=np.intp).reshape(shape).T
+        return Points(places, expected, before)
 
     def learn(self, points: Points, runs: Runs) -> None:
         """Train with all data; views change by one draw."""
@@ -147,36 +164,64 @@ class Surrogate:
 
     def _take(self, points: Points, runs: Runs) -> None:
         self._points, self._runs = points, runs
-        self._level = float(np.mean(runs.means - points.before))
-        self._rest = runs.means - points.before - self._level
+        self._known = points.places[runs.rows]
+        self._expected = points.expected[runs.rows, runs.scenarios]
+        self._same_scenario = (runs.scenarios[:, None] == runs.scenarios).astype(np.float64)
+        before = points.before[runs.rows, runs.scenarios]
+        self._level = float(np.mean(runs.means - before))
+        self._rest = runs.means - before - self._level
         self._trust = TRUST**2 / max(float(np.var(self._rest)), TINY)
 
     def _condition(self) -> None:
         runs = self._runs
         self._matters = np.array([view.matters for view in self._views])
         self._own = np.array([[[view.own]] for view in self._views])
-        self._noise = np.array([[[view.noise]] for view in self._views])
-        count = len(self._rest)
-        each = (self._own + self._noise / runs.counts) * np.eye(count)
-        self._inverse = np.linalg.inv(self._covariance(self._points, self._matters) + each)
-        squares = np.einsum("i,vij,j->v", self._rest, self._inverse, self._rest)
-        squares += runs.squares / self._noise[:, 0, 0] + TINY
+        self._noise = np.array([view.noise for view in self._views])
+        each = self._own[:, 0] + self._noise[:, runs.scenarios] / runs.counts
+        covariance = self._product(self._known, self._matters)
+        covariance *= self._scenario_factor(self._same_scenario)
+        covariance += self._slopes(self._expected)
+        self._inverse = np.linalg.inv(covariance + each[:, None] * np.eye(len(self._rest)))
+        self._pulled = self._inverse @ self._rest
+        squares = self._pulled @ self._rest + (runs.squares / self._noise).sum(axis=1) + TINY
         self._variance = squares / runs.counts.sum()
 
     def guess(self, points: Points) -> Guess:
-        """Return the estimated fitness of chromosomes, measured or not."""
-        same = (points.places[:, None] == self._points.places).all(axis=2)
-        across = self._covariance(points, self._matters) + self._own * same
-        pull = across @ self._inverse
-        slopes = self._trust * (points.expected**2).sum(axis=1)
-        before = 1 + slopes + self._own[:, 0]
-        variance = np.maximum(before - (pull * across).sum(axis=2), TINY)
+        """Return the estimated mean fitness of chromosomes over the scenarios, measured or not."""
+        expected = self._mean_over_scenarios(points.expected)
+        across = self._across(points, self._weights, expected)
+        mean, pull = across @ self._pulled[:, :, None], across @ self._inverse
+        s = self._matters[:, -1:]
+        of_all = float((self._weights**2).sum())
+        before = 1 - s + s * of_all + self._own[:, 0] * of_all
+        slopes = self._trust * (expected**2).sum(axis=1)
+        variance = np.maximum(before + slopes - (pull * across).sum(axis=2), TINY)
         scale = np.sqrt(self._variance)[:, None]
         return Guess(
-            self._level + points.before + pull @ self._rest,
+            self._level + self._mean_over_scenarios(points.before) + mean[:, :, 0],
             scale * np.sqrt(variance),
-            scale * np.sqrt(self._noise[:, 0]),
+            scale * np.sqrt((self._noise * self._weights**2).sum(axis=1))[:, None],
         )
+
+    def informs(self, point: Points) -> Floats:
+        """Return how much one more run of a chromosome shows of its mean fitness, by scenario.
+
+        It is the variance of the mean that such a run explains, averaged over the views.
+        """
+        expected = self._mean_over_scenarios(point.expected)
+        pull = self._across(point, self._weights, expected) @ self._inverse
+        s, own = self._matters[:, -1], self._own[:, 0, 0]
+        informs = []
+        for scenario, weight in enumerate(self._weights):
+            alone, there = np.eye(len(self._weights))[scenario], point.expected[:, scenario]
+            across = self._across(point, alone, there)
+            slopes = self._trust * float((expected @ there.T)[0, 0])
+            shared = 1 - s + (s + own) * weight + slopes - (pull * across).sum(axis=2)[:, 0]
+            known = ((across @ self._inverse) * across).sum(axis=2)[:, 0]
+            variance = 1 + own + self._trust * float((there**2).sum()) - known
+            explained = shared**2 / (np.maximum(variance, TINY) + self._noise[:, scenario])
+            informs.append(float((self._variance * explained).mean()))
+        return np.array(informs)
 
     def strangeness(self, points: Points) -> Floats:
         """Return how different chromosomes are from all measured ones, from 0 to 1.
@@ -184,64 +229,117 @@ class Surrogate:
         It is the remaining variance if every gene and every combination matters.
         """
         unlearnt = np.full((1, len(self._alike)), UNLEARNT)
-        known = self._product(self._points.places, unlearnt)[0]
-        across = self._product(points.places, unlearnt)[0]
+        known = self._product(self._points.places, unlearnt, self._points.places)[0]
+        across = self._product(points.places, unlearnt, self._points.places)[0]
         inverse = np.linalg.inv(known + 1e-6 * np.eye(len(known)))
         return np.asarray(np.maximum(1 - ((across @ inverse) * across).sum(axis=1), 0.0))
 
-    def _covariance(self, points: Points, matters: Floats) -> Floats:
-        """Return the covariance of points with known ones by view, without own parts and noise."""
-        return self._product(points.places, matters) + self._slopes(points)
+    def _mean_over_scenarios(self, values: Floats) -> Floats:
+        """Return the weighted mean over the second axis."""
+        return np.asarray(np.tensordot(values, self._weights, axes=(1, 0)))
 
-    def _slopes(self, points: Points) -> Floats:
-        """Return the covariance of points with known ones since sources are trusted so far."""
-        return np.asarray(self._trust * (points.expected @ self._points.expected.T))
+    def _across(self, points: Points, weights: Floats, expected: Floats) -> Floats:
+        """Return the covariance of a weighted sum of points over scenarios with the known runs.
 
-    def _product(self, places: Places, matters: Floats) -> Floats:
+        views × points × known, without noise.
+        """
+        there = weights[self._runs.scenarios]
+        across = self._product(points.places, self._matters)
+        across *= self._scenario_factor(there[None])
+        same = (points.places[:, None] == self._known).all(axis=2) * there
+        across += self._own * same
+        return np.asarray(across + self._slopes(expected))
+
+    def _scenario_factor(self, same: Floats) -> Floats:
+        """Return the kernel's factor of the scenario; ``same``: the weight of equal ones."""
+        s = self._matters[:, -1][:, None, None]
+        return np.asarray(1 - s + s * same)
+
+    def _slopes(self, expected: Floats) -> Floats:
+        """Return the covariance with known runs since sources are trusted so far."""
+        return np.asarray(self._trust * (expected @ self._expected.T))
+
+    def _product(self, places: Places, matters: Floats, known: Places | None = None) -> Floats:
         """Return the kernel of places × known ones, one for each row (view) of ``matters``."""
-        product = np.ones((len(matters), len(places), len(self._rest)))
-        for gene, s in enumerate(matters.T[:, :, None, None]):
-            product *= 1 - s + s * self._factor(places, gene)
+        known = self._known if known is None else known
+        product = np.ones((len(matters), len(places), len(known)))
+        for gene in range(len(self._alike)):
+            unlike = 1 - self._factor(places, gene, known)
+            if unlike.any():
+                product *= 1 - matters[:, gene, None, None] * unlike
         return product
 
-    def _factor(self, places: Places, gene: int) -> Floats:
-        return self._alike[gene][np.ix_(places[:, gene], self._points.places[:, gene])]
+    def _factor(self, places: Places, gene: int, known: Places) -> Floats:
+        return self._alike[gene][places[:, gene, None], known[None, :, gene]]
 
     def _drawn(self, view: _View) -> _View:
-        """Return the next view: each part is drawn in turn, given the others."""
-        matters, own, noise = view.matters.copy(), view.own, view.noise
-        counts, places = self._runs.counts, self._points.places
-        trust = self._slopes(self._points)
-        product = self._product(places, matters[None])[0]
-        each = np.eye(len(counts))
-        s = MATTERS[:, None, None]
+        """Return the next view: each part is drawn in turn, given the others.
+
+        A gene of which all known chromosomes have the same allele is drawn from its prior.
+        """
+        matters, own, noise = view.matters.copy(), view.own, view.noise.copy()
+        runs, count = self._runs, len(self._rest)
+        trust = self._slopes(self._expected)
+        alike = [self._factor(self._known, gene, self._known) for gene in range(len(self._alike))]
+        alike.append(self._same_scenario)
+        product = np.ones((count, count))
+        for s, factor in zip(matters, alike, strict=True):
+            product *= 1 - s + s * factor
+        each = np.eye(count)
+        values = MATTERS[:, None, None]
         for gene in self._rng.sample(range(len(matters)), len(matters)):
-            factor = self._factor(places, gene)
+            factor = alike[gene]
+            if factor.min() == 1.0:
+                matters[gene] = MATTERS[self._chosen(MATTERS_PRIOR)]
+                continue
             others = product / (1 - matters[gene] + matters[gene] * factor)
-            products = others * (1 - s + s * factor)
-            at = self._draw(products + trust + each * (own + noise / counts), noise, MATTERS_PRIOR)
+            products = others * (1 - values + values * factor)
+            diagonal = each * (own + noise[runs.scenarios] / runs.counts)
+            at = self._draw(products + trust + diagonal, noise[None], MATTERS_PRIOR)
             matters[gene], product = MATTERS[at], products[at]
         base = product + trust
-        tried = base + each * (OWN[:, None, None] + noise / counts)
-        own = float(OWN[self._draw(tried, noise, OWN_PRIOR)])
-        tried = base + each * (own + NOISE[:, None, None] / counts)
-        return _View(matters, own, float(NOISE[self._draw(tried, NOISE, NOISE_PRIOR)]))
+        tried = base + each * (OWN[:, None, None] + noise[runs.scenarios] / runs.counts)
+        own = float(OWN[self._draw(tried, noise[None], OWN_PRIOR)])
+        for scenario in range(len(noise)):
+            noises = np.repeat(noise[None], len(NOISE), axis=0)
+            noises[:, scenario] = NOISE
+            added = (own + noises[:, runs.scenarios] / runs.counts)[:, None] * each
+            noise = noises[self._draw(base + added, noises, NOISE_PRIOR)]
+        return _View(matters, own, noise)
 
-    def _draw(self, covariances: Floats, noise: float | Floats, prior: Floats) -> int:
+    def _draw(self, covariances: Floats, noise: Floats, prior: Floats) -> int:
         """Return the index of a covariance (× known × known), drawn at random.
 
         Each has a probability by its marginal likelihood, the process's variance integrated out
-        (prior 1/variance), and its prior.
+        (prior 1/variance), and its prior. ``noise``: of each, or of all, × scenarios.
         """
-        factors = np.linalg.cholesky(covariances)
-        rest = np.broadcast_to(self._rest[:, None], (*covariances.shape[:2], 1))
-        white = np.linalg.solve(factors, rest)[..., 0]
-        squares = (white**2).sum(axis=1) + self._runs.squares / noise + TINY
-        runs, known = self._runs.counts.sum(), len(self._rest)
-        logs = prior - 0.5 * runs * np.log(squares) - 0.5 * (runs - known) * np.log(noise)
-        logs -= np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        white, logs = whitened(covariances, self._rest)
+        runs = self._runs
+        squares = (white**2).sum(axis=1) + (runs.squares / noise).sum(axis=1) + TINY
+        total = np.bincount(runs.scenarios, runs.counts, noise.shape[1])
+        repeats = total - np.bincount(runs.scenarios, minlength=noise.shape[1])
+        logs = prior - logs - 0.5 * total.sum() * np.log(squares)
+        return self._chosen(logs - 0.5 * (np.log(noise) * repeats).sum(axis=1))
+
+    def _chosen(self, logs: Floats) -> int:
+        """Return an index, drawn by the logarithms of chances."""
         chances = np.exp(logs - logs.max())
         return self._rng.choices(range(len(chances)), chances.tolist())[0]
+
+
+def whitened(covariances: Floats, rest: Floats) -> tuple[Floats, Floats]:
+    """Return L⁻¹·rest of each covariance L·Lᵀ, and the sum of the logarithms of L's diagonal.
+
+    The last row of the factor of the matrix bordered by ``rest`` is L⁻¹·rest: no system is solved.
+    """
+    count, size = covariances.shape[:2]
+    bordered = np.empty((count, size + 1, size + 1))
+    bordered[:, :size, :size] = covariances
+    bordered[:, size, :size] = bordered[:, :size, size] = rest
+    bordered[:, size, size] = 1e30  # any number so large that the matrix stays positive
+    factors = np.linalg.cholesky(bordered)
+    diagonals = np.diagonal(factors, axis1=1, axis2=2)[:, :size]
+    return factors[:, size, :size], np.log(diagonals).sum(axis=1)
 
 
 def expected_improvement(guess: Guess, best: Floats) -> Floats:

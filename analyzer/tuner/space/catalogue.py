@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -22,6 +23,9 @@ _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
 _SELECTED = re.compile(r"\[(\S*)\]")
 
 
+Mechanism = Literal["reclaim", "writes", "queue"]
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A gene as the catalogue has it; its head explains the fields that Gene lacks."""
 
@@ -36,6 +40,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     knob: Knob | None = None
     per_disk: bool = False
     asked: bool = False
+    acts_on: Mechanism | None = None
     durability: Durability | None = None
     requires: dict[Name, tuple[Allele, ...]] = {}
     unless: dict[Name, tuple[Allele, ...]] = {}

@@ -64,7 +64,7 @@ class Measured:
 
     def scored(self, chromosome, gains):
         final = len(gains) >= self.most
-        return Scored(chromosome, math.exp(median(gains)), gains=list(gains), final=final)
+        return Scored(chromosome, math.exp(median(gains)), gains={"idle": list(gains)}, final=final)
 
 
 @pytest.mark.parametrize("name", TUNERS)
@@ -87,12 +87,15 @@ def test_nothing_is_repeated_before_there_are_as_many_as_founders(name):
 
 @pytest.mark.parametrize("name", ["random", "tpe", "genetic-library"])
 def test_with_noise_some_are_repeated_but_none_more_often_than_allowed(name):
-    measured = Measured(judged(name), noise=0.05, most=3)
-    for _ in range(45):
-        measured.step()
-    counts = [len(gains) for _, gains in measured.gains.values()]
-    assert max(counts) == 3
-    assert len(counts) > FOUNDERS + 10
+    most = []
+    for seed in range(1, 4):
+        measured = Measured(judged(name, seed=seed), noise=0.05, most=3)
+        for _ in range(45):
+            measured.step()
+        counts = [len(gains) for _, gains in measured.gains.values()]
+        most.append(max(counts))
+        assert len(counts) > FOUNDERS + 10
+    assert max(most) == 3
 
 
 def test_noise_makes_repeats():

@@ -59,8 +59,8 @@ def engine(seed=1, predicted=PREDICTED, **changes):
 
 
 def founders_of(found):
-    """Return the seeds, the default, it with the predicted window, and those that are spread."""
-    return [one.chromosome for one in run(found, score, RECIPE.founders + 3)]
+    """Return all founders: of the seeds, the predicted window and windows alone some are equal."""
+    return found.ask()
 
 
 def regret(received):
@@ -93,10 +93,153 @@ def test_the_founders_are_the_seeds_the_default_the_predicted_window_and_its_nei
 
 
 @pytest.mark.parametrize("predicted", [None, PREDICTED])
-def test_the_founders_spread_over_all_windows(predicted):
+def test_windows_from_the_smallest_to_the_largest_are_founders_alone(predicted):
     found = engine(predicted=predicted)
-    windows = found.space.genes[1].alleles
-    assert {windows[0], windows[-1]} < {one["read_ahead_kb"] for one in founders_of(found)}
+    assert found.tried.size <= start_up.WHOLE
+    windows = found.tried.genes[1].alleles
+    alone = [SPACE.default() | {"read_ahead_kb": window} for window in windows]
+    founders = [one for one in founders_of(found) if one in alone]
+    assert alone[0] in founders and alone[-1] in founders
+    assert len(founders) >= RECIPE.windows
+
+
+def test_in_a_large_space_the_founders_are_spread_over_all_windows(monkeypatch):
+    monkeypatch.setattr(start_up, "WHOLE", 100)
+    founders = founders_of(engine(predicted=None))
+    assert len(founders) == RECIPE.founders + 1
+    assert len({one["read_ahead_kb"] for one in founders}) >= RECIPE.founders
+    assert {0, 1024} < {one["read_ahead_kb"] for one in founders}
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "hopeless"),
+    [(["idle"], True), (["reader"], False), (["idle", "reader:/x"], False), (["idle"] * 2, True)],
+)
+def test_hopeless_windows_are_left_out_only_if_every_scenario_is_idle(scenarios, hopeless):
+    found = engine(predicted={16: 1.0, 32: 1.0, 64: 3.0, 1024: 3.0})
+    found.inform(scenarios, ())
+    windows = found.tried.genes[1].alleles
+    assert (1024 not in windows) == hopeless
+    assert 16 in windows and 128 in windows
+    assert SPACE.default() not in founders_of(found)
+
+
+def test_beside_a_load_the_predicted_window_is_hardly_expected_to_be_best():
+    """One run each of the default and of another window, which are equal: a prior of two."""
+    best = {"idle": [], "reader": []}
+    for scenario, slopes in best.items():
+        found = engine(predicted={4: 2.0, 128: 1.0})
+        found.inform([scenario], ())
+        small, default = SPACE.default() | {"read_ahead_kb": 4}, SPACE.default()
+        far = SPACE.default() | {"swappiness": 200}
+        found.tell([Scored(default, 1.0), Scored(far, 1.0)])
+        slopes.extend(found._guess([default, small]).mean.mean(axis=0))
+    losses = {scenario: default - small for scenario, (default, small) in best.items()}
+    assert losses["idle"] > 2 * losses["reader"] > 0
+
+
+REACHES = ("idle", "reader")
+
+
+def beside(chromosome, scenario):
+    """Beside the reader large windows are best, and the start takes twice as long."""
+    if scenario == "idle":
+        return seconds(chromosome)
+    return 2 * seconds(chromosome) * (1.5 - 0.1 * chromosome["read_ahead_kb"].bit_length() / 2)
+
+
+def by_run(found, runs, noise=0.0, most=5):
+    """Make ``runs`` as a campaign does, each in its scenario; return all gains by key."""
+    rng, gains = Random(4), {}
+    default = SPACE.default()
+
+    def once(chromosome, scenario):
+        gain = math.log(beside(default, scenario) / beside(chromosome, scenario))
+        known = gains.setdefault(SPACE.key(chromosome), (chromosome, {}))[1]
+        known.setdefault(scenario, []).append(gain + rng.gauss(0, noise))
+
+    def received():
+        for chromosome, known in gains.values():
+            whole = len(known) == len(REACHES)
+            means = [median(some) for some in known.values()]
+            spent = [scenario for scenario, some in known.items() if len(some) >= most]
+            fitness = math.exp(sum(means) / len(means)) if whole else 0.0
+            yield Scored(chromosome, fitness, gains=known, final=len(spent) == 2, spent=spent)
+
+    for scenario in REACHES:
+        once(default, scenario)
+    found.inform(REACHES, ())
+    for _ in range(runs):
+        for wanted in found.ask_runs(1):
+            for scenario in REACHES if wanted.scenario is None else (wanted.scenario,):
+                once(wanted.chromosome, scenario)
+        found.tell(list(received()))
+    return gains
+
+
+def mean_seconds(chromosome):
+    return math.prod(beside(chromosome, scenario) for scenario in REACHES) ** 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_over_all_scenarios_is_found_run_by_run(seed):
+    found = engine(seed, predicted=None)
+    gains = by_run(found, 90, noise=0.01)
+    best = min(map(mean_seconds, SPACE.enumerate()))
+    assert mean_seconds(found.best()) < 1.03 * best
+    assert {len(known) for _, known in gains.values()} == {1, 2}  # not each in each
+
+
+def test_the_believed_best_was_run_in_every_scenario():
+    found = engine(2, predicted=None)
+    for _ in range(4):
+        gains = by_run(found, 40, noise=0.02)
+        assert len(gains[SPACE.key(found.best())][1]) == len(REACHES)
+        found = engine(3, predicted=None)
+
+
+def test_no_run_is_requested_where_a_chromosome_has_had_all_of_its_runs():
+    small = Space(SPACE.genes[:2])
+    found = make_engine(RECIPE, small, 1)
+    default = small.default()
+    found.inform(REACHES, ())
+    found.tell([Scored(one, 1.0, gains={"idle": [0.0]}, spent=["idle"]) for one in found.ask()])
+    found.tell([Scored(default, 1.0, gains={"idle": [0.0], "reader": [0.0]}, final=True)])
+    for _ in range(6):
+        (wanted,) = found.ask_runs(1)
+        if found.knows(wanted.chromosome):
+            assert wanted.scenario == "reader"
+
+
+def test_several_runs_at_once_are_not_all_the_same():
+    found = engine(1, predicted=None)
+    by_run(found, 40, noise=0.02)
+    asked = found.ask_runs(4)
+    assert len({(SPACE.key(one.chromosome), one.scenario) for one in asked}) >= 3
+    known = dict(found.results)
+    assert found.ask_runs(4) and found.results == known
+
+
+BY_RECLAIM = Space(
+    tuple(
+        Gene(name=name, kind="integer", choices=(0, 10, 60, 100), default=60)
+        for name in ("swappiness", "vfs_cache_pressure", "other")
+    )
+)
+
+
+def test_genes_that_cannot_act_keep_their_defaults_until_they_can():
+    found = make_engine(RECIPE, BY_RECLAIM, 1)
+    found.inform(["idle"], ["reclaim"])
+    received = run(found, lambda one: Scored(one, 1.0, final=True), 4)
+    held = {
+        (one.chromosome["swappiness"], one.chromosome["vfs_cache_pressure"]) for one in received
+    }
+    assert held == {(60, 60)}
+    assert found.tried.size == 4
+    found.inform(["idle"], [])
+    more = run(found, lambda one: Scored(one, 1.0, final=True), 30)
+    assert {one.chromosome["swappiness"] for one in more} == {0, 10, 60, 100}
 
 
 def test_it_ends_when_all_have_had_all_their_runs():
@@ -117,7 +260,7 @@ def test_with_noise_only_the_best_are_repeated():
         gain = math.log(DEFAULT / seconds(chromosome)) + rng.gauss(0, 0.03)
         known = gains.setdefault(SPACE.key(chromosome), [])
         known.append(gain)
-        return Scored(chromosome, math.exp(median(known)), gains=list(known))
+        return Scored(chromosome, math.exp(median(known)), gains={"idle": list(known)})
 
     found = engine()
     run(found, scored, 60)
@@ -133,9 +276,9 @@ def test_one_that_was_lucky_once_is_not_believed_best():
     sure = default | {"scheduler": "kyber"}
     neighbours = [default | {"swappiness": 10}, default | {"swappiness": 100}]
     found = engine(predicted=None)
-    received = [Scored(one, 1.0, gains=known) for one in neighbours]
-    received += [Scored(sure, math.exp(0.04), gains=[0.04 + gain for gain in known])]
-    found.tell([*received, Scored(default, math.exp(0.05), gains=[0.05])])
+    received = [Scored(one, 1.0, gains={"idle": known}) for one in neighbours]
+    received += [Scored(sure, math.exp(0.04), gains={"idle": [0.04 + gain for gain in known]})]
+    found.tell([*received, Scored(default, math.exp(0.05), gains={"idle": [0.05]})])
     assert found.best() == sure
 
 
