@@ -4,18 +4,30 @@ No table holds so large a space, so the truth is a formula. As on the measured b
 matter: the window, the scheduler with its requests, and a few others; two more help only together;
 one pair of alleles is fatal. All others change a start by less than half a percent. Which ones, and
 by how much, is drawn by a number.
+
+The runs have the counters of the kernel's mechanisms (analyzer/tuner/space/mechanisms.py), and they
+are true: without a mechanism its genes have no effect at all. On a *quiet* board some mechanisms
+are absent by chance; on the others those occur that the genes which matter need.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.catalogue import WINDOW, Entry, entries, knobs, space_of
+from analyzer.tuner.space.catalogue import (
+    WINDOW,
+    Entry,
+    Mechanism,
+    entries,
+    knobs,
+    space_of,
+)
 from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from analyzer.tuner.space.mechanisms import SIGNS, acts_on
 from analyzer.tuner.store.records import Objective
 from studies.tuning.made_up import (
     Effect,
@@ -39,10 +51,11 @@ _NUMBERS = {"bfq.max_budget": 0, "max_sectors_kb": 512, "min_free_kbytes": 4096}
 
 @dataclass(frozen=True)
 class Part:
-    """An effect, and the genes that it depends on."""
+    """An effect, and the genes that it depends on; those that do not matter cost half a percent."""
 
     genes: tuple[str, ...]
     effect: Effect
+    matters: bool = True
 
 
 class WholeCatalogue:
@@ -51,10 +64,15 @@ class WholeCatalogue:
     scenarios: Sequence[str] = ("made up",)
     objective: Objective = "seconds"
 
-    def __init__(self, number: int, noise: float = NOISE) -> None:
+    def __init__(self, number: int, noise: float = NOISE, quiet: bool = False) -> None:
         self.space = board_space()
         self.noise = noise
-        self.parts = _parts(self.space, Random(f"whole catalogue/{number}"))
+        rng = Random(f"{'quiet' if quiet else 'whole'} catalogue/{number}")
+        wanted = [one for one in SIGNS if not quiet or rng.random() < 0.5]
+        parts = _parts(self.space, rng, wanted)
+        self.occurs = _needed(self.space, parts)
+        self.parts = [_acting(self.space, part, self.occurs) for part in parts]
+        self._metrics = _counters(self.occurs)
         self.optimum, self.least = _optimum(self.space, self.parts)
         self._seed = 0
 
@@ -65,7 +83,8 @@ class WholeCatalogue:
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
         """Draw a run; the same one for the same seed."""
         draw = Random(f"{self._seed}/{scenario}/{self.space.key(chromosome)}")
-        return Attempt("ok", math.exp(self.cost(chromosome) + draw.gauss(0, self.noise)))
+        seconds = math.exp(self.cost(chromosome) + draw.gauss(0, self.noise))
+        return Attempt("ok", seconds, self._metrics)
 
     def cost(self, chromosome: Chromosome) -> float:
         """Return the logarithm of the seconds."""
@@ -97,20 +116,49 @@ def _found(entry: Entry) -> int:
     return _NUMBERS.get(entry.name, levels[len(levels) // 2] if levels else 64)
 
 
-def _parts(space: Space, rng: Random) -> list[Part]:
+def _counters(occurs: Collection[Mechanism]) -> dict[str, float]:
+    """Return the counters of a run in which these mechanisms occurred."""
+    return {
+        "vmstat.pgscan_kswapd": 1000.0 * ("reclaim" in occurs),
+        "disk.written_sectors": 8.0 + 8192.0 * ("writes" in occurs),
+        "disk.waited_ms": 90.0 + 200.0 * ("queue" in occurs),
+        "disk.busy_ms": 100.0,
+    }
+
+
+def _needed(space: Space, parts: Sequence[Part]) -> set[Mechanism]:
+    """Return the mechanisms of the genes that matter."""
+    genes = {name for part in parts if part.matters for name in part.genes}
+    return {found for name in genes if (found := acts_on(space.gene(name)))}
+
+
+def _acting(space: Space, part: Part, occurs: Collection[Mechanism]) -> Part:
+    """Return an effect as it is beside these mechanisms: none, where one of them is lacking."""
+    acts = all(acts_on(space.gene(name)) in (None, *occurs) for name in part.genes)
+    return part if acts else Part(part.genes, lambda _: 0.0, matters=False)
+
+
+def _parts(space: Space, rng: Random, wanted: Collection[Mechanism]) -> list[Part]:
+    """Return the effects; those that matter are of genes that need only ``wanted`` mechanisms."""
     by_name = {gene.name: gene for gene in space.genes}
     free = [gene for gene in space.genes if not gene.requires and not gene.below]
+    free = [gene for gene in free if acts_on(gene) in (None, *wanted)]
     free = [one for one in free if one.name not in (WINDOW, "scheduler", "nr_requests")]
-    others = rng.sample(free, MATTER + 4)
-    alone, together, fatal = others[:MATTER], others[MATTER:][:2], others[MATTER:][2:]
+    others = rng.sample(free, min(MATTER + 4, len(free)))
+    alone, together, fatal = others[:-4], others[-4:-2], others[-2:]
     large = {WINDOW: (0.1, 0.25), "scheduler": (0.03, 0.12)}
     large |= {gene.name: (0.02, 0.08) for gene in alone}
     parts = [
-        Part((gene.name,), main_effect(gene, rng, *large.get(gene.name, (0.0, 0.005))))
+        Part(
+            (gene.name,),
+            main_effect(gene, rng, *large.get(gene.name, (0.0, 0.005))),
+            gene.name in large,
+        )
         for gene in space.genes
     ]
-    pair = [by_name["scheduler"], by_name["nr_requests"]]
-    parts.append(Part(_names(pair), product_effect(pair, rng, 0.03, 0.08)))
+    if "queue" in wanted:
+        pair = [by_name["scheduler"], by_name["nr_requests"]]
+        parts.append(Part(_names(pair), product_effect(pair, rng, 0.03, 0.08)))
     parts.append(Part(_names(together), corner(Space(tuple(together)), together, rng)))
     parts.append(Part(_names(fatal), cliff(fatal, rng)))
     return parts

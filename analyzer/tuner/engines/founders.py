@@ -1,7 +1,7 @@
 """The first chromosomes of ``start-up``: known ones, windows alone, and a spread over the space.
 
-In a small space the window is most of what there is to gain, so some windows are tried beside the
-defaults of all other genes. Among dozens of genes nothing is gained by that: a spread shows more.
+In a small space most of the gain is the window's, so some windows are tried beside the defaults of
+all other genes. Among dozens of genes that gains nothing: a spread shows more.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
 is bred, and only its most promising child is measured, according to a model of all measurements
-(pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary computation*, 2011, section 2).
+(pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary computation*, 2011, section 2),
+and from there the model is climbed, one gene changed at a time.
 A space that is small enough is its own brood: there nothing is selected, crossed or mutated. The
 genes that the model finds to matter mutate more often.
 
@@ -50,6 +51,7 @@ from analyzer.tuner.space.mechanisms import without
 
 WHOLE = 2000  # chromosomes: in a space up to this size all are considered
 CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
+STEPS = 12  # of a climb: most genes of a child are as the model likes them already
 FAR = math.log(2.0)  # from the best's log fitness
 EQUAL = 1e-6  # parts of a value, so that the last bits of a sum, which vary by CPU, decide nothing
 Key = tuple[Allele, ...]
@@ -202,11 +204,31 @@ class StartUpEngine:
 
         It is a new one, or one that is measured; None when all are known, and had all their runs.
         """
-        return self._most_promising([*self._unknown(self._bred()), *self._repeatable()])
+        best = self._guess([self.best()]).mean
+        first = self._most_promising([*self._unknown(self._bred()), *self._repeatable()], best)
+        return first if self._every or first is None else self._climbed(first, best)
+
+    def _climbed(self, here: Chromosome, best: Floats) -> Chromosome:
+        """Return the top of a climb from ``here``: one gene after the other is changed.
+
+        It ends where no neighbour that is not measured promises more.
+        """
+        promise = -math.inf
+        for _ in range(STEPS):
+            near = [one for one in self.tried.neighbours(here) if not self.knows(one)]
+            if not near:
+                return here
+            tried = [here, *near]
+            promises = expected_improvement(self._guess(tried), best)
+            top = self._largest(promises)
+            if promises[top] <= promise * (1 + EQUAL) or not top:
+                return here
+            here, promise = tried[top], float(promises[top])
+        return here
 
     def promising_repeat(self) -> Chromosome | None:
         """Return the most promising measured one; None if none can be repeated."""
-        return self._most_promising(self._repeatable())
+        return self._most_promising(self._repeatable(), self._guess([self.best()]).mean)
 
     def _learn(self) -> None:
         """Train the model with the results.
@@ -274,10 +296,9 @@ class StartUpEngine:
             if (one.fitness > 0 or one.gains) and not one.final
         ]
 
-    def _most_promising(self, tried: Sequence[Chromosome]) -> Chromosome | None:
+    def _most_promising(self, tried: Sequence[Chromosome], best: Floats) -> Chromosome | None:
         if not tried:
             return None
-        best = self._guess([self.best()]).mean
         return tried[self._largest(expected_improvement(self._guess(tried), best))]
 
     def _largest(self, values: Floats) -> int:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -178,7 +178,8 @@ class Surrogate:
         self._own = np.array([[[view.own]] for view in self._views])
         self._noise = np.array([view.noise for view in self._views])
         each = self._own[:, 0] + self._noise[:, runs.scenarios] / runs.counts
-        covariance = self._product(self._known, self._matters)
+        self._logs = list(self._logs_of(self._matters, self._known))
+        covariance = self._product(self._known)
         covariance *= self._scenario_factor(self._same_scenario)
         covariance += self._slopes(self._expected)
         self._inverse = np.linalg.inv(covariance + each[:, None] * np.eye(len(self._rest)))
@@ -229,8 +230,9 @@ class Surrogate:
         It is the remaining variance if every gene and every combination matters.
         """
         unlearnt = np.full((1, len(self._alike)), UNLEARNT)
-        known = self._product(self._points.places, unlearnt, self._points.places)[0]
-        across = self._product(points.places, unlearnt, self._points.places)[0]
+        logs = list(self._logs_of(unlearnt, self._points.places))
+        known = self._product(self._points.places, logs)[0]
+        across = self._product(points.places, logs)[0]
         inverse = np.linalg.inv(known + 1e-6 * np.eye(len(known)))
         return np.asarray(np.maximum(1 - ((across @ inverse) * across).sum(axis=1), 0.0))
 
@@ -244,7 +246,7 @@ class Surrogate:
         views × points × known, without noise.
         """
         there = weights[self._runs.scenarios]
-        across = self._product(points.places, self._matters)
+        across = self._product(points.places)
         across *= self._scenario_factor(there[None])
         same = (points.places[:, None] == self._known).all(axis=2) * there
         across += self._own * same
@@ -259,18 +261,35 @@ class Surrogate:
         """Return the covariance with known runs since sources are trusted so far."""
         return np.asarray(self._trust * (expected @ self._expected.T))
 
-    def _product(self, places: Places, matters: Floats, known: Places | None = None) -> Floats:
-        """Return the kernel of places × known ones, one for each row (view) of ``matters``."""
-        known = self._known if known is None else known
-        product = np.ones((len(matters), len(places), len(known)))
-        for gene in range(len(self._alike)):
-            unlike = 1 - self._factor(places, gene, known)
-            if unlike.any():
-                product *= 1 - matters[:, gene, None, None] * unlike
-        return product
+    def _logs_of(self, matters: Floats, known: Places) -> Iterator[Floats]:
+        """Yield each gene's factor of the kernel as logarithms: views × alleles × known.
 
-    def _factor(self, places: Places, gene: int, known: Places) -> Floats:
-        return self._alike[gene][places[:, gene, None], known[None, :, gene]]
+        ``matters``: of the genes, one row for each view.
+        """
+        for gene, alike in enumerate(self._alike):
+            unlike = 1 - alike[:, known[:, gene]]
+            yield np.log1p(-matters[:, gene, None, None] * unlike)
+
+    def _product(self, places: Places, logs: Sequence[Floats] | None = None) -> Floats:
+        """Return the kernel of places × known ones by view; ``logs``: factors of other views.
+
+        Alleles that the first place has are summed up once: those beside it differ in few genes.
+        """
+        logs = self._logs if logs is None else logs
+        first = sum(log[:, place] for log, place in zip(logs, places[0], strict=True))
+        product = np.repeat(np.asarray(first)[:, None], len(places), axis=1)
+        for gene, log in enumerate(logs):
+            (others,) = np.nonzero(places[:, gene] != places[0, gene])
+            if len(others):
+                changes = log - log[:, places[0, gene]][:, None]
+                product[:, others] += changes[:, places[others, gene]]
+        return np.asarray(np.exp(product, out=product))
+
+    def _factors(self) -> Iterator[Floats]:
+        """Yield how alike the known runs are in each gene, and in their scenario."""
+        for gene, alike in enumerate(self._alike):
+            yield alike[self._known[:, gene, None], self._known[None, :, gene]]
+        yield self._same_scenario
 
     def _drawn(self, view: _View) -> _View:
         """Return the next view: each part is drawn in turn, given the others.
@@ -280,8 +299,7 @@ class Surrogate:
         matters, own, noise = view.matters.copy(), view.own, view.noise.copy()
         runs, count = self._runs, len(self._rest)
         trust = self._slopes(self._expected)
-        alike = [self._factor(self._known, gene, self._known) for gene in range(len(self._alike))]
-        alike.append(self._same_scenario)
+        alike = list(self._factors())
         product = np.ones((count, count))
         for s, factor in zip(matters, alike, strict=True):
             product *= 1 - s + s * factor

@@ -12,6 +12,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Literal
 
 import msgspec
@@ -181,10 +182,16 @@ class Space:
                     )
             seen[gene.name] = gene
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the genes, in order."""
         return tuple(gene.name for gene in self.genes)
+
+    @cached_property
+    def gates(self) -> frozenset[str]:
+        """Names of the genes that others depend on."""
+        needed = (other for gene in self.genes for other in (*gene.requires, gene.below))
+        return frozenset(filter(None, needed))
 
     def gene(self, name: str) -> Gene:
         """Return the gene of that name; KeyError if there is none."""
@@ -215,6 +222,17 @@ class Space:
             wanted = chromosome.get(gene.name, gene.default)
             repaired[gene.name] = nearest(gene, self.options(gene, repaired), wanted)
         return repaired
+
+    def neighbours(self, chromosome: Chromosome) -> Iterator[dict[str, Allele]]:
+        """Yield the valid chromosomes that differ by one gene, and by the genes that depend on it.
+
+        None is there twice.
+        """
+        for gene in self.genes:
+            for allele in self.options(gene, chromosome):
+                if allele != chromosome[gene.name]:
+                    changed = {**chromosome, gene.name: allele}
+                    yield self.repair(changed) if gene.name in self.gates else changed
 
     def lacking(self, chromosome: Chromosome) -> str:
         """Return what is wrong with the genes or an allele of a chromosome; empty if nothing is.
@@ -262,11 +280,8 @@ class Space:
     @property
     def size(self) -> int:
         """Number of valid chromosomes."""
-        depended_on = {
-            other for gene in self.genes for other in (*gene.requires, gene.below) if other
-        }
-        gates = [gene for gene in self.genes if gene.name in depended_on]
-        leaves = [gene for gene in self.genes if gene.name not in depended_on]
+        gates = [gene for gene in self.genes if gene.name in self.gates]
+        leaves = [gene for gene in self.genes if gene.name not in self.gates]
         return sum(
             math.prod(len(self.options(leaf, chosen)) for leaf in leaves)
             for chosen in self._completed({}, gates)

@@ -304,6 +304,24 @@ def test_a_space_too_large_to_be_looked_at_whole_is_bred_in(monkeypatch):
     assert regret(received) < 0.05
 
 
+def test_in_a_large_space_a_child_is_the_top_of_a_climb(monkeypatch):
+    """The model knows of twenty numbers which side is good: most are there at once."""
+    numbers = [Gene(name=f"g{n}", kind="integer", highest=4, default=2) for n in range(20)]
+    space, rng = Space(tuple(numbers)), Random(3)
+
+    def gain(one):
+        return 0.02 * sum((1 if n % 2 else -1) * one[f"g{n}"] for n in range(20))
+
+    def best_child(steps):
+        monkeypatch.setattr(start_up, "STEPS", steps)
+        found = make_engine(RECIPE, space, 1)
+        known = [{g.name: rng.choice(g.alleles) for g in numbers} for _ in range(60)]
+        found.tell([Scored(one, math.exp(gain(one)), final=True) for one in known])
+        return gain(found.promising())
+
+    assert best_child(12) > best_child(0) + 0.05
+
+
 def test_a_child_that_fails_costs_nothing_but_itself():
     def failing(chromosome):
         failed = chromosome["scheduler"] == "kyber"

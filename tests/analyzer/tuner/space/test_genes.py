@@ -1,9 +1,11 @@
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 from tuner_spaces import BACKGROUND, BOARD, RATIO, SCHEDULER, SLICE_IDLE, chromosomes, spaces
 
+from analyzer.tuner.engines.operators import random_child
 from analyzer.tuner.space.genes import NONE, Gene, GeneError, Space
 
 QUEUE = "/sys/block/{disk}/queue"
@@ -39,6 +41,18 @@ def test_an_invalid_gene_is_refused(wrong):
     with pytest.raises(GeneError, match="gene g ") as caught:
         Gene(name="g", **wrong)
     assert caught.value.remedy
+
+
+@given(spaces(), st.randoms(use_true_random=False))
+@settings(max_examples=examples(30))
+def test_neighbours_are_valid_and_differ_by_a_gene_and_what_depends_on_it(space, random):
+    here = random_child(space, random)
+    near = list(space.neighbours(here))
+    assert len({space.key(one) for one in near}) == len(near)
+    for one in near:
+        assert space.valid(one)
+        changed = [name for name in space.names if one[name] != here[name]]
+        assert changed and (len(changed) == 1 or changed[0] in space.gates)
 
 
 def test_a_gene_from_outside_is_checked():
