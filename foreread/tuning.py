@@ -248,7 +248,7 @@ def _run(
     rules = rules_of(store.spec, budget)
 
     def search(setup: CampaignSetup, engine: Engine) -> None:
-        Campaign(store, engine, evaluator, rules, searching, setup.turns).run()
+        Campaign(store, engine, evaluator, rules, searching, setup.turns, tell).run()
 
     def confirm(contest: Results) -> None:
         Confirmation(store, evaluator, rules, confirming, contest).run()

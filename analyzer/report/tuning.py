@@ -230,6 +230,6 @@ def _warnings(results: Results) -> list[Block]:
             f"the machine changed {times} during tuning: the default's time changed; each run is "
             "compared with the default measured in the same period"
         )
-    items += [f"{gene} was not tuned: {why}" for gene, why in results.space.left_out.items()]
+    items += [f"{gene} was not tuned: {why}" for gene, why in results.left_out.items()]
     items += [f"{gene} was tuned {why}" for gene, why in results.space.limited.items()]
     return [Bullets(items, warning=bool(bad or results.standings.drifts))] if items else []

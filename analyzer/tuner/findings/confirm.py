@@ -50,7 +50,7 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Repeats:
     """A chromosome, and the number of good runs that it needs in each scenario."""
 
     chromosome: Chromosome
@@ -76,7 +76,7 @@ class Confirmed:
     over_winner: Change | None = None
     over_predicted: Change | None = None
     predicted: Change | None = None
-    to_run: tuple[Wanted, ...] = ()
+    to_run: tuple[Repeats, ...] = ()
 
 
 def differing(space: Space, chromosome: Chromosome) -> list[Gene]:
@@ -166,7 +166,7 @@ class _Confirmation:
         self._runs = runs
         self._scenarios = scenarios
         self._left = left
-        self._lacking: list[Wanted] = []
+        self._lacking: list[Repeats] = []
 
     def result(self, ranked: list[tuple[str, bool]]) -> Confirmed:
         kept = [name for name, likely in ranked if likely]
@@ -338,7 +338,7 @@ class _Confirmation:
             for change, pair in zip(changes, pairs, strict=True)
             if _promising(change)
         ]
-        wanted: dict[str, Wanted] = {}
+        wanted: dict[str, Repeats] = {}
         for _, pair in sorted(undecided, key=lambda one: one[0]):
             more = wanted | {key_of(one.chromosome): one for one in self._next(pair)}
             if self._affords(more.values()):
@@ -348,11 +348,13 @@ class _Confirmation:
             raise _Lacking
         return changes
 
-    def _next(self, pair: tuple[Chromosome, Chromosome]) -> list[Wanted]:
+    def _next(self, pair: tuple[Chromosome, Chromosome]) -> list[Repeats]:
         """Return the next number of runs of a pair: more of the one that has fewer, or of both."""
         fewest = min(map(self._count, pair))
         higher = [runs for runs in LADDER if runs > fewest]
-        return [Wanted(one, runs) for runs in higher[:1] for one in pair if self._count(one) < runs]
+        return [
+            Repeats(one, runs) for runs in higher[:1] for one in pair if self._count(one) < runs
+        ]
 
     def _change(
         self, chromosome: Chromosome, other: Chromosome, confidence: float = CONFIDENCE
@@ -374,7 +376,7 @@ class _Confirmation:
         chromosome that must be left then.
         """
         unique = {key_of(chromosome): chromosome for chromosome in chromosomes}
-        lacking = [Wanted(one, runs) for one in unique.values() if self._count(one) < runs]
+        lacking = [Repeats(one, runs) for one in unique.values() if self._count(one) < runs]
         if not lacking:
             return
         if not whatever and not self._affords(lacking, spare):
@@ -382,7 +384,7 @@ class _Confirmation:
         self._lacking = lacking
         raise _Lacking
 
-    def _affords(self, wanted: Iterable[Wanted], spare: int = 0) -> bool:
+    def _affords(self, wanted: Iterable[Repeats], spare: int = 0) -> bool:
         rounds = spare + sum(one.runs - self._count(one.chromosome) for one in wanted)
         return self._left is None or rounds * len(self._scenarios) <= self._left
 

@@ -10,7 +10,7 @@ from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import Evaluator, key_of
-from analyzer.tuner.findings.confirm import Confirmed, Wanted
+from analyzer.tuner.findings.confirm import Confirmed, Repeats
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
@@ -62,13 +62,13 @@ class Confirmation:
             runs = self._search.good_runs(self._made)
             self._make(
                 [
-                    Wanted(one.chromosome, one.runs - runs.count(one.chromosome, scenarios))
+                    Repeats(one.chromosome, one.runs - runs.count(one.chromosome, scenarios))
                     for one in found.to_run
                 ]
             )
         return found
 
-    def _make(self, lacking: Sequence[Wanted]) -> None:
+    def _make(self, lacking: Sequence[Repeats]) -> None:
         """Make the runs that chromosomes lack."""
         scenarios = len(self._search.spec.scenarios)
         for turn in range(max(one.runs for one in lacking)):

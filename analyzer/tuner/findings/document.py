@@ -282,7 +282,7 @@ def _outcome(results: Results) -> dict[str, Any]:
         "scenarios": [_scenario(results, scenario) for scenario in spec.scenarios],
         "effects": [_effect(effect) for effect in results.effects.genes],
         "noise": results.effects.noise,
-        "left_out": dict(results.space.left_out),
+        "left_out": results.left_out,
         "limited": dict(results.space.limited),
         "losses": results.losses,
         "constraints": [_constraint(one) for one in checked(results)],

@@ -16,7 +16,7 @@ from analyzer.tuner.campaign.crew import Boards, Crew, Job
 from analyzer.tuner.campaign.fleet_campaign import Nobody
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.confirm import Wanted
+from analyzer.tuner.findings.confirm import Repeats
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
@@ -40,7 +40,7 @@ class FleetConfirmation(Confirmation):
         self._crew = Crew(boards, self._keep_lost, tell)
         self._repeats = Counter((key_of(one.chromosome), one.scenario) for one in self._made)
 
-    def _make(self, lacking: Sequence[Wanted]) -> None:
+    def _make(self, lacking: Sequence[Repeats]) -> None:
         """Make all runs that are lacking, those of a turn in random order."""
         boards = len(self._store.spec.boards)
         rng = random.Random(f"{self._store.spec.seed}/{len(self._made)}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from analyzer.ingest.arguments import StrPath
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.left_out import left_out
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import contested, turn_of
 from analyzer.tuner.campaign.weights import weights_of
@@ -112,6 +113,11 @@ class Results:
     def space(self) -> Space:
         """The genes that were tuned; GeneError if the store's do not make sense."""
         return CampaignSetup.of(self.spec).space
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """The genes that were not tuned, and why: the machine lacks them, or they cannot act."""
+        return {**self.space.left_out, **left_out(self.space, self.search)}
 
     @cached_property
     def predicted(self) -> Chromosome | None:

@@ -77,7 +77,8 @@ def outcome_text(results: Results) -> str:
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
     runs = f"runs: {good} good{bad}; the search ended: {results.ended}"
-    parts = [*map(_outcome, results.contests), *_boards(results), *_untried(results), runs]
+    parts = [*map(_outcome, results.contests), *_boards(results)]
+    parts += [*_idle(results), *_untried(results), runs]
     return "\n\n".join(parts)
 
 
@@ -89,6 +90,15 @@ def _boards(results: Results) -> list[str]:
         rows.append((one.board, str(one.runs), str(one.lost), change_text(change)))
     heads = ("board", "good runs", "lost", "time relative to all boards (95 % interval)")
     return [render(heads, rows)] if rows else []
+
+
+def _idle(results: Results) -> list[str]:
+    """Return the genes that no run has shown to act, in a line for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for gene, why in results.left_out.items():
+        if gene not in results.space.left_out:
+            by_reason.setdefault(why, []).append(gene)
+    return [f"not tuned, {why}: {', '.join(genes)}" for why, genes in by_reason.items()]
 
 
 def _untried(results: Results) -> list[str]:
