@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analyzer.predict.proposal import Proposal
 from foreread.advised import Advised
 from foreread.paired_runs import Windows
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
 from tracer.local.beside import Later
-from tracer.local.trial import TrialBench
+from tracer.local.trial import Scenario, TrialBench
 
 
 def choose_windows(
-    bench: TrialBench, capture: Capture, proposal: Proposal, row: Advised | None = None
+    bench: TrialBench,
+    capture: Capture,
+    proposal: Proposal,
+    row: Advised | None,
+    scenario: Scenario,
 ) -> Windows:
-    """Return the settings to compare.
+    """Return the settings to compare, beside the load of ``scenario``.
 
     The present windows are those of the board or, if it already has the proposed ones, those from
     before the recording. A ``row`` of advice may leave them as they are.
@@ -22,7 +28,7 @@ def choose_windows(
     found = bench.probe(bench.windows)
     wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}
     if row is not None and row.change:
-        return _with_change(bench, found, wanted, row)
+        return replace(_with_change(bench, found, wanted, row), scenario=scenario)
     if found == wanted:
         before = {
             f"/sys/block/{device.name}/queue/read_ahead_kb": device.read_ahead_kb_before
@@ -43,7 +49,11 @@ def choose_windows(
     main = bench.windows[0]
     _check_numbers(found)
     return Windows(
-        tuple(found.items()), tuple(wanted.items()), int(found[main]), proposal.read_ahead_kb
+        tuple(found.items()),
+        tuple(wanted.items()),
+        int(found[main]),
+        proposal.read_ahead_kb,
+        scenario,
     )
 
 

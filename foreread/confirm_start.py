@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.confirm.document import confirmation_document
+from analyzer.confirm.document import ConfirmationDocument, confirmation_document
 from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
@@ -23,8 +23,9 @@ from tracer.error import RecordError
 from tracer.formats.capture import Capture
 from tracer.formats.confirmation import Confirmation, same_question
 from tracer.formats.confirmation_store import change_stored, check_storable
+from tracer.formats.scenario import IDLE, beside
 from tracer.interrupts import orderly_exit
-from tracer.local.trial import TrialBench, TrialOptions
+from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 MOST_RUNS = 60
@@ -44,18 +45,28 @@ class Confirmed:
     capture: Capture
     proposal: Proposal
     row: Advised | None = None
+    interrupted: bool = False  # by Ctrl-C
 
     @property
     def predicted_gain(self) -> float | None:
-        """The predicted share of the present window's time that the proposal saves."""
+        """The predicted share of the present window's time that the proposal saves.
+
+        None beside a load: seconds are predicted for an idle machine.
+        """
+        if self.result.scenario != IDLE:
+            return None
         if self.row is not None and self.row.change:
             return self.row.gain
         return self.proposal.predicted_gain(self.result.present_kb)
 
+    @property
+    def document(self) -> ConfirmationDocument:
+        """The ``confirm --json`` document."""
+        return confirmation_document(self.result, self.capture.command, self.predicted_gain)
+
     def to_json(self) -> str:
-        """Return the ``confirm --json`` document."""
-        command = self.capture.command
-        return confirmation_document(self.result, command, self.predicted_gain).to_json()
+        """Return the document as JSON."""
+        return self.document.to_json()
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,7 @@ class _Asked:
     resume: bool
     seed: int | None
     progress: Callable[[Progress], None]
+    scenario: Scenario
     row: Advised | None = None
 
 
@@ -74,6 +86,7 @@ def confirm(
     *,
     read_ahead_kb: int | None = None,
     row: Advised | None = None,
+    scenario: str = IDLE,
     target: str | None = None,
     identity: StrPath | None = None,
     question: Question | None = None,
@@ -97,12 +110,13 @@ def confirm(
         capture: path of a capture made by :func:`foreread.record`.
         read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
         row: a row of advice (:func:`foreread.row_of_advice`) to test instead of a window.
+        scenario: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
         target: the machine, as in :func:`foreread.record`; None: the one that was recorded.
         identity: private key that logs in to an ssh target.
         question: how the proposed window is predicted.
         runs: stop undecided after so many runs.
         seconds: stop undecided after this time.
-        resume: continue the latest undecided result of this board and these windows.
+        resume: continue the latest undecided result of this board, scenario and these windows.
         seed: of the order of runs; None: random.
         force: measure although the machine is not the one of the capture.
         limit_s: maximum duration of one run.
@@ -118,7 +132,7 @@ def confirm(
     limits = Limits(checked_number(runs, "runs", least=1), seconds)
     of = proposed_start(path, question, row, read_ahead_kb)
     options = trials_of(of, row, wait_s, limit_s)
-    asked = _Asked(limits, resume, seed, progress, row)
+    asked = _Asked(limits, resume, seed, progress, Scenario.parse(scenario), row)
     name = of.target if target is None else target
     with (
         orderly_exit(),
@@ -127,8 +141,8 @@ def confirm(
     ):
         if not force:
             check_board(bench, of.capture)
-        result = _compare(bench, path, of, asked, "" if name == LOCAL else name)
-    return Confirmed(result, of.capture, of.proposal, row)
+        result, interrupted = _compare(bench, path, of, asked, "" if name == LOCAL else name)
+    return Confirmed(result, of.capture, of.proposal, row, interrupted)
 
 
 @dataclass(frozen=True)
@@ -192,8 +206,9 @@ def _no_proposal(verdict: Verdict) -> RecordError:
 
 def _compare(
     bench: TrialBench, path: Path, of: Proposed, asked: _Asked, target: str
-) -> Confirmation:
-    windows = choose_windows(bench, of.capture, of.proposal, asked.row)
+) -> tuple[Confirmation, bool]:
+    """Return the result of the runs, and whether Ctrl-C ended them."""
+    windows = choose_windows(bench, of.capture, of.proposal, asked.row, asked.scenario)
     notes = [*bench.notes, *notes_on(asked.row)]
     made = PairedRuns(bench, windows, asked.seed, notes=notes)
     comparison = Confirming(made, asked.limits, target)
@@ -201,11 +216,11 @@ def _compare(
     if asked.resume:
         _resume(comparison, store, of.capture)
     try:
-        return comparison.run(store.after_a_pair, asked.progress)
+        return comparison.run(store.after_a_pair, asked.progress), False
     except KeyboardInterrupt:
         if not comparison.pairs:
             raise
-        return comparison.result()
+        return comparison.result(), True
     finally:
         store.finish()
 
@@ -239,7 +254,8 @@ def undecided(capture: Capture, asked: Confirmation) -> Confirmation:
     if not same or same[-1].outcome != "undecided":
         board = "these boards" if asked.boards else "this board"
         raise RecordError(
-            f"the capture holds no undecided result of {board} and these windows",
+            f"the capture holds no undecided result of {board} and these windows"
+            f"{beside(asked.scenario)}",
             "start a new one without --resume",
         )
     return same[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from analyzer.confirm.sequential import Pair
@@ -16,7 +16,7 @@ from foreread.compared_windows import choose_windows
 from foreread.paired_runs import ComparedBoard, PairedRuns, Windows
 from foreread.recorded import check_board
 from tracer.formats.capture import Capture
-from tracer.local.trial import TrialBench, TrialOptions
+from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 
@@ -54,6 +54,7 @@ class Subject:
     proposal: Proposal
     trials: TrialOptions
     row: Advised | None = None
+    scenario: Scenario = field(default_factory=Scenario)
     force: bool = False
     identity: Path | None = None
 
@@ -86,7 +87,7 @@ class ConfirmTask:
         with self.open_bench(self.target, of, link.tell) as bench:
             if not of.force:
                 check_board(bench, of.capture)
-            windows = choose_windows(bench, of.capture, of.proposal, of.row)
+            windows = choose_windows(bench, of.capture, of.proposal, of.row, of.scenario)
             link.send(Opened(_known(bench, windows)))
             made = PairedRuns(bench, windows, self.seed)
             while True:

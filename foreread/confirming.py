@@ -76,6 +76,7 @@ def confirmation_of(
         low=found.low,
         high=found.high,
         pairs=list(pairs),
+        scenario=windows.scenario.text,
         change=windows.change,
         disturbed=disturbed,
         runs=runs,

@@ -26,7 +26,9 @@ from foreread.recorded import Question
 from foreread.spread_pairs import Boards, SpreadPairs
 from tracer.error import RecordError
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.scenario import IDLE
 from tracer.interrupts import orderly_exit
+from tracer.local.trial import Scenario
 
 
 def fleet_confirm(
@@ -35,6 +37,7 @@ def fleet_confirm(
     *,
     read_ahead_kb: int | None = None,
     row: Advised | None = None,
+    scenario: str = IDLE,
     identity: StrPath | None = None,
     question: Question | None = None,
     runs: int = MOST_RUNS,
@@ -59,8 +62,8 @@ def fleet_confirm(
     Args:
         targets: the boards, two or more, as in :func:`foreread.record`.
         runs: stop undecided after so many runs, of all boards together.
-        resume: continue the latest undecided result of such boards and these windows; boards that
-            are gone are left out.
+        resume: continue the latest undecided result of such boards, this scenario and these
+            windows; boards that are gone are left out.
         force: measure although the boards are not the one of the capture.
 
     Raises:
@@ -72,7 +75,8 @@ def fleet_confirm(
     limits = Limits(checked_number(runs, "runs", least=1), seconds)
     of = proposed_start(path, question, row, read_ahead_kb)
     trials = trials_of(of, row, wait_s, limit_s)
-    subject = Subject(of.capture, of.proposal, trials, row, force, key_of(identity))
+    load, key = Scenario.parse(scenario), key_of(identity)
+    subject = Subject(of.capture, of.proposal, trials, row, load, force, key)
     tasks = [ConfirmTask(one, subject, open_bench, _seed(seed, one)) for one in targets]
     with orderly_exit(), Boards(tasks, tell) as boards:
         boards.leave_out_failed(resume)

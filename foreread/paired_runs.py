@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from analyzer.confirm.sequential import PRESENT, PROPOSED, Pair, orders
 from tracer.error import RecordError
 from tracer.local.beside import Later
-from tracer.local.trial import Outcome, Trial, TrialBench, check_run
+from tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_run
 
 _MOST_NOTES = 20
 _WARM_TRIES = 3
@@ -26,6 +26,7 @@ class Windows:
     proposed: tuple[tuple[str, str], ...]
     present_kb: int
     proposed_kb: int
+    scenario: Scenario = field(default_factory=Scenario)  # load beside all runs
     change: str = ""  # what else the proposed runs have, in words
     replays: bool = False
     later: tuple[Later, ...] = ()
@@ -33,8 +34,8 @@ class Windows:
     def trial(self, which: int) -> Trial:
         """Return the trial at one of them."""
         if which == PRESENT:
-            return Trial(self.present)
-        return Trial(self.proposed, replays=self.replays, later=self.later)
+            return Trial(self.present, self.scenario)
+        return Trial(self.proposed, self.scenario, self.replays, self.later)
 
 
 @dataclass(frozen=True)

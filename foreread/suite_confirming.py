@@ -21,6 +21,8 @@ from foreread.confirming import Progress
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument, SuiteStartProof
 from foreread.recorded import Question
 from tracer.formats.confirmation import Confirmation, Outcome
+from tracer.formats.scenario import IDLE, beside
+from tracer.local.trial import Scenario
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class _Asked:
     wait_s: float
     tell: Callable[[str], None]
     progress: Callable[[Progress], None]
+    scenario: str
 
 
 def confirm_suite(
@@ -43,6 +46,7 @@ def confirm_suite(
     *,
     read_ahead_kb: int | None = None,
     question: SuiteQuestion | None = None,
+    scenario: str = IDLE,
     runs: int = MOST_RUNS,
     seconds: float | None = None,
     seed: int | None = None,
@@ -55,8 +59,8 @@ def confirm_suite(
     """Measure every start of a suite at the window now and at that of the answer.
 
     Each start is measured as by :func:`foreread.confirm`, and the result is stored in its first
-    capture. A start whose capture has a decided result about this window is not measured again, so
-    that an interrupted proof goes on.
+    capture. A start whose capture has a decided result about this window and scenario is not
+    measured again, so that an interrupted proof goes on.
 
     Arguments that are not listed are those of :func:`foreread.confirm`.
 
@@ -74,7 +78,8 @@ def confirm_suite(
     of = read_suite(checked_path(suite, "suite"))
     how = question or SuiteQuestion()
     runs = checked_number(runs, "runs", least=1)
-    asked = _Asked(how, runs, seconds, seed, force, limit_s, wait_s, tell, progress)
+    load = Scenario.parse(scenario).text
+    asked = _Asked(how, runs, seconds, seed, force, limit_s, wait_s, tell, progress, load)
     answer = predict_suite(of, how, tell)
     proofs, unchanged = [], []
     boards = {board.board.name: board for board in of.boards}
@@ -99,7 +104,7 @@ def _disk(board: BoardCases, disk: SuiteDisk, kib: int, asked: _Asked) -> SuiteB
     cases = [case for case in board.cases if case.start.name in names]
     starts = [_start(board, case, kib, asked) for case in cases]
     predicted = dict(zip(disk.windows_kb, disk.seconds_by_window, strict=True)).get(kib)
-    now = disk.seconds_now
+    now = disk.seconds_now if asked.scenario == IDLE else None
     return proof_of(
         board.board.name,
         disk.name,
@@ -112,15 +117,18 @@ def _disk(board: BoardCases, disk: SuiteDisk, kib: int, asked: _Asked) -> SuiteB
 def _start(board: BoardCases, case: Case, kib: int, asked: _Asked) -> SuiteStartProof:
     path, name = case.captures[0], case.start.name
     capture = load(path).capture
-    earlier = [one for one in stored(capture) if one.proposed_kb == kib]
+    of_window = [one for one in stored(capture) if one.proposed_kb == kib]
+    earlier = [one for one in of_window if one.scenario == asked.scenario]
     decided = [one for one in earlier if one.outcome != "undecided"]
     if capture is not None and decided:
-        asked.tell(f"{name} on {board.board.name}: proven on {decided[-1].date}")
+        when = f"{decided[-1].date}{beside(asked.scenario)}"
+        asked.tell(f"{name} on {board.board.name}: proven on {when}")
         return _proof(case, path, decided[-1], capture.command, None, measured=False)
     asked.tell(f"measuring {name} on {board.board.name}")
     found = confirm(
         path,
         read_ahead_kb=kib,
+        scenario=asked.scenario,
         target=board.board.target,
         identity=board.identity,
         question=Question(

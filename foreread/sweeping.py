@@ -23,12 +23,13 @@ from foreread.checks import (
 from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from foreread.version import VERSION
+from tracer.formats.scenario import IDLE
 from tracer.formats.sweep import Sweep, write_sweep
 from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
 from tracer.local.sweep_run import Progress, SweepOptions
 from tracer.local.sweep_run import sweep as run_sweep
-from tracer.local.trial import TrialBench, TrialOptions
+from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 DEFAULT_WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -42,6 +43,7 @@ def sweep(
     windows_kb: Sequence[int] | WindowsOf | None = None,
     repeat: int = 3,
     seed: int = 0,
+    scenario: str = IDLE,
     devices: Sequence[str] = (),
     target: str = LOCAL,
     identity: StrPath | None = None,
@@ -65,6 +67,7 @@ def sweep(
             None: 0 to 1024 KiB in powers of two, and the present window.
         repeat: runs of each window.
         seed: of the order of the runs.
+        scenario: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
         devices: names of the disks whose window is set; by default that of the command.
         target: the machine, as in :func:`foreread.record`.
         identity: private key that logs in to an ssh target.
@@ -89,6 +92,7 @@ def sweep(
         repeat=checked_number(repeat, "repeat", least=1),
         seed=seed,
         with_default=windows_kb is None,
+        scenario=Scenario.parse(scenario),
         devices=tuple(devices) or _disks(of),
         wait_s=wait_s,
         foreread=VERSION,

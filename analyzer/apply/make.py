@@ -16,7 +16,7 @@ from analyzer.apply.plan import (
 from analyzer.apply.predicted import plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
-from analyzer.confirm.text import cited, contradicting, stored
+from analyzer.confirm.text import cited, contradicting, stored, warnings_of
 from analyzer.error import ArgumentError
 from analyzer.ingest.arguments import StrPath
 from analyzer.predict.prediction import Prediction
@@ -182,3 +182,5 @@ def _check_contradicted(
     for one in stored(capture):
         if one.proposed_kb == kb:
             tell(cited(one))
+    for warning in warnings_of(capture, kb):
+        tell(f"warning: {warning}")

@@ -91,7 +91,8 @@ class Prefetch:
 class ApplyPlan:
     """Everything the boot script and its wrappers are made from.
 
-    ``losses``: what a power cut may lose more with these settings, in sentences.
+    ``losses``: what a power cut may lose more with these settings, in sentences. ``load``: for
+    which load the settings hold, in words; empty if they were not predicted.
     """
 
     settings: tuple[Setting, ...]
@@ -101,6 +102,7 @@ class ApplyPlan:
     restore_on_stop: bool = True
     prefetch: Prefetch | None = None
     losses: tuple[str, ...] = ()
+    load: str = ""
     attempts: int = 0  # boots in a row that may end before boot-done; 0: not counted
     state_dir: str = STATE_DIR  # where they are counted; survives a power cut
 

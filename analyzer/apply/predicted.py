@@ -20,6 +20,7 @@ from analyzer.apply.plan import (
     check,
     release_series,
 )
+from analyzer.predict.holds_for import holds_for
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.stacks import deciding, stacks_of
 from boards.knobs import is_disk_name
@@ -79,9 +80,16 @@ def plan_from(
         prefetch=prefetch,
         attempts=attempts,
         state_dir=state_dir,
+        load=_load(prediction, read_ahead_kb),
     )
     check(plan)
     return plan
+
+
+def _load(prediction: Prediction, asked_kb: int | None) -> str:
+    """Return for which load the settings hold; empty for a window that was not predicted."""
+    verdict = prediction.verdict
+    return holds_for(verdict) if asked_kb in (None, verdict.read_ahead_kb) else ""
 
 
 def _choice(

@@ -6,6 +6,7 @@ from analyzer.confirm.sequential import TOO_SMALL, assess
 from boards.counted import plural
 from tracer.formats.capture import Capture
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.scenario import IDLE, beside
 
 
 def percent(share: float) -> str:
@@ -42,7 +43,8 @@ def windows_text(of: Confirmation) -> str:
 def cited(of: Confirmation) -> str:
     """Return the line with which other commands cite a result."""
     windows = windows_text(of)
-    where = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
+    board = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
+    where = f"{beside(of.scenario).lstrip()} {board}".lstrip()
     word = "measured, too small to matter" if of.outcome == "too small" else of.outcome
     return f"{word} {where}: {windows} {gain_text(of)}, {plural(len(of.pairs), 'pair')} of runs"
 
@@ -76,10 +78,28 @@ def _followed(capture: Capture | None) -> list[Confirmation]:
 
 
 def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation | None:
-    """Return the latest result about a window if it contradicts the window."""
+    """Return the latest result about a window if it contradicts the window on an idle machine."""
+    return _contradicting(capture, read_ahead_kb).get(IDLE)
+
+
+def warnings_of(capture: Capture | None, read_ahead_kb: int | None) -> list[str]:
+    """Return a warning for each load beside which results contradict a window."""
+    if read_ahead_kb is None:
+        return []
+    found = _contradicting(capture, read_ahead_kb)
+    return [
+        f"{beside(scenario).lstrip()}, {read_ahead_kb:,} KiB {gain_text(one)} than "
+        f"{one.present_kb:,} KiB: keep {one.present_kb:,} KiB if the board has such a load"
+        for scenario, one in found.items()
+        if scenario != IDLE
+    ]
+
+
+def _contradicting(capture: Capture | None, read_ahead_kb: int) -> dict[str, Confirmation]:
+    """Return by scenario the latest decided result about a window, if it contradicts the window."""
     about = [one for one in stored(capture) if one.proposed_kb == read_ahead_kb]
-    known = [one for one in about if one.outcome != "undecided"]
-    return known[-1] if known and known[-1].outcome == "contradicted" else None
+    latest = {one.scenario: one for one in about if one.outcome != "undecided"}
+    return {name: one for name, one in latest.items() if one.outcome == "contradicted"}
 
 
 def _follows(of: Confirmation) -> bool:

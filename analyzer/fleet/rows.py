@@ -13,6 +13,7 @@ from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.seconds import LADDER
 from analyzer.report.wording import plain, shortened
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.scenario import IDLE
 
 CAPTURE, WINDOW = "capture", "window"
 _MOST_TEXT = 2000  # characters of a text in a row
@@ -138,8 +139,8 @@ def _recorded(recording: Recording) -> Row:
 
 
 def _confirmed(found: list[Confirmation]) -> Row:
-    """Return the newest proof of a window alone."""
-    proofs = [one for one in found if not one.change]
+    """Return the newest proof of a window alone, on an idle machine as predicted."""
+    proofs = [one for one in found if not one.change and one.scenario == IDLE]
     if not proofs:
         return {}
     newest = max(proofs, key=lambda one: one.created)

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from analyzer.predict.bands import Bands
 from boards.document import Document, says
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.scenario import IDLE
 
 MINOR_SHARE = 0.05
 
@@ -154,6 +155,7 @@ class PredictionDocument(Document, frozen=True, kw_only=True):
     confirmations: Annotated[
         list[Confirmation] | UnsetType, says("measured proofs stored in the capture")
     ] = UNSET
+    scenario: Annotated[str, says("load of the machine for which the prediction holds")] = IDLE
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from analyzer.predict.remedy import target_words
 from boards.counted import plural
 from boards.document import Document, says
 from tracer.formats.capture import Capture
+from tracer.formats.scenario import IDLE, beside
 from tracer.formats.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
@@ -106,8 +107,14 @@ def validate(
             and commands that notes show name the recorded target.
 
     Raises:
-        ValidationError: the sweep has no complete point.
+        ValidationError: the sweep has no complete point, or was measured beside a load.
     """
+    if sweep.scenario != IDLE:
+        raise ValidationError(
+            f"the sweep was measured{beside(sweep.scenario)}: the prediction holds for an idle "
+            "machine",
+            "measure without --scenario: foreread sweep CAPTURE -o SWEEP",
+        )
     command = capture.command if capture else []
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.confirm.sequential import TOO_SMALL
 from analyzer.confirm.text import cited_upper, contradicting, stored
+from analyzer.predict.holds_for import holds_for
 from analyzer.predict.prediction import NO_READAHEAD, Curve
 from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
@@ -77,7 +78,7 @@ def measured_otherwise(subject: Subject) -> int | None:
 
 
 def _where(subject: Subject) -> Facts:
-    """Return the board and the cost of its disk, for which the answer holds."""
+    """Return the board, the cost of its disk and the load, for which the answer holds."""
     capture, prediction = subject.recording.capture, subject.prediction
     kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
     rows = [("Board", kernel)]
@@ -88,7 +89,9 @@ def _where(subject: Subject) -> Facts:
         rows = [("Board", f"{name}: {cpu}, {size(host.memory_kib * 1024)}, {kernel}")]
     names = " and ".join(curve.name for curve in prediction.worth_setting) or "unknown"
     cost = prediction.disk_cost or "cost unknown"
-    return Facts([*rows, ("Disk", f"{names}: {cost}"), *whose_window(subject)])
+    load = holds_for(prediction.verdict, shell_words([subject.recording.path or "CAPTURE"]))
+    loads = [("Load", load)] if load else []
+    return Facts([*rows, ("Disk", f"{names}: {cost}"), *loads, *whose_window(subject)])
 
 
 def _confirmed(subject: Subject) -> list[Block]:

@@ -9,6 +9,7 @@ import msgspec
 from analyzer.advise.document import AdviceRow
 from analyzer.predict.prediction import Verdict
 from boards.document import Document, says
+from tracer.formats.scenario import IDLE
 
 Share = Annotated[float, says("a part of the seconds now")]
 
@@ -112,6 +113,7 @@ class SuiteDocument(Document, frozen=True, kw_only=True):
     suite: Annotated[str, says("name of the suite")]
     path: Annotated[str, says("file of the suite")]
     boards: list[SuiteBoardAnswer]
+    scenario: Annotated[str, says("load of the machine for which the answer holds")] = IDLE
 
 
 class SuiteAdviceRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,9 +17,12 @@ from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.run import add_wait
+from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.text.confirming import confirmed_text
 from foreread.confirm_start import MOST_RUNS, Confirmed
+from foreread.documents.confirm import results_json
 from foreread.recorded import Question
+from tracer.formats.scenario import IDLE
 
 _REPEATED = (
     *("identity", "read_ahead_kb", "advice", "row", "replayer", "model", "device_model"),
@@ -27,8 +30,13 @@ _REPEATED = (
 )
 
 
-def add_comparison(parser: argparse.ArgumentParser, boards: str = "this board") -> None:
-    """Declare the arguments but the capture and its target; ``boards`` made an earlier result."""
+def add_comparison(
+    parser: argparse.ArgumentParser, boards: str = "this board", scenarios: str = ""
+) -> None:
+    """Declare the arguments but the capture and its target.
+
+    ``boards`` made an earlier result; ``scenarios``: what the help says about several of them.
+    """
     add_check(parser, "capture", lambda args: check_changed(args.capture))  # it gets the result
     add_model(parser)
     add_image(parser)
@@ -58,6 +66,7 @@ def add_comparison(parser: argparse.ArgumentParser, boards: str = "this board") 
         help="what replays a list: foreread-prefetch built for the target (default: the shell "
         "script, which starts dd for each range)",
     )
+    add_scenario(parser, scenarios)
     parser.add_argument(
         "--budget",
         metavar="N|TIME",
@@ -139,14 +148,24 @@ def _row(args: argparse.Namespace) -> Advised | None:
     return row_of_advice(args.advice, args.row or 1, args.replayer)
 
 
-def print_result(found: Confirmed, args: argparse.Namespace, command: Sequence[str]) -> None:
-    """Print what was found; ``command``: the first words of the command line."""
+def print_results(
+    found: Sequence[Confirmed], args: argparse.Namespace, command: Sequence[str]
+) -> None:
+    """Print what was found, in each scenario; ``command``: the first words of the command line."""
     print(file=sys.stderr)
     if args.json:
-        print(found.to_json())
+        several = len(scenarios_of(args)) > 1
+        print(results_json([one.document for one in found], several))
         return
-    again = [*command, *_repeated(args), *(["--force"] if args.force else []), "--resume"]
-    print(confirmed_text(found, shlex.join(again)))
+    print("\n\n".join(confirmed_text(one, _again(one, args, command)) for one in found))
+
+
+def _again(found: Confirmed, args: argparse.Namespace, command: Sequence[str]) -> str:
+    """Return the command line that continues an undecided result."""
+    scenario = found.result.scenario
+    load = [] if scenario == IDLE else ["--scenario", scenario]
+    force = ["--force"] if args.force else []
+    return shlex.join([*command, *_repeated(args), *load, *force, "--resume"])
 
 
 def _repeated(args: argparse.Namespace) -> list[str]:

@@ -16,6 +16,7 @@ from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.target import tell
 from foreread.cli.arguments.tune import add_search
 from foreread.cli.text.tuning import TuningLine, outcome_text
@@ -29,14 +30,7 @@ def add_tuning(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to create"
     )
     add_check(parser, "output", lambda args: check_output(args.output, args.resume))
-    parser.add_argument(
-        "--scenario",
-        action="append",
-        default=[],
-        metavar="S",
-        help="load during the runs: idle (default), reader[:FILE], writer[:FOLDER] or "
-        "memory[:MIB]; repeatable",
-    )
+    add_scenario(parser, "; repeatable")
     add_search(parser)
     parser.add_argument(
         "--device",
@@ -73,7 +67,7 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
     """Return what the arguments ask for."""
     return TuneOptions(
         run=run_options(args),
-        scenarios=tuple(dict.fromkeys(args.scenario)) or ("idle",),
+        scenarios=scenarios_of(args),
         devices=tuple(args.device),
         target=target,
         others=tuple(others),

@@ -31,6 +31,7 @@ from foreread.documents.boards import (
     StartedBoard,
     StoppedDocument,
 )
+from foreread.documents.confirm import ScenariosDocument
 from foreread.documents.doctor import DoctorDocument
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
 from foreread.documents.judge import JudgeDocument
@@ -55,7 +56,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "advise": (AdviceDocument, SuiteAdvice),
     "forecast": (Forecast,),
     "calibrate": (CalibrationDocument,),
-    "confirm": (ConfirmationDocument, SuiteConfirmationDocument),
+    "confirm": (ConfirmationDocument, ScenariosDocument, SuiteConfirmationDocument),
     "sweep": (Sweep,),
     "tune": (TuningDocument,),
     "validate": (Validation,),

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracer.formats.scenario import IDLE
+
 Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 Runs = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]  # a NaN, which JSON allows, is refused
@@ -50,6 +52,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     low: Share | None = None
     high: Share | None = None
     pairs: Annotated[list[tuple[Seconds, Seconds]], msgspec.Meta(max_length=100_000)] = []
+    scenario: Text = IDLE  # load of the machine during the runs
     change: Text = ""  # what else the proposed runs had than their window; empty: nothing
     disturbed: Runs = 0
     runs: Runs = 0  # all that were made, the discarded first ones included
@@ -72,7 +75,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def same_question(one: Confirmation, other: Confirmation) -> bool:
-    """Return whether two results compare the same windows and change on the same board.
+    """Return whether two results compare the same on the same board, beside the same load.
 
     Several like boards are one, whichever of them made the runs.
     """
@@ -81,4 +84,5 @@ def same_question(one: Confirmation, other: Confirmation) -> bool:
 
 def _question(of: Confirmation) -> tuple[object, ...]:
     board = (of.kernel, of.machine, of.model, sorted(of.disks))
-    return (*board, of.present_kb, of.proposed_kb, of.change, bool(of.boards))
+    asked = (of.present_kb, of.proposed_kb, of.change, of.scenario)
+    return (*board, *asked, bool(of.boards))

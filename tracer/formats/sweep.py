@@ -13,6 +13,7 @@ from boards.bounded import UnboundedError
 from boards.document import Document, OtherSchemaError, encode, read_document, says
 from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
+from tracer.formats.scenario import IDLE
 
 _REMEDY = "give a file of foreread sweep"
 Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
@@ -22,7 +23,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """All runs at one window, in the order they were made; lists are of one length.
 
     ``requests`` and ``pages`` are reads that the devices served during the run, metadata
-    included (from their I/O statistics).
+    included (from their I/O statistics); beside a load those of the load, too.
     """
 
     read_ahead_kb: Annotated[Count, says("the window in KiB")]
@@ -47,6 +48,7 @@ class Sweep(Document, frozen=True, kw_only=True):
     default_read_ahead_kb: Annotated[
         Count | None, says("the window in KiB before the sweep; null if unknown")
     ] = None
+    scenario: Annotated[str, says("load of the machine during the runs")] = IDLE
     complete: Annotated[bool, says("false: interrupted, points lack runs")] = True
     notes: list[str] = field(default_factory=list)
     points: list[Point]

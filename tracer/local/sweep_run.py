@@ -18,7 +18,15 @@ from tracer.formats.sweep import Point, Sweep
 from tracer.interrupts import orderly_exit
 from tracer.local.counters import Counters
 from tracer.local.run import RunOptions
-from tracer.local.trial import OpenTrials, Outcome, Trial, TrialBench, TrialOptions, check_run
+from tracer.local.trial import (
+    OpenTrials,
+    Outcome,
+    Scenario,
+    Trial,
+    TrialBench,
+    TrialOptions,
+    check_run,
+)
 
 
 @dataclass(frozen=True)
@@ -28,8 +36,8 @@ class SweepOptions:
     Every window that ``windows_kb`` returns for the machine's page size (bytes) is run ``repeat``
     times; each round is shuffled anew by ``seed``, so that slow drifts of the machine do not favour
     a window. ``with_default`` adds the current window of the first disk, as the baseline of the
-    others. ``devices`` names the disks; by default they are those of the executable and of
-    ``paths``.
+    others. ``scenario`` is the load beside every run. ``devices`` names the disks; by default they
+    are those of the executable and of ``paths``.
     """
 
     run: RunOptions
@@ -37,6 +45,7 @@ class SweepOptions:
     repeat: int = 3
     seed: int = 0
     with_default: bool = False
+    scenario: Scenario = field(default_factory=Scenario)
     devices: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     wait_s: float = 0.0
@@ -120,6 +129,8 @@ class _Measurement:
         self._notes = list(bench.notes)
         if set(self._windows) != set(asked):
             self._note("windows were rounded down to whole pages, as the kernel does")
+        if options.scenario.kind != "idle":
+            self._note("requests and pages include those of the scenario's load")
         if options.with_default:
             self._windows = tuple(sorted({*self._windows, self._default_kb}))
 
@@ -149,6 +160,7 @@ class _Measurement:
             command=self._options.run.command,
             devices=self._bench.disks,
             default_read_ahead_kb=self._default_kb,
+            scenario=self._options.scenario.text,
             complete=complete,
             notes=list(self._notes),
             points=[
@@ -163,7 +175,8 @@ class _Measurement:
         )
 
     def _trial(self, window: int) -> Trial:
-        return Trial(tuple((knob, str(window)) for knob in self._bench.windows))
+        settings = tuple((knob, str(window)) for knob in self._bench.windows)
+        return Trial(settings, self._options.scenario)
 
     def _in_force(self, run: Outcome) -> int:
         """Return the window of the run, which was the same on all disks."""

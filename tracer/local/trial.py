@@ -55,6 +55,12 @@ class Scenario:
     path: str = ""
     mib: int = 0
 
+    @property
+    def text(self) -> str:
+        """The scenario as ``parse`` reads it; two of one text are the same."""
+        rest = str(self.mib) if self.kind == "memory" else self.path
+        return f"{self.kind}:{rest}" if rest else self.kind
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``KIND[:PATH]`` or ``memory[:MIB]``; raises RecordError."""

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from analyzer.suite.predicted import SuiteQuestion
 from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments.scenario import scenario_of, scenarios_of
 from foreread.cli.arguments.target import add_target, tell
-from foreread.cli.confirming import add_comparison, comparison_of, print_result
+from foreread.cli.confirming import add_comparison, comparison_of, print_results
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.suite import proof_text
-from foreread.confirm_start import MOST_RUNS, confirm
+from foreread.confirm_start import MOST_RUNS, Confirmed, confirm
 from foreread.suite_confirming import confirm_suite
 
 
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "foreread predict SUITE; type the same again to continue after an interruption",
     )
     add_target(parser, default=None, named="the one that was recorded")
-    add_comparison(parser)
+    add_comparison(parser, scenarios="; repeatable, each is measured by itself")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,15 +37,27 @@ def run(args: argparse.Namespace) -> int:
         return _suite(args)
     if args.capture is None:
         raise UsageError("give a capture, or --suite SUITE")
-    found = confirm(
-        args.capture,
-        target=args.target,
-        **comparison_of(args),
-        tell=tell,
-        progress=show_progress,
-    )
+    scenarios = scenarios_of(args)
+    if args.resume and len(scenarios) > 1:
+        raise UsageError("--resume continues one result: give --scenario once")
+    found: list[Confirmed] = []
+    for scenario in scenarios:
+        if len(scenarios) > 1:
+            tell(f"measuring in the scenario {scenario}")
+        found.append(
+            confirm(
+                args.capture,
+                scenario=scenario,
+                target=args.target,
+                **comparison_of(args),
+                tell=tell,
+                progress=show_progress,
+            )
+        )
+        if found[-1].interrupted:
+            break
     target = [] if args.target is None else ["--target", args.target]
-    print_result(found, args, ["foreread", "confirm", str(args.capture), *target])
+    print_results(found, args, ["foreread", "confirm", str(args.capture), *target])
     return 0
 
 
@@ -67,6 +80,7 @@ def _suite(args: argparse.Namespace) -> int:
         args.suite,
         read_ahead_kb=args.read_ahead_kb,
         question=SuiteQuestion(args.model, args.device_model, args.criterion),
+        scenario=scenario_of(args, "--suite"),
         runs=args.budget.evaluations or MOST_RUNS,
         seconds=args.budget.seconds,
         seed=args.seed,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from foreread.cli.arguments import add_capture
+from foreread.cli.arguments.scenario import scenario_of
 from foreread.cli.arguments.target import add_targets, tell
-from foreread.cli.confirming import add_comparison, comparison_of, print_result
+from foreread.cli.confirming import add_comparison, comparison_of, print_results
 from foreread.cli.text.confirming import show_progress
 
 
@@ -23,8 +24,13 @@ def run(args: argparse.Namespace) -> int:
     from foreread.fleet_confirming import fleet_confirm  # noqa: PLC0415
 
     found = fleet_confirm(
-        args.capture, args.targets, **comparison_of(args), tell=tell, progress=show_progress
+        args.capture,
+        args.targets,
+        scenario=scenario_of(args, "fleet confirm"),
+        **comparison_of(args),
+        tell=tell,
+        progress=show_progress,
     )
     named = [word for target in args.targets for word in ("--target", target)]
-    print_result(found, args, ["foreread", "fleet", "confirm", str(args.capture), *named])
+    print_results([found], args, ["foreread", "fleet", "confirm", str(args.capture), *named])
     return 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from functools import partial
 
-from analyzer.confirm.text import cited, stored
+from analyzer.confirm.text import cited, stored, warnings_of
+from analyzer.predict.holds_for import holds_for
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.suite.predicted import SuiteQuestion, predict_suite
 from analyzer.suite.read import is_suite, read_suite
@@ -44,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(prediction.document(list(confirmations)).to_json())
     else:
-        print(_text(prediction, confirmations))
+        warnings = warnings_of(recording.capture, prediction.verdict.read_ahead_kb)
+        print(_text(prediction, confirmations, warnings, shlex.quote(str(args.capture[0]))))
     return 0
 
 
@@ -70,7 +73,12 @@ def _suite(args: argparse.Namespace) -> int:
     return 0
 
 
-def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) -> str:
+def _text(
+    prediction: Prediction,
+    confirmations: Sequence[Confirmation],
+    warnings: Sequence[str],
+    path: str,
+) -> str:
     curves = prediction.devices if len(prediction.devices) > 1 else []
     parts = [_curve_text(curve) for curve in (*curves, prediction.total)]
     total = prediction.total
@@ -79,6 +87,9 @@ def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) ->
     verdict = prediction.verdict
     value = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
     lines = [f"verdict: {verdict.action}{value}", f"  {printable(verdict.why)}"]
+    if load := holds_for(verdict, path):
+        lines.append(f"  load: {printable(load)}")
+    lines += [f"  warning: {printable(warning)}" for warning in warnings]
     lines += [f"  doubt: {printable(doubt)}" for doubt in prediction.doubts]
     if verdict.remedy is not None:
         lines.append(f"  run: {printable(verdict.remedy)}")

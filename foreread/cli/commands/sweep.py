@@ -13,6 +13,7 @@ from foreread.cli.arguments import UsageError, add_windows, parse_windows
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.scenario import add_scenario, scenario_of
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.cli.text.curve import curve_text
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="random seed of the run order"
     )
+    add_scenario(parser)
     parser.add_argument(
         "--device",
         action="append",
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
         windows_kb=None if args.windows is None else partial(_windows_kb, args.windows),
         repeat=args.repeat,
         seed=args.seed,
+        scenario=scenario_of(args, "a SWEEP"),
         devices=args.device,
         target=args.target,
         identity=args.identity,

@@ -15,6 +15,7 @@ from foreread.cli.text.wording import duration_text
 from foreread.confirm_start import Confirmed
 from foreread.confirming import Progress
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.scenario import beside
 
 _HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)")
 
@@ -47,7 +48,7 @@ def confirmed_text(found: Confirmed, again: str) -> str:
         f"{head}: {windows_text(of)} {gain_text(of)}",
         f"measured: {plural(len(of.pairs), 'pair')} of cold runs of {command} "
         f"in {duration_text(of.wall_seconds)}, "
-        f"on {of.target or 'this machine'} ({board_text(of)})",
+        f"on {of.target or 'this machine'} ({board_text(of)}){beside(of.scenario)}",
     ]
     if gain is not None:
         lines.append(f"predicted: saves {percent(gain)} %")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from analyzer.confirm.text import gain_text, interval_text, percent
+from analyzer.predict.holds_for import holds_for
 from analyzer.suite.answer import (
     SuiteAdvice,
     SuiteAdviceDisk,
@@ -18,6 +20,7 @@ from boards.counted import plural
 from foreread.cli.main import printable
 from foreread.cli.text.table import plus_minus, render
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
+from tracer.formats.scenario import beside
 
 _ADVICE_ROWS = 20
 _HEAD = ("start", "weight", "captures", "now", "s now", "s then", "band", "own", "s own", "regret")
@@ -26,6 +29,10 @@ _HEAD = ("start", "weight", "captures", "now", "s now", "s then", "band", "own",
 def suite_text(found: SuiteDocument) -> str:
     """Return the answer for a suite."""
     parts = [part for board in found.boards for part in _board(board)]
+    verdicts = [disk.verdict for board in found.boards for disk in board.disks]
+    measured = shlex.join(["--suite", found.path])
+    loads = dict.fromkeys(holds_for(verdict, measured) for verdict in verdicts)
+    parts += [f"load: {printable(one)}" for one in loads if one]
     return "\n\n".join(parts)
 
 
@@ -128,7 +135,8 @@ def _proof(one: SuiteBoardProof) -> Iterator[str]:
     for start in one.starts:
         pairs = plural(len(start.result.pairs), "pair")
         when = "" if start.measured else f", measured on {start.result.date}"
-        text = f"{start.name}: {start.result.outcome}: {gain_text(start.result)}, {pairs}{when}"
+        outcome = f"{start.result.outcome}{beside(start.result.scenario)}"
+        text = f"{start.name}: {outcome}: {gain_text(start.result)}, {pairs}{when}"
         yield f"  {printable(text)}"
 
 

@@ -25,14 +25,18 @@ from tracer.local.command import Streams
 from tracer.local.trial import Outcome
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
+HOLDS = "predicted for an idle machine; beside other readers or writers measure it"
 
 
 class Bench:
-    """A start that takes 1 s at every window but one, whose seconds are ``factor``."""
+    """A start that takes 1 s at every window but one, whose seconds are ``factor``.
+
+    ``beside``: other factors, by the scenario's kind.
+    """
 
     notes: list[str] = []  # noqa: RUF012
 
-    def __init__(self, capture, factor, noise=0.003, odd=None):
+    def __init__(self, capture, factor, noise=0.003, odd=None, beside=None):
         self.kernel, self.machine = capture.host.kernel, capture.host.machine
         self.model, self.page_bytes = capture.host.cpu_model, capture.host.page_size
         disk = max(capture.devices, key=lambda one: len(one.filesystems))
@@ -41,7 +45,9 @@ class Bench:
         self.windows = [f"/sys/block/{disk.name}/queue/read_ahead_kb"]
         self.now = "128"
         self.run_at: list[str] = []
+        self.scenarios = []
         self._factor, self._noise, self._odd = factor, noise, odd or {}
+        self._beside = beside or {}
         self._random = random.Random(4)
 
     def probe(self, knobs):
@@ -54,11 +60,13 @@ class Bench:
         kb = trial.settings[0][1]
         assert self.announced.pop(0) == kb
         self.run_at.append(kb)
+        self.scenarios.append(trial.scenario.text)
         if (odd := self._odd.get(len(self.run_at))) is not None:
             if isinstance(odd, BaseException):
                 raise odd
             return odd
-        seconds = 1.0 if kb == "128" else self._factor
+        factor = self._beside.get(trial.scenario.kind, self._factor)
+        seconds = 1.0 if kb == "128" else factor
         seconds *= math.exp(self._random.gauss(0, self._noise))
         return Outcome("ok", seconds, dict(trial.settings), cold=True)
 
@@ -198,8 +206,98 @@ def test_script_refuses_what_runs_contradict(folder, confirming, tmp_path, capsy
 
 def test_the_report_cites_it(folder, confirming, tmp_path, text_only):
     confirming(bench_of(folder, 0.9))
-    assert main(["report", str(folder), "--model", "fixed", "-o", str(tmp_path / "out")]) == 0
-    assert "Confirmed on this machine" in (tmp_path / "out/index.html").read_text()
+    words = ["report", str(folder), "--criterion", "published", "-o", str(tmp_path / "out")]
+    assert main(words) == 0
+    page = (tmp_path / "out/index.html").read_text()
+    assert "Confirmed on this machine" in page
+    assert HOLDS in page
+
+
+LOADS = ("--scenario", "idle", "--scenario", "reader:/data/film", "--scenario", "writer")
+
+
+def test_each_scenario_is_measured_by_itself(folder, confirming):
+    bench = bench_of(folder, 0.9, beside={"reader": 1.5, "writer": 1.0})
+    found = confirming(bench, *LOADS)["results"]
+    assert [(one["scenario"], one["outcome"]) for one in found] == [
+        ("idle", "confirmed"),
+        ("reader:/data/film", "contradicted"),
+        ("writer", "too small"),
+    ]
+    assert [one["predicted_gain"] is None for one in found] == [False, True, True]
+    assert list(dict.fromkeys(bench.scenarios)) == ["idle", "reader:/data/film", "writer"]
+    assert [one.scenario for one in read(folder)[0].confirmations] == [
+        *dict.fromkeys(bench.scenarios)
+    ]
+
+
+def test_a_result_beside_a_load_warns_and_does_not_overrule(folder, confirming, tmp_path, capsys):
+    predict = ["predict", str(folder), "--criterion", "published"]
+    assert main([*predict, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["scenario"] == "idle"
+    kb = str(first["verdict"]["read_ahead_kb"])
+    bench = bench_of(folder, 0.9, beside={"reader": 1.5, "writer": 1.5})
+    confirming(bench, "--read-ahead-kb", kb, *LOADS)
+    assert main(predict) == 0
+    said = capsys.readouterr().out
+    assert f"verdict: set read_ahead_kb={kb}" in said
+    assert "confirmed on this machine" in said
+    assert "contradicted beside the load reader:/data/film on this machine" in said
+    warnings = [
+        line.strip() for line in said.splitlines() if line.strip().startswith("warning: beside")
+    ]
+    assert [line.split(",")[0] for line in warnings] == [
+        "warning: beside the load reader:/data/film",
+        "warning: beside the load writer",
+    ]
+    assert all(line.endswith("keep 128 KiB if the board has such a load") for line in warnings)
+    script = ["script", str(folder), *predict[2:], "-o", str(tmp_path / "out")]
+    assert main(script) == 0
+    said = capsys.readouterr().err
+    assert all(line in said for line in warnings)
+
+
+def test_verdict_and_script_name_the_load_that_they_hold_for(folder, tmp_path, capsys):
+    predict = ["predict", str(folder), "--criterion", "published"]
+    assert main(predict) == 0
+    said = capsys.readouterr().out
+    assert f"  load: {HOLDS}: foreread confirm {folder} --scenario reader" in said
+    script = ["script", str(folder), *predict[2:], "-o"]
+    assert main([*script, str(tmp_path / "predicted")]) == 0
+    assert main([*script, str(tmp_path / "chosen"), "--read-ahead-kb", "64"]) == 0
+    head, chosen = (
+        (tmp_path / name / "foreread-apply").read_text() for name in ("predicted", "chosen")
+    )
+    assert f"\n# Load: {HOLDS}: foreread confirm CAPTURE --scenario reader.\n" in head
+    assert HOLDS not in chosen
+
+
+def test_a_result_beside_a_load_does_not_confirm_the_idle_window(folder, confirming, capsys):
+    confirming(bench_of(folder, 1.1), "--scenario", "idle")
+    confirming(bench_of(folder, 0.5), "--scenario", "reader")
+    assert main(["script", str(folder), "--read-ahead-kb", "32", "-o", str(folder / "out")]) == 1
+    assert "contradicted on this machine" in capsys.readouterr().err
+
+
+def test_an_undecided_result_continues_beside_its_load(folder, confirming, capsys):
+    short = ("--scenario", "reader", "--budget", "8")
+    assert confirming(bench_of(folder, 0.97, 0.04), *short)["outcome"] == "undecided"
+    assert "no undecided result" in confirming(bench_of(folder, 0.9), "--resume", code=1)
+    words = ["--read-ahead-kb", "32", "--scenario", "reader", "--budget", "4", "--resume"]
+    assert main(["confirm", str(folder), *words]) == 0
+    said = capsys.readouterr().out
+    assert "beside the load reader" in said
+    assert "--scenario reader --resume" in said
+    several = confirming(bench_of(folder, 0.9), *LOADS, "--resume", code=2)
+    assert "--resume continues one result" in several
+
+
+def test_ctrl_c_ends_all_scenarios(folder, confirming):
+    bench = bench_of(folder, 0.97, 0.04, odd={10: KeyboardInterrupt()})
+    found = confirming(bench, *LOADS)["results"]
+    assert [one["outcome"] for one in found] == ["undecided"]
+    assert set(bench.scenarios) == {"idle"}
 
 
 def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, capsys):
@@ -222,9 +320,20 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
     machines.local_trials = opened
     swept = tmp_path / "swept.json"
     words = ["sweep", str(folder), "-o", str(swept), "--repeat", "1", "--windows", "0,16k"]
-    assert main(words) == 0
-    kib = {point["read_ahead_kb"] for point in json.loads(swept.read_text())["points"]}
+    loads = ["--scenario", "reader", "--scenario", "idle"]
+    assert main([*words, *loads]) == 2
+    assert "a SWEEP has one scenario" in capsys.readouterr().err
+    assert main([*words, *loads[:2]]) == 0
+    document = json.loads(swept.read_text())
+    kib = {point["read_ahead_kb"] for point in document["points"]}
     assert {0, 16} <= kib
+    assert document["scenario"] == "reader"
+    assert "requests and pages include those of the scenario's load" in document["notes"]
+    capsys.readouterr()
+    assert main(["validate", str(folder), str(swept)]) == 1
+    said = capsys.readouterr().err
+    assert "the sweep was measured beside the load reader" in said
+    assert "measure without --scenario" in said
 
 
 def test_a_capture_with_invalid_options(folder):
