@@ -15,12 +15,13 @@ from emulator.linux.rules import Rules
 LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
-META, ONCE = 1, 2  # of a step's ``meta``
+META, ONCE, AHEAD = 1, 2, 4  # of a step's ``meta``
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
 # row, or -1) has ended, waits until step waits_for (an earlier row, or -1) has ended, and computes
 # for cpu_ns. operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in
 # ``bios``, of metadata (``meta``) or not, that is as it was, whatever the window (metadata, other
-# processes), and is waited for; of 0 sectors: nothing is done.
+# processes), and is waited for, unless it is read AHEAD; of 0 sectors: nothing is done. A read ONCE
+# that lies within an earlier one ONCE is not made: it waits for that one.
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),

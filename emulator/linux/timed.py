@@ -16,7 +16,7 @@ import numpy as np
 from emulator.devices.device import DeviceModel
 from emulator.linux.disk import Read, Request, TimedKernel, wasted
 from emulator.linux.reference import Replay
-from emulator.linux.steps import META, ONCE, STEP, CpuCost, Run, Timed
+from emulator.linux.steps import AHEAD, META, ONCE, STEP, CpuCost, Run, Timed
 from emulator.linux.threads import Compute, Life, Over, Sleep, Thread, Threads
 
 __all__ = ["STEP", "CpuCost", "Run", "Timed", "timed"]
@@ -72,7 +72,7 @@ class TimedReplay(Replay):
         self._operations = run.program.operations.tolist()
         self._work = np.zeros((len(run.steps), 3), np.int64)
         self._over = [False] * len(run.steps)
-        self._once: dict[int, Request] = {}  # by sector
+        self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
         self._threads = self.threads_type(run.cpus, self._tell)
 
     def timed(self) -> Timed:
@@ -128,14 +128,15 @@ class TimedReplay(Replay):
         if operation < 0:
             sector, sectors, bios, _, meta = read
             if sectors:
-                request = self._once.get(sector) if meta & ONCE else None
+                request = self._read_before(sector, sectors) if meta & ONCE else None
                 if request is None:
                     work[0] = 1
                     request = kernel.send(sector, sectors, bios, bool(meta & META))
                     if meta & ONCE:
-                        self._once[sector] = request
+                        self._once.append((sector, sectors, request))
                     yield from self._accepted(kernel.taken()[0])
-                yield Sleep(request.done_ns, for_device=True, request=request)
+                if not meta & AHEAD:
+                    yield Sleep(request.done_ns, for_device=True, request=request)
             return
         needs = self.do(*self._operations[operation])
         while True:
@@ -155,6 +156,13 @@ class TimedReplay(Replay):
             request = kernel.use(needed)
             there_ns = request.there_ns if request else 0.0
             yield Sleep(max(there_ns, held_ns), for_device=True, request=request)
+
+    def _read_before(self, sector: int, sectors: int) -> Request | None:
+        """Return the first request ONCE that a read lies within."""
+        for begin, length, request in self._once:
+            if begin <= sector and sector + sectors <= begin + length:
+                return request
+        return None
 
     def _accepted(self, outside: deque[Read]) -> Iterator[Sleep]:
         """Yield the waits of a thread until the queue has accepted its requests."""

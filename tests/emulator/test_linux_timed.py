@@ -14,7 +14,7 @@ from emulator.linux.operations import Machine, Outcome
 from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for
-from emulator.linux.steps import ONCE
+from emulator.linux.steps import AHEAD, ONCE
 from emulator.linux.timed import STEP, CpuCost, Run, timed
 
 DEVICE = FixedCost(1000, 100)
@@ -141,6 +141,21 @@ def test_of_reads_of_one_place_that_are_made_once_the_others_wait_for_the_first(
     found = timed(run_of(Script(), rows, cpus=3), 0, DEVICE)
     assert found.ends_ns.tolist() == [1400, 1400, 2800]
     assert found.work[:, 0].tolist() == [1, 0, 1]
+
+
+def test_a_read_within_one_made_ahead_waits_for_that_one():
+    """Sectors 0-31 are read ahead, until 2600, and the thread goes on at once."""
+    ahead = {"operation": -1, "sectors": 32, "meta": ONCE | AHEAD}
+    rows = [
+        ahead,
+        {"operation": -1, "sectors": 0, "cpu_ns": 100},
+        {"operation": -1, "sector": 24, "sectors": 8, "meta": ONCE, "cpu_ns": 100},
+        {"operation": -1, "sector": 28, "sectors": 8, "meta": ONCE},
+    ]
+    found = timed(run_of(Script(), rows[:2]), 0, DEVICE)
+    assert (found.ends_ns.tolist(), found.work[:, 0].tolist()) == ([100], [1, 0])
+    found = timed(run_of(Script(), rows), 0, DEVICE)
+    assert (found.ends_ns.tolist(), found.work[:, 0].tolist()) == ([2600 + 1400], [1, 0, 0, 1])
 
 
 def test_the_processor_s_work_is_relative_to_the_recording():

@@ -22,7 +22,7 @@ from emulator.fixed import EmulationError
 from emulator.linux.operations import Machine
 from emulator.linux.requests import EXTENT, Layout, Limits
 from emulator.linux.rules import CHANGES, rules_for
-from emulator.linux.steps import META, ONCE
+from emulator.linux.steps import AHEAD, META, ONCE
 from emulator.linux.timed import CpuCost, Run, timed
 from emulator.linux.timed_windows import timed_windows
 
@@ -44,7 +44,7 @@ def steps(draw, operations):
     for at, row in enumerate(rows):
         row["thread"] = 3 * draw(st.integers(0, threads - 1))
         row["bios"] = draw(st.sampled_from([1, 1, 3]))
-        row["meta"] = draw(st.sampled_from([0, META, ONCE, META | ONCE]))
+        row["meta"] = draw(st.sampled_from([0, META, ONCE, META | ONCE, AHEAD, AHEAD | ONCE]))
         row["cpu_ns"] = draw(st.sampled_from([0, 0, 1, 100, 30_000, 0.1, SLICES]))
         row["sleep_ns"] = draw(st.sampled_from([0, 0, 0, 0, 7, 50_000]))
         row["woken_by"] = draw(st.one_of(st.just(-1), st.integers(-1, len(rows) - 1)))

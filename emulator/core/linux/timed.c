@@ -66,13 +66,17 @@ change(const struct replay *r, size_t row)
     return more_ns;
 }
 
-/* The request of an earlier step that read the same once; LX_NONE if there is none. */
+/* The first request with LX_ONCE that a step's read lies within; LX_NONE if there is none. */
 static size_t
-read_before(const struct replay *r, uint64_t sector)
+read_before(const struct replay *r, const struct lx_step *step)
 {
-    for (size_t i = 0; i < r->n_once; i++)
-        if (r->disk.requests[r->once[i]].read.sector == sector)
+    for (size_t i = 0; i < r->n_once; i++) {
+        const struct lx_read *read = &r->disk.requests[r->once[i]].read;
+        uint64_t from = step->sector - read->sector;
+        if (step->sector >= read->sector && from <= read->sectors &&
+            step->sectors <= read->sectors - from)
             return r->once[i];
+    }
     return LX_NONE;
 }
 
@@ -82,7 +86,7 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
 {
     const struct lx_step *step = &r->run->steps[thread->row];
     bool once = step->meta & LX_ONCE;
-    thread->request = once && step->sectors ? read_before(r, step->sector) : LX_NONE;
+    thread->request = once && step->sectors ? read_before(r, step) : LX_NONE;
     if (thread->request != LX_NONE || !step->sectors)
         return;
     r->result->work[LX_WORK * thread->row] = 1;
@@ -148,7 +152,10 @@ awaits(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
     double until = 0;
     for (; thread->held < thread->held_end; thread->held++)
         until = fmax(until, r->disk.requests[thread->held].done_ns);
-    bool operation = r->run->steps[thread->row].operation >= 0;
+    const struct lx_step *step = &r->run->steps[thread->row];
+    bool operation = step->operation >= 0;
+    if (!operation && step->meta & LX_AHEAD)
+        thread->request = LX_NONE;
     if (operation)
         thread->request = thread->operates ? lx_disk_use(&r->kernel, thread->needed) : LX_NONE;
     if (thread->request != LX_NONE)

@@ -15,7 +15,7 @@ struct lx_step {
 };
 
 /* Of a step's ``meta``. */
-enum { LX_META = 1, LX_ONCE = 2 };
+enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4 };
 
 /* The work of a step: requests, pages, sectors of compressed blocks. */
 enum { LX_WORK = 3 };
