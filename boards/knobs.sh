@@ -22,6 +22,11 @@ is_knob() {
         knob_name=${1#/sys/fs/btrfs/}
         knob_place="/sys/fs/btrfs/{bdi}/${knob_name#*/}"
         ;;
+    /sys/fs/ext4/*/*)
+        knob_name=${1#/sys/fs/ext4/}
+        knob_place="/sys/fs/ext4/{disk}/${knob_name#*/}"
+        case ${knob_name%%/*} in [0-9]*:*) return 1 ;; esac
+        ;;
     mount:*:/*)
         knob_name=${1#mount:}
         knob_place="mount:${knob_name%%:*}:{mount}" knob_name=${knob_name#*:}

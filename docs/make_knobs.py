@@ -14,9 +14,9 @@ the shell of a target and the boot script follow the same list.
 - *may be put back*: the values that a kernel may show. If a knob has another value, foreread leaves
   it as it is, since it could not restore it.
 - *1/8 of the memory*: of the machine that writes it, whatever the file says.
-- `{disk}`, `{bdi}`: a name of `/sys/block`, `/sys/class/bdi`, `/sys/fs/btrfs`. `{tunable}`: any
-  other file of the scheduler, which gets its old value back with the scheduler. `{mount}`: where a
-  file system is mounted.
+- `{disk}`, `{bdi}`: a name of `/sys/block`, `/sys/class/bdi`, `/sys/fs/btrfs`, `/sys/fs/ext4`.
+  `{tunable}`: any other file of the scheduler, which gets its old value back with the scheduler.
+  `{mount}`: where a file system is mounted.
 
 Dropping the caches, the controls of tracefs, and moving a process to a cgroup are parts of a run,
 and not settings that a file may name.

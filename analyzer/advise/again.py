@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.advise.variant import Variant, new_steps, with_steps
+from analyzer.advise.variant import Variant, with_steps
 from analyzer.ingest.accesses import rows_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from analyzer.program.added_steps import new_steps
 from boards.counted import plural
 from emulator.linux.requests import SECTOR
 

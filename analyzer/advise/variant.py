@@ -12,7 +12,8 @@ from analyzer.ingest.tables import Array
 from analyzer.predict.bands import SEED
 from analyzer.predict.start import Start
 from analyzer.prefetch.replayed import GIVES_WAY_NS, Row, application_ns, beside, with_replayer
-from emulator.linux.timed import STEP, CpuCost, Run, Timed
+from analyzer.program.added_steps import new_steps, with_added
+from emulator.linux.timed import CpuCost, Run, Timed
 
 # A process beside the start takes an unknown time to begin: so much at most, in random draws.
 LATEST_NS = 20e6
@@ -161,35 +162,14 @@ def with_steps(
 ) -> Variant:
     """Return a variant whose run has further steps: ``added`` (STEP), each before a row of its own.
 
-    An added step takes over what the thread does before that row (computing, sleep, waits). Where
-    several come before one row, the first does. ``operations`` are appended to those of the
-    program; added steps refer to them by their rows there.
+    ``operations`` are appended to those of the program; added steps refer to them by their rows
+    there.
     """
-    run, at = variant.run, np.asarray(rows, np.int64)
-    order = np.argsort(at, kind="stable")
-    at, new = at[order], added[order]
-    steps = run.steps.copy()
-    first = np.flatnonzero(np.diff(at, prepend=-1))
-    for name in ("cpu_ns", "sleep_ns", "waits_for", "woken_by"):
-        nothing = -1 if name in ("waits_for", "woken_by") else 0
-        new[name] = nothing
-        new[name][first] = steps[name][at[first]]
-        steps[name][at[first]] = nothing
-    new["thread"] = steps["thread"][at]
-    merged = np.insert(steps, at, new)
-    for name in ("waits_for", "woken_by"):
-        known = merged[name] >= 0
-        merged[name][known] += np.searchsorted(at, merged[name][known], side="right")
+    run = variant.run
+    merged, at = with_added(run.steps, rows, added)
     program = run.program
     if operations is not None:
         program = replace(program, operations=np.concatenate((program.operations, operations)))
     work = np.insert(variant.recorded.work, at, 0, axis=0)
     recorded = replace(variant.recorded, work=work)
     return variant.with_run(replace(run, program=program, steps=merged), recorded)
-
-
-def new_steps(number: int) -> Array:
-    """Return steps that do nothing and wait for nothing."""
-    steps = np.zeros(number, STEP)
-    steps["operation"] = steps["waits_for"] = steps["woken_by"] = -1
-    return steps

@@ -15,6 +15,7 @@ from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict.bands import DEVIATIONS
 from analyzer.predict.checks import Finding
 from analyzer.predict.start import Start
+from analyzer.program.inode_tables import recorded_reads
 from boards.counted import plural
 from emulator.devices.stateful import Stateful
 from emulator.linux.timed import Timed
@@ -77,7 +78,7 @@ def _other_requests(start: Start, at_zero: Timed) -> Iterator[Finding]:
     """The replay at window 0 does not send the requests that were recorded."""
     flags = start.requests["flags"]
     recorded = int(np.count_nonzero((flags & Rwbs.READ) > 0))
-    replayed = int(at_zero.work[:, 0].sum())
+    replayed = recorded_reads(start.run, at_zero.work, start.inode_tables)
     off = abs(replayed - recorded) / max(recorded, 1)
     if start.cpu_samples is None or off <= LEAST_REQUESTS:
         return

@@ -8,7 +8,9 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Rwbs
+from analyzer.program.inode_tables import more_reads, tables_of
 from analyzer.program.steps import own_requests
+from emulator.linux.requests import SECTOR
 
 
 @dataclass(frozen=True)
@@ -20,9 +22,10 @@ class MetadataReads:
 
 
 def metadata_reads(recording: Recording, disk: int) -> MetadataReads | None:
-    """Return the metadata read from a disk (dev_t) in a recorded run; None if not recorded.
+    """Return the metadata that a recorded start reads from a disk (dev_t); None if not recorded.
 
-    Reads of data by other processes do not count.
+    Reads of data by other processes do not count. Inode tables are read ahead, which they are not
+    while a run is recorded.
     """
     requests = recording.requests.take(recording.requests["dev"] == disk)
     if not requests.rows:
@@ -33,5 +36,6 @@ def metadata_reads(recording: Recording, disk: int) -> MetadataReads | None:
         readers = recording.inserts.data["pid"]
         theirs = np.setdiff1d(readers, np.array([*recording.threads], np.int32))
         found &= ~np.isin(requests["pid"], theirs)
-    octets = int(requests["sectors"][found].astype(np.int64).sum()) * 512
-    return MetadataReads(int(found.sum()), -(-octets // recording.page_size))
+    more, sectors = more_reads(tables_of(recording, disk), requests.take(found))
+    octets = (int(requests["sectors"][found].astype(np.int64).sum()) + sectors) * SECTOR
+    return MetadataReads(int(found.sum()) + more, -(-octets // recording.page_size))

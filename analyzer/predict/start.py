@@ -27,6 +27,7 @@ from analyzer.predict.recorded import of_recording
 from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.program.driver import handover_ns, with_driver
 from analyzer.program.frame import frame_of
+from analyzer.program.inode_tables import InodeTables, read_ahead, tables_of
 from analyzer.program.opening import Opening, opening_of
 from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
@@ -67,6 +68,7 @@ class Start:
     recorded on, known only where ``device`` was given. Steps of thread ``strangers`` are reads of
     other processes. ``notes`` list the assumptions; ``findings`` reduce the certainty of its
     seconds. ``threads`` are the thread ids by thread of the run; empty if it is one sequence.
+    ``inode_tables`` are those whose readahead the run has, and the recorded run had not.
     """
 
     recording: Recording
@@ -82,6 +84,7 @@ class Start:
     recorded_on: DeviceModel | None = None
     strangers: int = -1
     threads: tuple[int, ...] = ()
+    inode_tables: tuple[InodeTables, ...] = ()
 
     @cached_property
     def opening(self) -> Opening:
@@ -160,6 +163,8 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     rules, layout = rules_for(version), Layout(taken.extents)
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
+    tables = tables_of(recording, taken.disks[row])
+    run = read_ahead(run, tables, apart=isinstance(known, Paced))
     samples = cpu_samples(recording) if blocks is None else None
     if samples:  # without a request there is no wait to return from
         probe = probe_of(capture, dev_text(taken.disks[row]))
@@ -186,6 +191,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         recorded_on=None if device is None else _own_disk(recording, taken.disks[row], requests),
         strangers=steps.strangers,
         threads=steps.threads,
+        inode_tables=tables,
     )
 
 

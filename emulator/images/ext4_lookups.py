@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from emulator.images.erofs_reads import Read
 from emulator.images.ext4 import Ext4Image
 from emulator.images.links import Walk
+from emulator.linux.inode_tables import InodeTable
 
 _AHEAD = 32  # EXT4_DEF_INODE_READAHEAD_BLKS
 _BATCH = 8  # NAMEI_RA_SIZE
@@ -63,9 +64,9 @@ class Ext4Lookups:
         inode = self.image.inodes[number]
         if inode.block in self.blocks:
             return
-        begin = max(inode.block // _AHEAD * _AHEAD, inode.table)
-        self._read(begin, inode.block)
-        self._read(inode.block + 1, min(begin + _AHEAD, inode.until) + 1)
+        around = InodeTable(inode.table, inode.until).around(inode.block, _AHEAD)
+        self._read(around.start, inode.block)
+        self._read(inode.block + 1, around.stop)
         self._read(inode.block, inode.block + 1)
 
     def _read(self, begin: int, until: int) -> None:

@@ -19,6 +19,7 @@ from boards import knobs
 from boards.knobs import KnobError, check_put_back, check_setting, knob_of
 from boards.profile import builtin_names, load_profile
 from tracer import touches
+from tracer.local import inode_tables
 from tracer.local.knobs import _RESETS
 
 QUEUE = "/sys/block/sda/queue"
@@ -110,7 +111,7 @@ def test_nothing_is_listed_that_nobody_writes():
     windows = {"/sys/class/bdi/{bdi}/read_ahead_kb"}  # boards/device.py
     windows |= {"/sys/fs/btrfs/{bdi}/bdi/read_ahead_kb"}  # boards/stacks.py
     tunables = {"/sys/block/{disk}/queue/iosched/{tunable}"}  # put back with their scheduler
-    shown = {touches.KNOB}
+    shown = {touches.KNOB, inode_tables.KNOB}  # what a recording turns off
     assert {knob.path for knob in knobs.knobs()} == genes | reset | windows | tunables | shown
 
 

@@ -79,6 +79,17 @@ class Squashfs(msgspec.Struct, frozen=True, kw_only=True):
     compressor: str = ""
 
 
+class InodeTables(msgspec.Struct, frozen=True, kw_only=True):
+    """The inode tables of a mounted ext4 that the run read from; places in blocks."""
+
+    block_bytes: Count
+    read_ahead_blocks_before: Count  # inode_readahead_blks as found, restored after the run
+    read_ahead_blocks: Count  # in force during the run
+    # First block of each table, and the last that is read ahead: the one with the first unused
+    # inode. Tables that the run did not read from are left out.
+    tables: list[tuple[Count, Count]] = []
+
+
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
     """One line of mountinfo."""
 
@@ -89,6 +100,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     options: str
     first_sector: Count = 0  # of the partition on its disk, 512-byte sectors
     squashfs: Squashfs | None = None  # None: not a squashfs, or recorded by foreread 0.1
+    inode_tables: InodeTables | None = None  # None: not an ext4, or they could not be read
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
-"""Where files of ext2, ext3 and ext4 are, read from the file system's own tables.
+"""Where files and inodes of ext2, ext3 and ext4 are, read from the file system's own tables.
 
-For targets without a program that can ask the kernel (FIEMAP). Layouts: fs/ext4/ext4.h (struct
-ext4_super_block, ext4_group_desc, ext4_inode), fs/ext4/ext4_extents.h. The data read may be
+Files: for targets without a program that can ask the kernel (FIEMAP). Layouts: fs/ext4/ext4.h
+(struct ext4_super_block, ext4_group_desc, ext4_inode), fs/ext4/ext4_extents.h. The data read may be
 anything; a file with invalid data gets no extents.
 """
 
@@ -18,6 +18,7 @@ Reader = Callable[[Sequence[int], int], Mapping[int, bytes]]  # blocks by number
 _SUPERBLOCK = 1024  # where it is, bytes
 _MAGIC, _EXTENT_MAGIC = 0xEF53, 0xF30A
 _META_BG, _64BIT = 0x10, 0x80  # s_feature_incompat
+_CHECKSUMS = 0x10 | 0x400  # s_feature_ro_compat: GDT_CSUM, METADATA_CSUM
 _EXTENTS_FL, _INLINE_DATA_FL = 0x80000, 0x10000000  # i_flags
 _TREE = slice(40, 100)  # i_block in an inode
 _DIRECT = 12  # blocks that an inode without extents names itself
@@ -35,6 +36,7 @@ class _Layout:
     descriptor: int  # bytes
     per_group: int
     inode: int  # bytes
+    checksums: bool  # of groups, which then say how many of their inodes were never used
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,43 @@ def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
     }
 
 
+def inode_tables(read: Reader) -> tuple[int, list[tuple[int, int]]] | None:
+    """Return the bytes of a block, and first and last block of each group's inode table.
+
+    The last is what the kernel reads ahead to (__ext4_get_inode_loc): the block with the first
+    inode that was never used. None if the file system is of another type, has unknown features, or
+    cannot be read.
+    """
+    layout = _layout(read([0], 4096).get(0, b"")[_SUPERBLOCK:])
+    if layout is None:
+        return None
+    groups = -(-layout.inodes // layout.per_group)
+    count = -(-groups * layout.descriptor // layout.block)
+    wanted = range(layout.descriptors, layout.descriptors + count)
+    blocks = read(wanted, layout.block)
+    raw = b"".join(blocks.get(block, b"") for block in wanted)
+    if len(raw) != count * layout.block:
+        return None
+    each = layout.block // layout.inode
+    found = []
+    for group in range(groups):
+        descriptor = raw[group * layout.descriptor :][: layout.descriptor]
+        unused = _halves(descriptor, "<H", 0x1C, 0x32) if layout.checksums else 0
+        first = _halves(descriptor, "<I", 8, 0x28)
+        last = first + max(layout.per_group - unused, 0) // each
+        if 0 < first <= last < layout.blocks:
+            found.append((first, last))
+    return layout.block, found
+
+
+def _halves(descriptor: bytes, kind: str, low: int, high: int) -> int:
+    """Return a number of a group descriptor whose upper half long descriptors alone have."""
+    (value,) = struct.unpack_from(kind, descriptor, low)
+    if len(descriptor) >= 64:
+        value |= struct.unpack_from(kind, descriptor, high)[0] << 8 * struct.calcsize(kind)
+    return int(value)
+
+
 def _take(
     found: _Found | None, inode: int, pieces: dict[int, list[_Piece]], nodes: list[_Node]
 ) -> bool:
@@ -99,7 +138,7 @@ def _layout(raw: bytes) -> _Layout | None:
     (log_block,) = struct.unpack_from("<I", raw, 24)
     (per_group,) = struct.unpack_from("<I", raw, 40)
     revision, inode = struct.unpack_from("<I8xH", raw, 76)
-    (incompatible,) = struct.unpack_from("<I", raw, 96)
+    incompatible, read_only = struct.unpack_from("<II", raw, 96)
     descriptor = struct.unpack_from("<H", raw, 254)[0] if incompatible & _64BIT else 32
     if incompatible & _64BIT:
         blocks |= struct.unpack_from("<I", raw, 0x150)[0] << 32
@@ -111,7 +150,8 @@ def _layout(raw: bytes) -> _Layout | None:
     size = 1024 << log_block
     # The block after the superblock's, also where the first data block is 0 (bigalloc, 1 KiB).
     descriptors = _SUPERBLOCK // size + 1
-    return _Layout(size, blocks, inodes, descriptors, descriptor, per_group, inode)
+    checksums = bool(read_only & _CHECKSUMS)
+    return _Layout(size, blocks, inodes, descriptors, descriptor, per_group, inode, checksums)
 
 
 def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, bytes]:
@@ -126,9 +166,7 @@ def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, b
         raw = blocks.get(layout.descriptors + row, b"")[offset : offset + layout.descriptor]
         if len(raw) < layout.descriptor:
             continue
-        (table,) = struct.unpack_from("<I", raw, 8)
-        if layout.descriptor >= 64:
-            table |= struct.unpack_from("<I", raw, 0x28)[0] << 32
+        table = _halves(raw, "<I", 8, 0x28)
         place = (inode - 1) % layout.per_group * layout.inode
         if 0 < table + place // layout.block < layout.blocks:
             places[inode] = table + place // layout.block, place % layout.block

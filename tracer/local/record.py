@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from tracer.interrupts import orderly_exit
 from tracer.local import metadata, repeat
 from tracer.local.disk.probe import ProbeFailed, probe_disk
 from tracer.local.files import SEARCH_S, find_files
+from tracer.local.inode_tables import with_tables, without_readahead
 from tracer.local.journal import Journal, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused
 from tracer.local.output import no_space_as_error, output_directory
@@ -115,6 +116,7 @@ def _record(
         under = stacks(devices)
         disks = _set_windows(journal, devices, options, notes)
         _show_touches(journal, devices, options, notes)
+        tables = {} if options.read_ahead_kb else without_readahead(journal, devices)
         options.tell(f"running the command cold, at read_ahead_kb={options.read_ahead_kb}")
         run, recorded = _run_recorded(options, backend, trace, events, reads_of is not None)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
@@ -123,6 +125,7 @@ def _record(
     if reads_of:
         options.tell("learning what requests of the disk cost, a few seconds")
     disk = _probed(trace, run, devices, files, reads_of, notes) if reads_of else None
+    reads = _reads(trace, run, reads_of) if reads_of else None
     capture = Capture(
         foreread=options.foreread,
         created=created,
@@ -148,7 +151,7 @@ def _record(
         lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
         cold=run.cold,
         devices=disks,
-        mounts=metadata.mounts(devices, local_images(devices)),
+        mounts=with_tables(metadata.mounts(devices, local_images(devices)), tables, devices, reads),
         stacks=under,
         notes=notes,
         disk=disk,
@@ -301,6 +304,13 @@ def _probed(
     except KeyboardInterrupt:
         notes.append("the probe of the disk was interrupted")
     return None
+
+
+def _reads(trace: Path, run: Run, reads_of: ReadsOf) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return the command's reads; none if the trace cannot be read."""
+    with suppress(ValueError):
+        return reads_of(trace, run.pid)
+    return {}
 
 
 def _check_backend(backend: Backend) -> None:

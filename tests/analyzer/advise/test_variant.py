@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import Script
 
-from analyzer.advise.variant import new_steps, raced, variant_of, with_steps
+from analyzer.advise.variant import raced, variant_of, with_steps
 from analyzer.prefetch.replayed import GIVES_WAY_NS
+from analyzer.program.added_steps import new_steps
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.timed import timed
 

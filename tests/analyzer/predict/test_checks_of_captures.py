@@ -17,6 +17,7 @@ from analyzer.predict.check_capture import capture_findings
 from analyzer.predict.check_replay import disagreement, replay_findings
 from analyzer.predict.inputs import inputs
 from analyzer.predict.start import prepare
+from analyzer.program.added_steps import new_steps
 from emulator.devices.device import FixedCost
 from emulator.devices.stateful import Stateful
 from emulator.linux.timed import Timed
@@ -129,6 +130,8 @@ def fake(**more):
         "requests": {"flags": np.full(10, R)},
         "cpu_samples": object(),
         "without_strangers": lambda: None,
+        "inode_tables": (),
+        "run": SimpleNamespace(steps=new_steps(1)),
         "device": FixedCost(1000, 10),
     }
     return SimpleNamespace(**{**found, **more})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import subprocess
 
 import pytest
 
-from tracer.local.ext4 import places
+from tracer.local.ext4 import inode_tables, places
 
 # By type and block size; "bigalloc" is ext4 with clusters of 16 blocks.
 KINDS = [("ext4", 4096), ("ext4", 1024), ("bigalloc", 1024), ("ext3", 4096), ("ext2", 1024)]
@@ -126,3 +127,29 @@ def test_damaged_tables_do_not_crash(image):
 def test_another_file_system_is_left_alone():
     assert places(lambda blocks, size: dict.fromkeys(blocks, b"\x55" * size), [12]) == {}
     assert places(lambda _blocks, _size: {}, [12]) == {}
+
+
+def test_inode_tables_are_those_that_the_file_system_s_own_tool_prints(image):
+    """dumpe2fs: Inode table at 40-1426, and the inodes of a group that were never used."""
+    disk, _ = image
+    said = subprocess.run(
+        ["dumpe2fs", disk.path], check=True, capture_output=True, text=True
+    ).stdout
+    numbers = dict(re.findall(r"^(Inodes per group|Block size|Inode size):\s+(\d+)", said, re.M))
+    per_group, block, size = (
+        int(numbers[name]) for name in ("Inodes per group", "Block size", "Inode size")
+    )
+    expected = []
+    for group in re.split(r"\nGroup \d+:", said)[1:]:
+        first = int(re.search(r"Inode table at (\d+)-", group)[1])
+        unused = re.search(r"(\d+) unused inodes", group)
+        used = per_group - (int(unused[1]) if unused else 0)
+        expected.append((first, first + used // (block // size)))
+    assert inode_tables(disk.read) == (block, expected)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(8192)])
+def test_no_inode_tables_are_found_in_what_is_no_ext4(tmp_path, content):
+    path = tmp_path / "image"
+    path.write_bytes(content)
+    assert inode_tables(Image(path).read) is None
