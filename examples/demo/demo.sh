@@ -1,11 +1,13 @@
 #!/bin/sh
 # The main job on a real application: a Python interpreter and its library, copied into an ext4
 # image, on a loop device whose reads are limited as slow flash would limit them. One cold run is
-# recorded, the window predicted, report and boot script written; a short sweep then compares
-# prediction and measurement.
+# recorded and the window predicted; a short sweep compares prediction and measurement; then
+# further settings are tuned with the window, on the idle board and beside a reader; report and boot
+# script hold the result.
 #
 # Usage: demo.sh [OUTPUT]     needs foreread in PATH, and root for the real thing
-# Set BYTES_PER_S, REQUESTS_PER_S, WINDOWS (KiB as 16k), REPEAT to change the board.
+# Set BYTES_PER_S, REQUESTS_PER_S to change the board, WINDOWS (KiB as 16k) and REPEAT for the sweep,
+# RUNS for the tuning (0: none).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,6 +15,7 @@ out=${1:-demo-out}
 BYTES_PER_S=${BYTES_PER_S:-20000000}
 REQUESTS_PER_S=${REQUESTS_PER_S:-1000}
 REPEAT=${REPEAT:-2}
+RUNS=${RUNS:-60}
 IMPORTS=asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom
 IMPORTS=$IMPORTS,argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool
 IMPORTS=$IMPORTS,pdb,pickletools,pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile
@@ -145,6 +148,18 @@ say "Measuring the same start at some windows, the proposed one among them, $REP
 foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
     -o "$out/python.sweep.json" "$out/python.capture"
 foreread validate "$out/python.capture" "$out/python.sweep.json"
-foreread report "$out/python.capture" "$out/python.sweep.json" -o "$out/report"
-foreread script "$out/python.capture" -o "$out/script"
+if [ "$RUNS" = 0 ]; then
+    foreread report "$out/python.capture" "$out/python.sweep.json" -o "$out/report"
+    foreread script "$out/python.capture" -o "$out/script"
+    the_end
+fi
+
+say "Tuning further settings with the window, idle and beside a reader, in $RUNS runs"
+rm -f "$out/python.tuning"
+foreread tune --capture "$out/python.capture" --scenario idle --scenario reader \
+    --genes scheduler,inode_readahead_blks,nr_requests --device "${loop#/dev/}" \
+    --budget "$RUNS" -o "$out/python.tuning" -- "$work/start"
+foreread report "$out/python.capture" "$out/python.sweep.json" "$out/python.tuning" -o "$out/report"
+foreread script "$out/python.tuning" -o "$out/script" ||
+    foreread script "$out/python.capture" -o "$out/script"
 the_end
