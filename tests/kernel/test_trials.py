@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from limited_disks import limiting_group
 from loop_image import WINDOW_KB, loop_image
 from rings import further
 from series_trials import MEASURED
@@ -24,6 +25,7 @@ from waiting import has_text, left_s, wait_until
 
 import tracer
 from analyzer.tuner.engines.fingerprint import Snapshot
+from boards.device import Devices
 from boards.mounts import read_mounts
 from boards.target import LocalTarget
 from tracer.error import RecordError
@@ -32,6 +34,7 @@ from tracer.local.command import Streams
 from tracer.local.ending import Ending
 from tracer.local.journal import Journal, restore_leftovers
 from tracer.local.knobs import selected
+from tracer.local.load import running
 from tracer.local.run import RunOptions
 from tracer.local.trial import Scenario, Trial, TrialOptions
 from tracer.local.trials import local_trials
@@ -369,6 +372,27 @@ def test_the_reader_reads_while_the_command_starts(loop, trials):
         loaded = bench.run(Trial(scenario=Scenario.parse("reader")))
     assert loaded.status in MEASURED
     assert loaded.counters["disk.read_sectors"] >= sectors
+
+
+@HERE
+def test_the_load_is_limited_by_the_control_group_that_the_start_joins(loop, trials):
+    with limiting_group(loop.device, 1000, 40_000_000) as group:
+        members = f"cat $(sed 's,.*,/proc/&/comm,' {group}/cgroup.procs) 2>/dev/null"
+        script = (
+            f"echo $$ >{group}/cgroup.procs; until {members} | grep -qx dd; do sleep 0.01; done"
+        )
+        with trials("sh", "-c", script) as bench:
+            outcome = bench.run(Trial(scenario=Scenario.parse("reader")))
+    assert outcome.status in MEASURED
+    assert not any("not limited" in note for note in outcome.notes)
+
+
+@pytest.mark.thorough
+def test_a_load_that_cannot_join_the_group_of_the_start_says_so(loop):
+    with running(Scenario.parse("reader"), [loop.device], Devices()) as load:
+        load.join("/no such group")
+        load.prove()
+        assert load.apart == "its control group /no such group cannot be joined"
 
 
 @HERE

@@ -26,6 +26,14 @@ class Load:
 
     def __init__(self, process: subprocess.Popen[bytes] | None = None) -> None:
         self._process = process
+        self.apart = ""  # why the load is not in the control group that it was to join
+
+    def join(self, group: str) -> None:
+        """Move what reads and writes into the start's control group for block I/O (its path)."""
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError):  # it has ended: prove says why
+                self._process.stdin.write(os.fsencode(f"join {group}\n"))
+                self._process.stdin.flush()
 
     def prove(self) -> None:
         """Return once the load is seen to be effective; raises RecordError if it is not."""
@@ -41,12 +49,19 @@ class Load:
             answer = self._process.stdout.readline()  # it has reported why it ended
         word, _, rest = os.fsdecode(answer).strip().partition(" ")
         if word == "ready":
+            self.apart = rest.partition("|")[2]
             return
         message, _, remedy = rest.partition("|")
         raise RecordError(
-            message or "the load process of the scenario does not answer",
-            remedy or "start sh there by hand and read its messages",
+            message or self._silence(),
+            remedy or "check that there is enough memory, and start sh by hand",
         )
+
+
+    def _silence(self) -> str:
+        """Return why the load does not answer."""
+        killed = self._process is not None and self._process.poll() is not None
+        return f"the load of the scenario {'was killed' if killed else 'does not answer'}"
 
 
 @contextmanager

@@ -107,11 +107,13 @@ def run_cold(
     end: Callable[[], object],
     watch_group: bool = False,
     begin_counting: Callable[[], object] = lambda: None,
+    joined: Callable[[str], object] | None = None,
 ) -> Run:
     """Make one cold run; ``begin`` is called before it, ``end`` as soon as it has ended.
 
     ``begin_counting`` is called after ``begin``, when all that makes the run cold has been read.
-    ``watch_group``: see which cgroup the command joins. ``end`` sees the processes that still
+    ``watch_group``: see which cgroup the command joins; ``joined`` is called with it at once, in
+    another thread. ``end`` sees the processes that still
     run; they are ended afterwards, and also when anything fails. Raises RecordError.
     """
     executable = options.executable()
@@ -130,7 +132,9 @@ def run_cold(
         ):
             watch.started()
             found = _cold(options, executable)
-            groups = GroupWatch(held.pid) if watch_group else None
+            groups = None
+            if watch_group or joined is not None:
+                groups = GroupWatch(held.pid, joined or (lambda _: None))
             calls = _Calls(begin, begin_counting, end)
             return _released(options, held, watch, found, calls, groups)
     finally:

@@ -34,7 +34,7 @@ _LEFT_MIB = 8  # of the memory, which is more than most boards need to keep work
 # least so many bytes.
 _FOREIGN_SHARE, _FOREIGN_BYTES = 0.2, 1 << 20
 _LOOK_SECTORS = 256
-_BY_LOAD = {"reader": "read", "writer": "written"}
+BY_LOAD = {"reader": "read", "writer": "written"}  # what a load does to the disk
 _IDLE_CPUS = 0.5
 _STALLED_SHARE = 0.1
 _TRIES = 4  # of a trial whose settings another program changes
@@ -265,13 +265,18 @@ def offered(schedulers: str) -> list[str]:
     return sorted(names, key=lambda name: name == selected(schedulers))
 
 
+def apart_notes(why: str) -> list[str]:
+    """Return a note if a load is not in the start's control group."""
+    return [f"the scenario's load is not limited as the start is: {why}"] if why else []
+
+
 def contention(scenario: Scenario, seen: Seen) -> list[str]:
     """Return notes on unrequested activity that influenced the measurement."""
     notes = []
     if scenario.kind != "memory":
         for verb in ("read", "written"):
             sectors = seen.look.get(f"disk.{verb}_sectors", 0)
-            if sectors > _LOOK_SECTORS and _BY_LOAD.get(scenario.kind) != verb:
+            if sectors > _LOOK_SECTORS and BY_LOAD.get(scenario.kind) != verb:
                 kib = sectors * SECTOR_BYTES / 1024
                 notes.append(f"others had {kib:.0f} KiB {verb} just before the start")
         stalled = seen.look.get("pressure.memory.some", 0)

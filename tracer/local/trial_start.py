@@ -12,7 +12,7 @@ from tracer.error import RecordError
 from tracer.local.command import family
 from tracer.local.counters import change, read_counters
 from tracer.local.load import Load, running
-from tracer.local.trial import LOOK_S, Scenario, Seen
+from tracer.local.trial import BY_LOAD, LOOK_S, Scenario, Seen, apart_notes
 
 _READINGS = 3
 
@@ -31,6 +31,7 @@ class Start:
         self._counts: list[dict[str, float]] = []
         self._own: list[int | None] = []
         self.lapsed: list[str] = []  # why the load did not last until the end
+        self.notes: list[str] = []
 
     def begin(self) -> None:
         """Start the load, and check the machine's activity."""
@@ -47,6 +48,11 @@ class Start:
         self._own.append(min(_own_bytes(), default=None))
         self._count()
 
+    def join(self, group: str) -> None:
+        """Have a load that uses the disk in the control group that the start has joined."""
+        if self._scenario.kind in BY_LOAD:
+            self._load.join(group)
+
     def end(self) -> None:
         """Read the counters again, and check that the load still runs."""
         self._count()
@@ -55,6 +61,7 @@ class Start:
             self._load.prove()
         except RecordError as error:
             self.lapsed.append(str(error))
+        self.notes += apart_notes(self._load.apart)
 
     def seen(self) -> Seen:
         """Return the counters."""

@@ -141,7 +141,11 @@ class LocalTrials:
             with ExitStack() as stack:
                 start = Start(trial.scenario, self._counted, self._devices, stack)
                 run = run_cold(
-                    self._limited(), start.begin, start.end, begin_counting=start.begin_counting
+                    self._limited(),
+                    start.begin,
+                    start.end,
+                    begin_counting=start.begin_counting,
+                    joined=None if trial.scenario.kind == "idle" else start.join,
                 )
         except NotColdError as error:
             return Outcome("warm", in_force=setting.in_force, notes=(*notes, str(error)))
@@ -154,7 +158,7 @@ class LocalTrials:
                 cold=run.cold.proven,
                 by=run.over.by,
                 ended=run.ended,
-                notes=(*run.notes, *start.lapsed, *notes),
+                notes=(*run.notes, *start.lapsed, *start.notes, *notes),
                 changed=tuple(changes(setting.in_force, _values(setting.in_force))),
             ),
             trial.scenario,

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# What a trial does beside its start, from its release on: a replayer reads a prefetch list, and
-# settings change after a time. Both are held before the caches are dropped, as the command is.
+# What a trial does beside its start, from its release on: a replayer reads a prefetch list, settings
+# change after a time, and the load follows the start into its control group. All are held before the caches are dropped, as the command is.
 #
 # replayer is "program", "script" or empty; the files replayer and list are in the job's folder.
 # later has a line "SECONDS KNOB VALUE BEFORE" for each change, with tabs in between.
@@ -8,11 +8,16 @@
 # hold_beside: start what runs beside, up to the point where it waits for release_beside.
 hold_beside() {
     gates=0
-    [ -n "$replayer$later" ] || return 0
+    case $scenario in
+    reader | writer) follows=yes ;;
+    *) follows='' ;;
+    esac
+    [ -n "$replayer$later$follows" ] || return 0
     mkfifo "$job/beside" "$job/beside.held"
     exec 7<>"$job/beside"
     [ -z "$replayer" ] || held_beside replay
     [ -z "$later" ] || held_beside change_later
+    [ -z "$follows" ] || held_beside follow_start # the load (measure.sh)
 }
 
 # held_beside FUNCTION: start it, and wait until it waits: what it reads until then from the disk would

@@ -1,8 +1,10 @@
 # shellcheck shell=sh
 # The load of a scenario: what else a machine does while a command starts, here and on a target. It
-# starts immediately. Each line of its input asks for proof that the load is active; the answer is
-# "ready BYTES..." (the bytes that each of its processes has read from disks) or "error
-# TEXT|REMEDY". When its input is closed for any reason, it ends and removes everything it has made.
+# starts immediately. An empty line of its input asks for proof that the load is active; the answer is
+# "ready BYTES...|WHY" (the bytes that each of its processes has read from disks) or "error
+# TEXT|REMEDY". A line "join PATH" moves it into that control group for block I/O, in which the start
+# is; it has no answer, but WHY says why the load is not in the group. When its input is closed for
+# any reason, it ends and removes everything it has made.
 #
 # usage: sh -c TEXT sh KIND PATH MIB DISK FOLDER
 #   DISK    whose statistics prove that reader and writer run
@@ -11,7 +13,7 @@ set -u
 umask 077
 kind=$1 path=$2 mib=$3 disk=$4 folder=$5
 written=$path/.foreread-load
-loop='' watcher=''
+loop='' watcher='' apart=''
 [ "$kind" = memory ] && patience=600 || patience=100 # tenths of a second
 
 fail() {
@@ -19,9 +21,10 @@ fail() {
     exit 1
 }
 
-# again COMMAND...: run it over and over.
+# again COMMAND...: run it over and over. It ends after its program, which would keep the file and the
+# control group in use.
 again() {
-    trap 'kill $!; exit' TERM
+    trap 'kill $!; wait $!; exit' TERM
     while kill -0 $$; do
         "$@" 2>"$folder/said" &
         echo $! >"$folder/child"
@@ -32,6 +35,11 @@ again() {
 # reader_load: one process reads continuously, since a scheduler may favour a process that has just
 # started.
 reader_load() {
+    [ -e "$path" ] || fail "the file $path of the scenario does not exist" \
+        "name a file that is there: reader:FILE"
+    [ ! -d "$path" ] || fail "$path of the scenario is a folder" "name a file in it: reader:FILE"
+    [ ! -f "$path" ] || [ -s "$path" ] || fail "the file $path of the scenario is empty" \
+        "name a file larger than memory: reader:FILE"
     if [ "$path" = "/dev/$disk" ]; then
         set -- dd if="$path" of=/dev/null bs=128k iflag=direct # not through the page cache
     else
@@ -44,6 +52,8 @@ reader_load() {
 }
 
 writer_load() {
+    [ -d "$path" ] || fail "the folder $path of the scenario does not exist" \
+        "name a folder that is there: writer:FOLDER"
     [ ! -d "$written" ] || [ -L "$written" ] || rm -r "$written" # a reset machine's
     mkdir "$written" || fail "no file can be written in $path" \
         "choose a folder of a file system that can be written to: writer:FOLDER"
@@ -134,19 +144,57 @@ prove() {
     done
     running
     # shellcheck disable=SC2086
-    echo ready $read
+    echo ready $read "|$apart"
 }
 
-# running: fail if the loop has ended.
+# find_groups: set groups to where, by the lines of /proc/mounts, the control groups for block I/O are
+# mounted: version 1's blkio, else version 2.
+find_groups() {
+    groups=''
+    while read -r _ place type options _; do
+        case $type,$options, in
+        cgroup,*,blkio,*)
+            groups=$place
+            return
+            ;;
+        cgroup2,*) groups=${groups:-$place} ;;
+        esac
+    done
+}
+
+# join PATH: move the processes that read and write into a control group: first the loop, whose later
+# programs are then in it, then its present program, as soon as the loop has noted it.
+join() {
+    find_groups </proc/mounts
+    apart="its control group $1 cannot be joined"
+    procs=$groups$1/cgroup.procs
+    [ -n "$groups" ] && { echo "$loop" >"$procs"; } 2>/dev/null || return 0
+    tries=0
+    until { read -r child <"$folder/child" && echo "$child" >"$procs"; } 2>/dev/null; do
+        [ $tries -lt 50 ] || return 0
+        tries=$((tries + 1))
+        sleep 0.1 2>/dev/null || sleep 1
+    done
+    apart=''
+}
+
+# running: fail if the loop has ended, with what its program said (dd ends with its statistics).
 running() {
-    kill -0 "$loop" 2>/dev/null || fail "the $kind of the scenario ended: $(
-        sed -n '$p' "$folder/said"
-    )" "see that there is memory, and room on the disk; run dd by hand"
+    ! kill -0 "$loop" 2>/dev/null || return 0
+    wait "$loop"
+    status=$?
+    said=$(sed -n '/: /h; $ { x; /./!x; p; }' "$folder/said" 2>/dev/null)
+    [ $status -lt 128 ] || said="signal $((status - 128))"
+    fail "the $kind of the scenario ended: ${said:-status $status}" \
+        "see that there is memory, and room on the disk; run dd by hand"
 }
 
 trap unload EXIT
 trap 'exit 1' HUP INT TERM
 "${kind}_load"
-while read -r _; do
-    prove
+while read -r word group; do
+    case $word in
+    join) join "$group" ;;
+    *) prove ;;
+    esac
 done

@@ -52,9 +52,45 @@ start_load() {
     [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
 }
 
+# follow_start: from the release on, see which control group the start joins, and have the load join
+# it: a wrapper joins one soon, or never.
+follow_start() {
+    exec 9<>"$job/never"
+    find_group </proc/self/cgroup
+    last=$group looks=0
+    echo >"$job/beside.held"
+    read -r _ <&7
+    while :; do
+        { find_group <"/proc/$command/cgroup"; } 2>/dev/null
+        start_of "$command" # one that is exiting is in no group of version 1
+        [ -n "$started" ] || return 0
+        if [ "$group" != "$last" ]; then
+            last=$group
+            echo "join $group" >"$job/load.in"
+        fi
+        looks=$((looks + 1))
+        if [ $looks -lt 20 ]; then pause "$tick_s"; else pause 1; fi
+    done
+}
+
+# find_group: set group to the control group for block I/O in the lines of a process's cgroup file:
+# version 1's blkio, else version 2's.
+find_group() {
+    group=''
+    while IFS=: read -r number controllers path; do
+        case ,$controllers, in
+        *,blkio,*)
+            group=$path
+            return
+            ;;
+        ,,) [ "$number" != 0 ] || group=$path ;;
+        esac
+    done
+}
+
 # ask_load KEY: check that the load is effective, or set why_not; print the bytes it has read.
 ask_load() {
-    why_not='' answer=''
+    why_not='' answer='' apart=''
     [ "$scenario" != idle ] || return 0
     read -r load <"$job/load.pid"
     echo >"$job/load.in"
@@ -66,7 +102,8 @@ ask_load() {
     done
     case $answer in
     ready*)
-        for bytes in ${answer#ready}; do
+        answer=${answer#ready} apart=${answer#*|}
+        for bytes in ${answer%%|*}; do
             echo "io $1 $bytes"
         done
         ;;
@@ -93,6 +130,7 @@ end() {
     end_beside
     ask_load after
     [ -z "$why_not" ] || echo "unloaded ${why_not%%|*}"
+    [ -z "$apart" ] || echo "apart $apart"
     [ -z "$watched" ] || echo "bios $(sum_bios "$bios")"
 }
 

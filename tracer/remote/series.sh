@@ -138,6 +138,6 @@ end_run() {
         "$job/helpers" "$job/ready" "$job/gate" "$job/never" "$job/gate.duration" \
         "$job/gate.idle" "$job"/std???.pipe "$job"/std???.copy "$job/load.pid" "$job/load" \
         "$job/set" "$job/displaced" "$job/moved" "$job/others" "$job/journal.done" \
-        "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy" "$job/beside" \
+        "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy" "$job/beside" "$job/beside.held" \
         "$job/replayer.said"
 }

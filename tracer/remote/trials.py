@@ -22,6 +22,7 @@ from tracer.local.trial import (
     Scenario,
     Trial,
     TrialOptions,
+    apart_notes,
     displaced,
     judged,
     unless_changed,
@@ -236,6 +237,7 @@ class TargetTrials:
             *run.notes,
             *unrestored(run.restored),
             *lines["unloaded"],
+            *(note for why in lines["apart"] for note in apart_notes(why)),
             *([run.cold.how] if warm else []),
         ]
         return judged(
