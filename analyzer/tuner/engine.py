@@ -68,11 +68,13 @@ class Wanted:
 class Informed(Engine, Protocol):
     """A tuner that uses what is known when the default has been run, and before anything else."""
 
-    def inform(self, scenarios: Sequence[str], absent: Collection[str]) -> None:
-        """Take the scenarios that count, and the mechanisms without which genes cannot act.
+    def inform(
+        self, weights: Mapping[str, float], default: Chromosome, absent: Collection[str]
+    ) -> None:
+        """Take the weight of each scenario, the chromosome that has been run, and what is absent.
 
-        ``absent``: names of space/mechanisms.py. It is called before the first ``ask``, and again
-        when a mechanism has occurred that was absent.
+        ``absent``: the mechanisms (space/mechanisms.py) without which genes cannot act. It is
+        called before the first ``ask``, and again when a mechanism has occurred that was absent.
         """
         ...
 

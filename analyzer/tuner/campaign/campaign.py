@@ -176,7 +176,7 @@ class Campaign:
             return
         known = self._left_out.known
         if self._left_out.update(self.standings.metrics()) or not known:
-            self._engine.inform(self._contest.spec.scenarios, self._left_out.absent)
+            self._engine.inform(self.standings.weights, self._spec.default, self._left_out.absent)
 
     def _tell(self, batch: list[Wanted]) -> None:
         scored = [self._scored(wanted.chromosome) for wanted in batch]

@@ -9,7 +9,7 @@ propose, and by nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.engines.start_up import StartUpEngine
@@ -29,9 +29,11 @@ class Judged:
         self._tuner, self._judge = tuner, judge
         self._batch: list[Chromosome] = []
 
-    def inform(self, scenarios: Sequence[str], absent: Collection[str]) -> None:
+    def inform(
+        self, weights: Mapping[str, float], default: Chromosome, absent: Collection[str]
+    ) -> None:
         """Take the scenarios; the tuner proposes what it likes, whatever is ``absent``."""
-        self._judge.inform(scenarios, ())
+        self._judge.inform(weights, default, ())
 
     def ask(self) -> list[Chromosome]:
         """Return one chromosome: a repeat, or the next one that the tuner proposes."""

@@ -80,9 +80,11 @@ class StartUpEngine:
         self._seed, self._seeds = seed, seeds
         self.results: dict[Key, Scored] = {}
         self._children = 0
-        self._begin((IDLE,), (), ())
+        self._begin({IDLE: 1.0}, (), ())
 
-    def inform(self, scenarios: Sequence[str], absent: Collection[str]) -> None:
+    def inform(
+        self, weights: Mapping[str, float], default: Chromosome, absent: Collection[str]
+    ) -> None:
         """Take the scenarios, and the mechanisms without which genes cannot act.
 
         The default has been run: it is none of the founders.
@@ -90,15 +92,15 @@ class StartUpEngine:
         if self.results:
             self._restrict(absent)
         else:
-            self._begin(scenarios, absent, (self.space.default(),))
+            self._begin(weights, absent, (default,))
 
     def _begin(
-        self, scenarios: Sequence[str], absent: Collection[str], known: Sequence[Chromosome]
+        self, weights: Mapping[str, float], absent: Collection[str], known: Sequence[Chromosome]
     ) -> None:
-        self.scenarios = tuple(scenarios)
+        self.scenarios = tuple(weights)
         self.rng = Random(self._seed)
-        weights = [1 / len(self.scenarios)] * len(self.scenarios)
-        self.model = Surrogate(self.space, Random(self._seed), weights)
+        shares = [weight / sum(weights.values()) for weight in weights.values()]
+        self.model = Surrogate(self.space, Random(self._seed), shares)
         self._restrict(absent)
         small, keys = bool(self._every), set(map(self.space.key, known))
         first = founders(self.recipe, self.tried, self._seeds, self.prediction, small, self.rng)
