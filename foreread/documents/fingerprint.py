@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+import msgspec
+
 from boards.document import Document, says
+
+
+class PatternDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """IOPerf's parameters of a workload."""
+
+    processes: Annotated[int, says("that have at least one in twenty of the requests; 8 at most")]
+    read_share: Annotated[int, says("percent")]
+    random_share: Annotated[
+        int, says("percent of the requests that do not begin where their process's last one ended")
+    ]
+    request_kib: Annotated[int, says("average size")]
 
 
 class PeriodDocument(Document, frozen=True, kw_only=True):
@@ -21,6 +34,12 @@ class PeriodDocument(Document, frozen=True, kw_only=True):
     size_bytes: Annotated[float, says("average size of a request")]
     distance_sectors: Annotated[float, says("average from start to start, 512-byte sectors")]
     jump_share: Annotated[float, says("part of the requests that begin far from the last one")]
+    pattern: Annotated[
+        PatternDocument | None, says("with --watch; null if there was too little to be a workload")
+    ] = None
+    nearest: Annotated[
+        PatternDocument | None, says("of the learnt patterns, if one is within the clearance")
+    ] = None
 
 
 class DoneDocument(Document, frozen=True, kw_only=True):
@@ -28,7 +47,10 @@ class DoneDocument(Document, frozen=True, kw_only=True):
 
     done: Annotated[
         str,
-        says("applied, defaults, measuring, kept, undone, knob, unset, moved, note or restored"),
+        says(
+            "applied, defaults, measuring, kept, undone, knob, unset, moved, note or restored; "
+            "with --learn-at noted, learning, learnt or not learnt"
+        ),
     ]
     what: str
     fingerprint: Annotated[str | None, says("kept, undone: the workload")] = None

@@ -22,13 +22,14 @@ from typing import Any
 
 from analyzer.tuner import Chromosome, Scored, Space, make_engine
 from analyzer.tuner.engines.genetic import GeneticEngine
+from analyzer.tuner.engines.patterns import within_clearance
 from boards.document import SCHEMA
 from studies.tuning.ioperf_chromosomes import (
     PATTERN,
     fitness,
     make_space,
     nearest,
-    within_clearance,
+    pattern_in,
 )
 from studies.tuning.ioperf_figures import PAPER, ceiling, headroom, headroom_table, summary, table
 from studies.tuning.ioperf_headroom import (
@@ -122,7 +123,7 @@ def _compare(
     return {
         "workload": dict(pattern),
         "chromosome": dict(chosen),
-        "within_clearance": within_clearance(chosen, pattern),
+        "within_clearance": within_clearance(pattern_in(chosen), pattern_in(pattern)),
         **{name: asdict(done) for name, done in runs.items()},
     }
 

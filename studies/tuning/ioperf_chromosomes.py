@@ -4,21 +4,17 @@ After *IOPerf: Self-Tuning Module of Disk I/O*, sections 4 and 5. The first four
 Table 1 say what the disk accesses are like, the rest is the solution. How the population evolves
 is a recipe (recipes/ioperf.toml); this is what the paper needs besides.
 
-In learning mode each chromosome is evaluated by a workload made after its first part. The normal
-mode is not built: nothing watches the workload of a machine, applies the nearest chromosome now and
-then, or takes settings back that did worse. The study does by hand what such a mode rests on: it
-looks up the chromosome nearest to a known workload (``nearest``), and has its second part in force.
-``observed`` reads a workload's pattern from a trace.
+In learning mode each chromosome is evaluated by a workload made after its first part. The study
+does by hand what the normal mode does on a machine at work (``foreread fingerprint --watch``): it
+looks up the chromosome nearest to a known workload, and has its second part in force.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from analyzer.tuner.engine import Scored
+from analyzer.tuner.engines.patterns import Pattern, similarity, within_clearance
 from analyzer.tuner.space.genes import Chromosome, Gene, Space
 
 # Table 1; operators.py codes each in as many bits as it says.
@@ -28,12 +24,6 @@ PATTERN = (
     Gene(name="random_share", kind="bits", highest=100, default=0, unit="%"),
     Gene(name="request_kib", kind="bits", highest=2047, default=4, unit="KiB"),
 )
-# How close a parameter must be. The paper's words ask for closeness in the shares above all, and
-# give them the largest factors: so these are similarities to be reached, no distances allowed.
-CLEARANCE = {"processes": 0.8, "read_share": 1.0, "random_share": 1.0, "request_kib": 0.7}
-RANGES = ((0, 4), (5, 34), (35, 64), (65, 94), (95, 100))  # of both shares, in percent
-_LARGEST_KIB = 2047
-_SECTORS_A_KIB = 2
 
 
 def make_space(schedulers: Sequence[str], scheduler: str, window_kb: int, swappiness: int) -> Space:
@@ -92,34 +82,9 @@ def fitness(transferred_bytes: float, latency_s: float, pattern: Chromosome) -> 
     return transferred_bytes / latency_s * factor(*shares) / int(pattern["processes"])
 
 
-def closeness(one: Chromosome, other: Chromosome) -> dict[str, float]:
-    """Return how alike two patterns are, by parameter, from 0 to 1.
-
-    The fewer processes, the more one more of them means (section 4): their ratio counts. Shares
-    in the same range are alike; ranges further apart are less so. Sizes are compared by their
-    difference, on the scale of Table 1.
-    """
-    few, many = sorted((int(one["processes"]), int(other["processes"])))
-    return {
-        "processes": few / many,
-        **{
-            name: 1 - abs(_range(one[name]) - _range(other[name])) / (len(RANGES) - 1)
-            for name in ("read_share", "random_share")
-        },
-        "request_kib": 1 - abs(int(one["request_kib"]) - int(other["request_kib"])) / _LARGEST_KIB,
-    }
-
-
-def similarity(one: Chromosome, other: Chromosome) -> float:
-    """Return the mean of the closenesses, weighted with the clearance factors; from 0 to 1."""
-    close = closeness(one, other)
-    weighted = sum(close[name] * weight for name, weight in CLEARANCE.items())
-    return weighted / sum(CLEARANCE.values())
-
-
-def within_clearance(one: Chromosome, other: Chromosome) -> bool:
-    """Return whether each parameter is as close as its clearance factor asks."""
-    return all(value >= CLEARANCE[name] for name, value in closeness(one, other).items())
+def pattern_in(chromosome: Chromosome) -> Pattern:
+    """Return the workload that a chromosome is for."""
+    return Pattern(*(int(chromosome[gene.name]) for gene in PATTERN))
 
 
 def nearest(
@@ -130,48 +95,15 @@ def nearest(
     None if none is within the clearance. Not ``within``: the most similar of all, as the paper's
     conclusions have it for the normal mode.
     """
+    wanted = pattern_in(pattern)
     found = max(
         (
             one
             for one in population
-            if one.fitness > 0 and (not within or within_clearance(one.chromosome, pattern))
+            if one.fitness > 0
+            and (not within or within_clearance(pattern_in(one.chromosome), wanted))
         ),
-        key=lambda one: (similarity(one.chromosome, pattern), one.fitness),
+        key=lambda one: (similarity(pattern_in(one.chromosome), wanted), one.fitness),
         default=None,
     )
     return None if found is None else found.chromosome
-
-
-def observed(events: Table) -> Mapping[str, int] | None:
-    """Return the pattern of the workload in a trace; None without a bio that moves data.
-
-    ``events``: EVENTS with bios, in time order. A process is a thread that queued bios, which for
-    data written back is the kernel's; a bio is random if it does not begin where its thread's
-    last one on that disk ended.
-    """
-    moved = (events["flags"] & (Rwbs.READ | Rwbs.WRITE)) > 0
-    bios = events.take((events["kind"] == Kind.BIO_QUEUE) & moved & (events["value"] > 0))
-    if not bios.rows:
-        return None
-    size_kib = float(bios["value"].astype(np.float64).mean()) / _SECTORS_A_KIB
-    reads = int(((bios["flags"] & Rwbs.WRITE) == 0).sum())
-    return {
-        "processes": min(max(len(np.unique(bios["pid"])), 1), 8),
-        "read_share": round(100 * reads / bios.rows),
-        "random_share": round(100 * float(_jumps(bios).mean())),
-        "request_kib": min(round(size_kib), _LARGEST_KIB),
-    }
-
-
-def _jumps(bios: Table) -> Array:
-    """Return of each bio, thread by thread, whether it begins elsewhere than the last one ended."""
-    order = np.lexsort((np.arange(bios.rows), bios["dev"], bios["pid"]))
-    of = bios.take(order)
-    follows = (np.diff(of["pid"]) == 0) & (np.diff(of["dev"]) == 0)
-    at_end = of["index"][1:] == (of["index"] + of["value"])[:-1]
-    return np.concatenate(([False], follows & ~at_end))
-
-
-def _range(share: object) -> int:
-    percent = min(max(int(float(str(share))), 0), 100)
-    return next(place for place, (_, high) in enumerate(RANGES) if percent <= high)

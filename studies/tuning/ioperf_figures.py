@@ -13,7 +13,8 @@ from math import sqrt
 from statistics import fmean, median, stdev
 from typing import Any
 
-from studies.tuning.ioperf_chromosomes import RANGES, similarity
+from analyzer.tuner.engines.patterns import RANGES, similarity
+from studies.tuning.ioperf_chromosomes import pattern_in
 
 Row = Mapping[str, Any]
 _WINDOWS = ((0, 256), (257, 512), (513, 1023))  # KiB
@@ -202,9 +203,9 @@ def _fresh(row: Row) -> dict[str, Any]:
 
 def _lent(row: Row, rows: Sequence[Row]) -> Row:
     """Return a row's run under the window that is best for the most similar other workload."""
-    workload = row["workload"]
+    workload = pattern_in(row["workload"])
     others = [one for one in rows if one is not row]
-    lender = max(others, key=lambda one: similarity(one["workload"], workload))
+    lender = max(others, key=lambda one: similarity(pattern_in(one["workload"]), workload))
     best = max(_windows(lender), key=_rate)
     return next(run for run in _windows(row) if run["read_ahead_kb"] == best["read_ahead_kb"])
 

@@ -9,6 +9,8 @@
 # recheck periods. The gap doubles as long as the result stays the same, up to 32 times as many;
 # after the same gap, a refused plan has another chance.
 #
+# A learnt pattern counts as a fingerprint of its own (watch.sh, find_pattern).
+#
 # Settings: plans, a line "FINGERPRINT<tab>KNOB<tab>VALUE" each; patience; worse_percent; recheck
 # (periods, 0: never); least_ios.
 
@@ -135,8 +137,12 @@ is_less() {
 decide() {
     elapsed=$((elapsed + 1))
     [ -n "$fingerprint" ] && [ "$period_bytes" -ge 0 ] || return 0
-    # The window itself makes bios larger or smaller: with a plan, size makes no other workload.
-    [ "${fingerprint%-*}" != "${in_force%-*}" ] || fingerprint=$in_force
+    # The window itself makes bios larger or smaller: with a plan, size makes no other workload. (Of
+    # a pattern, "_" and a number, find_pattern has decided so.)
+    case $fingerprint in
+    *_*) ;;
+    *) [ "${fingerprint%-*}" != "${in_force%-*}" ] || fingerprint=$in_force ;;
+    esac
     if [ "$fingerprint" != "$staying" ]; then
         staying=$fingerprint stayed=0
         forget_figures

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from boards.target import Target
 from tracer.error import RecordError
 from tracer.local.knobs import check_plan
-from tracer.remote.bios import parse_sums
+from tracer.remote.bios import SUMS, parse_sums
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense, script
 
@@ -32,10 +32,13 @@ PARTS = (
 )
 RESIDENT_JOB = "/run/foreread-resident"
 _TELL_S = 5  # maximum wait for news before the lease is renewed
-_FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
+_FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)(?:_[0-9]{1,4})?")
 _DISK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,63}")
 
+BY_PROCESS = ("processes", "own_followers", "own_jumps")
+
 Plans = Mapping[str, Sequence[tuple[str, str]]]
+Patterns = Mapping[str, tuple[int, int, int, int]]
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,11 @@ class WatchOptions:
     """How to watch.
 
     ``disks``: names below /sys/block, all if empty. ``plans``: (knob, value) by fingerprint, in
-    the order to be written. ``patience``: periods that a fingerprint must persist before its plan
-    is put in force, and that the defaults and the plan run before they are compared.
+    the order to be written; a fingerprint with "_" and a number is one of ``patterns``, which has
+    processes, shares of reads and of random accesses in percent, and KiB of a request.
+    ``by_process``: sums by process, too, as patterns need them. ``patience``: periods that a
+    fingerprint must persist before its plan is put in force, and that the defaults and the plan run
+    before they are compared.
     ``worse_percent``: loss of throughput, or rise of latency, that undoes a plan. ``recheck``:
     periods until the defaults are measured again, or a refused plan is tried again; the number
     doubles as long as the result stays the same; 0: never. ``least_ios``: a period with fewer has
@@ -63,14 +69,20 @@ class WatchOptions:
     buffer_kib: int = 16
     wait_s: float = 0.0
     losses: Sequence[str] = ()
+    patterns: Patterns = field(default_factory=dict)
+    by_process: bool = False
 
 
 @dataclass(frozen=True)
 class Period:
-    """One period: its fingerprint, empty if there were too few bios, and the snapshot's sums."""
+    """One period: its fingerprint, empty if there were too few bios, and the snapshot's sums.
+
+    ``own``: the sums by process (BY_PROCESS), empty if they were not wanted.
+    """
 
     fingerprint: str
     sums: Mapping[str, int]
+    own: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -135,10 +147,17 @@ def watching(
 def parse_period(fact: Fact) -> Period:
     """Return the period in a fact "period"; raises RecordError."""
     with making_sense("a period"):
-        name, _, sums = fact.value.partition(" ")
+        name, *sums = fact.value.split(" ")
         if not (name == "-" or _FINGERPRINT.fullmatch(name)):
             raise ValueError(name)
-        return Period(name.removeprefix("-"), parse_sums(sums))
+        own = [int(number) for number in sums[len(SUMS) :]]
+        if own and min(own) < 0:
+            raise ValueError(fact.value)
+        return Period(
+            name.removeprefix("-"),
+            parse_sums(" ".join(sums[: len(SUMS)])),
+            dict(zip(BY_PROCESS, own, strict=True)) if own else {},
+        )
 
 
 def parse_verdict(fact: Fact) -> Verdict:
@@ -171,6 +190,11 @@ def _variables(options: WatchOptions) -> dict[str, str]:
     for disk in options.disks:
         if not _DISK.fullmatch(disk):
             raise RecordError(f"{disk!r} is not a name of a disk", "name one of /sys/block")
+    patterns = []
+    for name, numbers in options.patterns.items():
+        if not _FINGERPRINT.fullmatch(name) or "_" not in name:
+            raise RecordError(f"{name!r} is not a pattern", "make the plans again")
+        patterns.append(" ".join([name, *(str(int(number)) for number in numbers)]))
     lines = []
     for fingerprint, settings in options.plans.items():
         if not _FINGERPRINT.fullmatch(fingerprint):
@@ -182,6 +206,8 @@ def _variables(options: WatchOptions) -> dict[str, str]:
         "period_s": str(options.period_s),
         "watched": " ".join(options.disks),
         "plans": "\n".join(lines),
+        "patterns": "\n".join(patterns),
+        "by_process": "1" if options.by_process or patterns else "",
         "patience": str(options.patience),
         "worse_percent": str(options.worse_percent),
         "recheck": str(options.recheck),

@@ -4,7 +4,8 @@
 # Symposium 2006). plans.sh decides which settings are in force.
 #
 # Settings: period_s; watched (disks, all if empty); least_ios (a period with fewer has no
-# workload); buffer_kib (per CPU: limits the cost of a busy second); lock_wait_s; those of plans.sh.
+# workload); buffer_kib (per CPU: limits the cost of a busy second); lock_wait_s; by_process (not
+# empty: count processes, too); patterns (see find_pattern); those of plans.sh.
 
 # ---- the bios of one second ----
 
@@ -16,9 +17,12 @@ take_second() {
     pause 1
     echo 0 >"$instance/tracing_on"
     sum_bios "$instance" >"$job/sums"
-    read -r r w s f d j <"$job/sums"
+    read -r r w s f d j p of oj <"$job/sums"
     reads=$((reads + r)) writes=$((writes + w)) sectors=$((sectors + s))
     followers=$((followers + f)) distances=$((distances + d)) jumps=$((jumps + j))
+    [ -n "$by_process" ] && [ $((r + w)) -gt 0 ] || return 0
+    seconds_busy=$((seconds_busy + 1)) processes=$((processes + p))
+    own_followers=$((own_followers + of)) own_jumps=$((own_jumps + oj))
 }
 
 # find_page_size: set page_bytes.
@@ -38,6 +42,50 @@ classify() {
     [ $((2 * jumps)) -le "$followers" ] || pattern=random
     [ $((sectors * 512)) -le $((page_bytes * (reads + writes))) ] || size=large
     fingerprint=$type-$pattern-$size
+}
+
+# own_sums: set own to the sums by process, the number of processes being that of a usual second.
+own_sums() {
+    own=''
+    [ -n "$by_process" ] || return 0
+    if [ "$seconds_busy" -gt 0 ]; then
+        processes=$(((2 * processes + seconds_busy) / (2 * seconds_busy)))
+    fi
+    own=" $processes $own_followers $own_jumps"
+}
+
+# find_pattern: set fingerprint to the learnt pattern that is nearest to the period's, if one is
+# within IOPerf's clearance. A line of patterns is "NAME PROCESSES READ RANDOM KIB"; NAME is a
+# fingerprint and "_NUMBER". While a pattern's settings are in force, it stays if the size alone is
+# another: the window itself makes bios larger or smaller. (analyzer/tuner/engines/patterns.py has
+# the same in Python.)
+find_pattern() {
+    bios=$((reads + writes))
+    [ -n "$patterns" ] && [ -n "$fingerprint" ] && [ "$bios" -gt 0 ] || return 0
+    random=0
+    [ "$own_followers" -eq 0 ] ||
+        random=$(((200 * own_jumps + own_followers) / (2 * own_followers)))
+    found=$(echo "$patterns" | awk -v n="$processes" -v read="$(((200 * reads + bios) / (2 * bios)))" \
+        -v random="$random" -v kib="$(((sectors + bios) / (2 * bios)))" -v now="$in_force" '
+        function range(share) { return (share > 4) + (share > 34) + (share > 64) + (share > 94) }
+        function alike(a, b) { a = range(a) - range(b); return 1 - (a < 0 ? -a : a) / 4 }
+        BEGIN {
+            if (n < 1) n = 1
+            if (n > 8) n = 8
+            if (kib > 2047) kib = 2047
+            best = -1
+        }
+        {
+            many = $2 < n ? $2 / n : n / $2
+            size = 1 - ($5 < kib ? kib - $5 : $5 - kib) / 2047
+            if (many < 0.8 || alike($3, read) < 1 || alike($4, random) < 1) next
+            if ($1 == now) { best = 9; name = now }
+            if (size < 0.7) next
+            likeness = 0.8 * many + 2 + 0.7 * size
+            if (likeness > best) { best = likeness; name = $1 }
+        }
+        END { if (best >= 0) print name }')
+    fingerprint=${found:-$fingerprint}
 }
 
 say() {
@@ -86,7 +134,9 @@ watch_on() {
     count_done
     while take_period; do
         classify
-        say_period "${fingerprint:--} $reads $writes $sectors $followers $distances $jumps"
+        own_sums
+        find_pattern
+        say_period "${fingerprint:--} $reads $writes $sectors $followers $distances $jumps$own"
         find_latency
         decide
     done
@@ -96,6 +146,7 @@ watch_on() {
 take_period() {
     last_bytes=$done_bytes last_ms=$busy_ms last_requests=$requests second=0
     reads=0 writes=0 sectors=0 followers=0 distances=0 jumps=0
+    seconds_busy=0 processes=0 own_followers=0 own_jumps=0
     while [ "$second" -lt "$period_s" ]; do
         [ ! -e "$job/finish" ] && [ ! -e "$job/stop" ] && ! left_alone || return
         take_second

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from dataclasses import asdict
 
-from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
-from analyzer.tuner.findings.plans import Plans, check_learning, learn, read_plans
+from analyzer.error import AnalyzerError
+from analyzer.tuner.engines.fingerprint import BY_NAME
+from analyzer.tuner.engines.patterns import Pattern
+from analyzer.tuner.findings.plans import (
+    Plans,
+    check_learning,
+    for_watcher,
+    learn,
+    read_plans,
+)
 from analyzer.tuner.space.losses import losses_in
 from boards.open import open_target
-from boards.outputs import check_changed, check_file
+from boards.outputs import check_changed
 from boards.written import write_whole
-from foreread.cli.arguments import UsageError, seconds
-from foreread.cli.arguments.allow import add_allow
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.applying import add_applying
+from foreread.cli.arguments.learning import add_learning
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
-from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
+from foreread.cli.text.watching import Shown
+from foreread.documents.fingerprint import WatchScriptDocument
+from foreread.learning import LEAST_S, Learning, Observer, minute_of_day, seconds_left
+from tracer.error import TracerError
 from tracer.interrupts import orderly_exit
 from tracer.machines import restore_settings
 from tracer.remote.job import Fact
@@ -25,29 +37,11 @@ from tracer.remote.watch import (
     Watch,
     WatchOptions,
     parse_period,
-    parse_verdict,
     resident_script,
     watching,
 )
 
 _LONGEST_S = 3600
-_MOST_PERIODS = 1000
-_MOST_PERCENT = 99
-# The watcher's actions on knobs (watch.sh, knobs.sh), in words.
-_VERDICTS = {
-    "undone": "  undone: the settings for {} made {} worse: ",
-    "kept": "  the settings for {} suit it{}: ",
-}
-_DONE = {
-    "applied": "  applied the settings for {}",
-    "defaults": "  there are no settings for {}: the original values are in force",
-    "measuring": "  measuring {} with the original values, for comparison",
-    "knob": "  {}",
-    "moved": "  another program has set: {}",
-    "unset": "  refused: {}",
-    "note": "  {}",
-    "restored": "  restored: {}",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,64 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         check=lambda path, _option: check_changed(path, opened=True),
         help="associate the running workload with the best settings in this file",
     )
-    _add_applying(parser)
-
-
-def _add_applying(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("apply settings by workload")
-    group.add_argument(
-        "--apply",
-        metavar="TUNING",
-        type=Path,
-        action="append",
-        default=[],
-        help="with --watch: apply the best settings of this file while a workload that it has "
-        "learnt "
-        "runs; repeatable",
-    )
-    add_allow(group, "durability")
-    group.add_argument(
-        "--patience",
-        metavar="N",
-        type=_periods,
-        default=3,
-        help="number of periods that a workload must last, that the original values run before "
-        "its settings are applied, and that these run before both are compared (default: 3)",
-    )
-    group.add_argument(
-        "--worse-percent",
-        metavar="P",
-        type=_percent,
-        default=10,
-        help="undo settings that lower throughput, or raise the latency of requests, by more than "
-        "P percent compared with the original values (default: 10)",
-    )
-    group.add_argument(
-        "--recheck",
-        metavar="N",
-        type=_recheck,
-        default=60,
-        help="measure the original values again after N periods, and try undone settings again "
-        "after N periods; the number doubles while the result stays the same, up to 32 times; "
-        "0: never (default: 60)",
-    )
-    add_output(
-        group,
-        "-o",
-        "--output",
-        metavar="FILE",
-        check=check_file,
-        help="write a shell script that does this on a board without foreread (actions: start, "
-        "stop, "
-        "status)",
-    )
-    group.add_argument(
-        "--wait",
-        type=seconds,
-        default=0.0,
-        metavar="S",
-        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
-    )
+    add_applying(parser)
+    add_learning(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -143,11 +81,42 @@ def run(args: argparse.Namespace) -> int:
     _check_usage(args)
     if args.learn is not None:
         check_learning(args.learn)  # before the first period is watched
-    disks = [name.removeprefix("/dev/") for name in args.devices]
-    plans = _plans(args.apply, disks, "durability" in args.allow)
+    if args.output is not None:
+        return _write_script(args, _watch_options(args)[0])
+    with orderly_exit():
+        learning = _learning(args) if args.learn_at else None
+        while _watched(args, learning):
+            pass
+    return 0
+
+
+def _watched(args: argparse.Namespace, learning: Learning | None) -> bool:
+    """Watch until Ctrl-C, or until it is time to learn; learn, and return whether to watch on."""
+    options, patterns = _watch_options(args)
+    show = Shown(args.interval, args.json, patterns)
+    observer = None
+    if learning is not None:
+        observer = Observer(learning.file, args.patience, learning.refresh())
+    opened = open_target(args.target, identity=args.identity, tell=tell)
+    with opened as target:
+        for note in restore_settings(target) if options.plans else []:
+            tell(note)
+        with watching(target, options) as watch:
+            if not _follow(args, watch, show, learning, observer):
+                return False
+    assert learning is not None, "it is time to learn"
+    _learn_one(args, learning, show)
+    return True
+
+
+def _watch_options(args: argparse.Namespace) -> tuple[WatchOptions, dict[str, Pattern]]:
+    """Return what is watched, and the learnt patterns by the watcher's names."""
+    disks = _disks(args)
+    plans, patterns = for_watcher(_plans(args, disks))
     losses = losses_in(setting for plan in plans.values() for setting in plan)
     for loss in losses:
         tell(loss.sentence)
+    numbers = {name: tuple(asdict(one).values()) for name, one in patterns.items()}
     options = WatchOptions(
         period_s=args.interval,
         disks=disks,
@@ -157,32 +126,96 @@ def run(args: argparse.Namespace) -> int:
         worse_percent=args.worse_percent,
         recheck=args.recheck,
         wait_s=args.wait,
+        patterns=numbers,
+        by_process=args.watch,
     )
-    if args.output is not None:
-        return _write_script(args, options)
-    opened = open_target(args.target, identity=args.identity, tell=tell)
-    with orderly_exit(), opened as target:
-        for note in restore_settings(target) if options.plans else []:
-            tell(note)
-        with watching(target, options) as watch:
-            _follow(args, watch)
-    return 0
+    return options, patterns
 
 
-def _follow(args: argparse.Namespace, watch: Watch) -> None:
-    """Print the watcher's facts: one period, which may be learnt, or all until Ctrl-C."""
-    show = _show_json if args.json else _show_text
+def _disks(args: argparse.Namespace) -> list[str]:
+    return [name.removeprefix("/dev/") for name in args.devices]
+
+
+def _follow(
+    args: argparse.Namespace,
+    watch: Watch,
+    show: Shown,
+    learning: Learning | None,
+    observer: Observer | None,
+) -> bool:
+    """Print the watcher's facts: one period, which may be learnt, or all until Ctrl-C.
+
+    Return whether it is time to learn.
+    """
     try:
         while True:
             for fact in watch.news():
-                show(args.interval, fact)
+                show(fact)
                 if fact.key == "period" and not args.watch:
                     if args.learn is not None:
                         _learn(args, parse_period(fact))
-                    return
+                    return False
+                if learning is not None and observer is not None:
+                    _observe(learning, observer, fact, show)
+            if learning is not None and observer is not None and _is_time(args, learning, observer):
+                break
     except KeyboardInterrupt:
         for fact in watch.stop():
-            show(args.interval, fact)
+            show(fact)
+        return False
+    for fact in watch.stop():
+        show(fact)
+    return True
+
+
+def _observe(learning: Learning, observer: Observer, fact: Fact, show: Shown) -> None:
+    observer.acted(fact.key)
+    if fact.key != "period":
+        return
+    try:
+        noted = observer.passed(parse_period(fact))
+    except AnalyzerError as error:  # a tuning writes to the file
+        tell(f"the pattern is not noted: {error}")
+        return
+    if noted is not None:
+        learning.wait_for(noted)
+        show(Fact("noted", noted.name))
+
+
+def _is_time(args: argparse.Namespace, learning: Learning, observer: Observer) -> bool:
+    left = seconds_left(args.learn_at, minute_of_day())
+    if left == 0:
+        learning.allow_again()
+    return left >= LEAST_S and observer.idle and learning.next() is not None
+
+
+def _learn_one(args: argparse.Namespace, learning: Learning, show: Shown) -> None:
+    """Learn the first pattern that waits; one that cannot be learnt waits for the next time."""
+    pattern = learning.due[0]
+    show(Fact("learning", pattern.name))
+    try:
+        learnt = learning.try_next(pattern, seconds_left(args.learn_at, minute_of_day()))
+    except (AnalyzerError, TracerError) as error:
+        show(Fact("not learnt", f"{pattern.name}: {error}"))
+        return
+    genes = ", ".join(f"{name} {allele}" for name, allele in learnt.chromosome.items())
+    show(Fact("learnt", f"{pattern.name}: {100 * (1 / learnt.fitness - 1):+.1f} % with {genes}"))
+
+
+def _learning(args: argparse.Namespace) -> Learning:
+    check_changed(args.apply[0], opened=True)
+    learning = Learning(
+        args.apply[0],
+        args.target,
+        args.identity,
+        _disks(args),
+        args.learn_writes,
+        "durability" in args.allow,
+        args.wait,
+        tell,
+    )
+    learning.check()
+    return learning
 
 
 def _check_usage(args: argparse.Namespace) -> None:
@@ -194,13 +227,17 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--allow needs --apply TUNING")
     if args.learn is not None and (args.watch or args.apply):
         raise UsageError("--learn observes one period: remove --watch and --apply")
+    if args.learn_at and not (args.watch and len(args.apply) == 1):
+        raise UsageError("--learn-at needs --watch and one --apply TUNING, which learns")
+    if args.learn_writes is not None and not args.learn_at:
+        raise UsageError("--learn-writes needs --learn-at HH:MM-HH:MM")
 
 
-def _plans(paths: list[Path], disks: list[str], risked: bool) -> Plans:
+def _plans(args: argparse.Namespace, disks: list[str]) -> Plans:
     """Return the plans of all files; of a fingerprint that several have, the last one's."""
     plans: Plans = {}
-    for path in paths:
-        plans |= read_plans(path, disks, risked)
+    for path in args.apply:
+        plans |= read_plans(path, disks, "durability" in args.allow, bool(args.learn_at))
     return plans
 
 
@@ -224,102 +261,7 @@ def _learn(args: argparse.Namespace, period: Period) -> None:
         print(printable(f"{args.learn}: {found} has {genes}"))
 
 
-def _show_json(period_s: int, fact: Fact) -> None:
-    """Print a period or an action as a line of JSON."""
-    if fact.key == "period":
-        print(_document(period_s, parse_period(fact)).to_json(), flush=True)
-    elif fact.key in _VERDICTS:
-        print(_done(fact).to_json(), flush=True)
-    elif fact.key in _DONE:
-        print(DoneDocument(done=fact.key, what=fact.value).to_json(), flush=True)
-
-
-def _done(fact: Fact) -> DoneDocument:
-    """Return the document of a comparison with the defaults."""
-    verdict = parse_verdict(fact)
-    return DoneDocument(
-        done=fact.key,
-        what=fact.value,
-        fingerprint=verdict.fingerprint,
-        worse=verdict.why or None,
-        default_bytes_per_ms=verdict.throughput[0],
-        plan_bytes_per_ms=verdict.throughput[1],
-        default_latency_ms=verdict.latency_ms[0],
-        plan_latency_ms=verdict.latency_ms[1],
-    )
-
-
-def _document(period_s: int, period: Period) -> PeriodDocument:
-    snapshot = Snapshot(**period.sums)
-    # The watcher on the target decides whether a period has a workload.
-    published = snapshot.fingerprint(published=True) if period.fingerprint else None
-    return PeriodDocument(
-        fingerprint=period.fingerprint or None,
-        pattern_published=published.pattern if published else None,
-        seconds=period_s,
-        reads=snapshot.reads,
-        writes=snapshot.writes,
-        size_bytes=snapshot.size_bytes,
-        distance_sectors=snapshot.distance,
-        jump_share=snapshot.jump_share,
-    )
-
-
-def _show_text(period_s: int, fact: Fact) -> None:
-    if fact.key == "period":
-        print(_line(parse_period(fact)), flush=True)
-    elif fact.key in _VERDICTS:
-        print(_verdict(fact), flush=True)
-    elif fact.key in _DONE:
-        what = fact.value.replace("\t", " ").rstrip()
-        print(printable(_DONE[fact.key].format(what)), flush=True)
-
-
-def _verdict(fact: Fact) -> str:
-    """Return a comparison in words: figures with the original values, then with the settings."""
-    verdict = parse_verdict(fact)
-    said = _VERDICTS[fact.key].format(verdict.fingerprint, verdict.why)
-    rates = _change(verdict.throughput, ".0f", "bytes per ms of disk time")
-    latencies = _change(verdict.latency_ms, ".3g", "ms a request")
-    return f"{said}throughput {rates}, latency {latencies}"
-
-
-def _change(figures: tuple[float | None, float | None], form: str, unit: str) -> str:
-    before, after = figures
-    if before is None or after is None:
-        return "unknown"
-    share = f" ({100 * (after / before - 1):+.0f} %)" if before else ""
-    return f"{before:{form}} -> {after:{form}} {unit}{share}"
-
-
-def _line(period: Period) -> str:
-    if not period.fingerprint:
-        return "no workload"
-    one = Snapshot(**period.sums)
-    return (
-        f"{period.fingerprint:<24} {one.reads:g} reads, {one.writes:g} writes, "
-        f"{one.size_bytes / 1024:.1f} KiB on average, {100 * one.jump_share:.0f} % jumps "
-        f"({one.distance:,.0f} sectors from start to start)"
-    )
-
-
 def _seconds(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LONGEST_S):
         raise argparse.ArgumentTypeError(f"{text!r}: say whole seconds from 1 to {_LONGEST_S}")
-    return int(text)
-
-
-def _percent(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERCENT):
-        raise argparse.ArgumentTypeError(f"{text!r}: say whole percent from 1 to {_MOST_PERCENT}")
-    return int(text)
-
-
-def _recheck(text: str) -> int:
-    return 0 if text == "0" else _periods(text)
-
-
-def _periods(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERIODS):
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number from 1 to {_MOST_PERIODS}")
     return int(text)

@@ -5,32 +5,23 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from event_table import R, event, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.tuner import make_engine
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.engines.operators import decode, encode
+from analyzer.tuner.engines.patterns import RANGES
 from studies.tuning.ioperf_chromosomes import (
-    PATTERN,
-    RANGES,
-    closeness,
     factor,
     fitness,
     make_space,
     nearest,
-    observed,
-    similarity,
-    within_clearance,
 )
 from studies.tuning.study_recipes import load_recipe
 
-W = int(Rwbs.WRITE)
 SPACE = make_space(("none", "mq-deadline", "kyber", "bfq"), "none", 128, 60)
 BASE = {"processes": 4, "read_share": 50, "random_share": 50, "request_kib": 1000}
-patterns = st.fixed_dictionaries({g.name: st.sampled_from(g.alleles) for g in PATTERN})
 
 
 def test_a_chromosome_has_the_bits_of_table_1():
@@ -79,37 +70,6 @@ def test_equation_1_and_one_over_processes():
     assert fitness(1000, 0.0, one) == 0
 
 
-@given(patterns, patterns)
-def test_closeness(one, other):
-    assert closeness(one, other) == closeness(other, one)
-    assert all(0 <= value <= 1 for value in closeness(one, other).values())
-    assert set(closeness(one, one).values()) == {1.0}
-    assert within_clearance(one, one)
-    assert 0 <= similarity(one, other) <= 1
-
-
-@pytest.mark.parametrize(
-    ("change", "within"),
-    [
-        ({"processes": 5}, True),
-        ({"processes": 3}, False),
-        ({"read_share": 35}, True),
-        ({"read_share": 34}, False),
-        ({"random_share": 64}, True),
-        ({"random_share": 65}, False),
-        ({"request_kib": 1600}, True),
-        ({"request_kib": 1615}, False),
-    ],
-)
-def test_clearance(change, within):
-    assert within_clearance(BASE, BASE | change) is within
-
-
-def test_one_more_process_matters_less_the_more_there_are():
-    assert within_clearance(BASE | {"processes": 8}, BASE | {"processes": 7})
-    assert not within_clearance(BASE | {"processes": 2}, BASE | {"processes": 1})
-
-
 def test_the_nearest_lends_its_settings():
     near = Scored(BASE | {"request_kib": 1100}, 1.0)
     fitter = Scored(BASE | {"request_kib": 1100, "swappiness": 7}, 2.0)
@@ -136,20 +96,3 @@ def test_the_population_keeps_two_of_each_range_although_others_are_fitter():
         ]
         assert len(inside) >= 2
     assert len(population) == 50
-
-
-def test_a_trace_has_a_pattern():
-    events = table(
-        event(Kind.BIO_QUEUE, pid=1, index=0, value=16, flags=R),
-        event(Kind.BIO_QUEUE, pid=2, index=900, value=16, flags=W),
-        event(Kind.BIO_QUEUE, pid=1, index=16, value=16, flags=R),
-        event(Kind.BIO_QUEUE, pid=2, index=100, value=16, flags=W),
-        event(Kind.RQ_ISSUE, pid=3, index=100, value=16, flags=W),
-    )
-    assert observed(events) == {
-        "processes": 2,
-        "read_share": 50,
-        "random_share": 25,
-        "request_kib": 8,
-    }
-    assert observed(table()) is None

@@ -17,7 +17,7 @@ SHELLS = pytest.mark.parametrize("shell", each_shell())
 DISKS = "8,0=0 8,1=0 259,3=1"
 _SCRIPT = """
 [ "$1" != busybox ] || awk() { busybox awk "$@"; }
-disks=$2
+disks=$2 by_process=$4
 sum_bios "$3"
 """
 
@@ -26,20 +26,20 @@ def bio(sector, sectors, flags="R", dev="8,0"):
     return f" block_bio_queue: {dev} {flags} {sector} + {sectors} [dd]\n"
 
 
-def summed(shell, *lines):
-    """Return the sums of a trace's lines."""
+def summed(shell, *lines, by_process=""):
+    """Return the sums of a trace's lines; by process too, as numbers."""
     text = (resources.files("tracer.remote") / "bios.sh").read_text()
     with TemporaryDirectory(dir="/dev/shm") as folder:
         with open(f"{folder}/trace", "w") as trace:  # noqa: PTH123
             trace.writelines(["# tracer: nop\n", "#\n", *lines])
         done = subprocess.run(
-            [*shell, "-c", f"{text}{_SCRIPT}", "sh", shell[0], DISKS, folder],
+            [*shell, "-c", f"{text}{_SCRIPT}", "sh", shell[0], DISKS, folder, by_process],
             check=True,
             capture_output=True,
             text=True,
         )
     assert done.stderr == ""
-    return parse_sums(done.stdout)
+    return [*map(int, done.stdout.split())] if by_process else parse_sums(done.stdout)
 
 
 def sums(*numbers):
@@ -105,3 +105,34 @@ def test_any_trace_is_summed_as_its_bios_one_by_one(ios):
 def test_no_sums(text):
     with pytest.raises(ValueError):
         parse_sums(text)
+
+
+def bio_of(pid, sector, sectors, flags="R", name="fio", tgid="", dev="8,0"):
+    head = f"{name:>16}-{pid:<7} {tgid}[001] .....   123.456789"
+    return f"{head}: block_bio_queue: {dev} {flags} {sector} + {sectors} [{name}]\n"
+
+
+def by_process(shell, *lines):
+    return summed(shell, *lines, by_process="1")
+
+
+@SHELLS
+def test_accesses_of_two_processes_are_followed_apart(shell):
+    """Two streams in turn: every bio is a jump of the disk, and none of its process."""
+    lines = [bio_of(*one, 8) for at in range(0, 80, 8) for one in ((7, at), (1234567, 10**6 + at))]
+    assert by_process(shell, *lines) == [20, 0, 160, 19, 10 * 10**6 + 9 * (10**6 - 8), 19, 2, 18, 0]
+
+
+@SHELLS
+@pytest.mark.parametrize("name", ["a-1 [9] b", "dd-12", "[000]", "x", "-", ": "])
+@pytest.mark.parametrize("tgid", ["", "(  12) ", "(-----) "])
+def test_a_process_may_have_any_name(shell, name, tgid):
+    lines = [bio_of(55, at, 8, name=name, tgid=tgid) for at in (0, 8, 100)]
+    assert by_process(shell, *lines)[6:] == [1, 2, 1]
+
+
+@SHELLS
+def test_who_has_hardly_any_of_the_bios_is_no_process(shell):
+    many = [bio_of(1, 8 * at, 8) for at in range(57)]
+    assert by_process(shell, *many, *[bio_of(2, 0, 8)] * 3)[6] == 2
+    assert by_process(shell, *many, *[bio_of(2, 0, 8)] * 2)[6] == 1

@@ -328,3 +328,31 @@ def test_a_knob_of_a_plan_that_another_program_sets_is_left_to_it(shell, tmp_pat
     moved = {"": [], "a": ["moved a\t3\t9", "left a"], "b": ["moved b\t2\t9", "left b"]}[other]
     assert said == ["applied read-random-small", "knob a\t0\t1", "knob b\t0\t2", *moved]
     assert not (tmp_path / "set").exists() and not (tmp_path / "others").exists()
+
+
+ONE, TWO = f"{WORK}_1", f"{WORK}_2"
+
+
+@BOTH_SHELLS
+def test_a_learnt_pattern_is_a_workload_of_its_own(shell, tmp_path):
+    """The class of a pattern is no other workload while its settings are in force; a pattern is."""
+    watcher = Watcher(shell, tmp_path, patience=2, of=(ONE, TWO))
+    fine = rate(1000), rate(1500)
+    said = watcher.does(*steady(4, *fine, ONE), *steady(4, *fine, WORK), *steady(6, *fine, TWO))
+    assert said == [
+        (2, f"applied {ONE}"),
+        (10, f"measuring {TWO}"),
+        (12, f"applied {TWO}"),
+    ]
+
+
+@BOTH_SHELLS
+def test_the_verdict_on_a_pattern_is_not_that_on_its_class(shell, tmp_path):
+    watcher = Watcher(shell, tmp_path, patience=2, of=(ONE, WORK))
+    bad, good = (rate(1000), rate(500)), (rate(1000), rate(1500))
+    said = watcher.does(*steady(5, *bad, ONE), *steady(5, *good, WORK))
+    assert [what.split(" ")[:2] for _, what in said] == [
+        ["applied", ONE],
+        ["undone", ONE],
+        ["applied", WORK],
+    ]

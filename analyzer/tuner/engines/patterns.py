@@ -1,0 +1,129 @@
+"""Patterns of a workload: IOPerf's four parameters, and which of those known is the nearest.
+
+After *IOPerf: Self-Tuning Module of Disk I/O*, sections 4, 5 and 7 (the normal mode). The eight
+classes of fingerprint.py are coarse: a workload of two thirds reads and one of reads alone are both
+*read*. A pattern is what was measured; settings that were learnt for one suit another one within
+the *clearance*.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Self
+
+from analyzer.tuner.engines.fingerprint import MOSTLY, PAGE_BYTES, READ_FACTOR
+
+# How close a parameter must be. The paper's words ask for closeness in the shares above all, and
+# give them the largest factors: so these are similarities to be reached, no distances allowed.
+CLEARANCE = {"processes": 0.8, "read_share": 1.0, "random_share": 1.0, "request_kib": 0.7}
+RANGES = ((0, 4), (5, 34), (35, 64), (65, 94), (95, 100))  # of both shares, in percent
+MOST_PROCESSES = 8
+LARGEST_KIB = 2047
+_NAME = re.compile(r"pattern ([1-8]) ([0-9]{1,3}) ([0-9]{1,3}) ([0-9]{1,4})")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Table 1's characteristic parameters; shares in percent, ``random_share`` by process."""
+
+    processes: int
+    read_share: int
+    random_share: int
+    request_kib: int
+
+    @property
+    def name(self) -> str:
+        """The name under which a TUNING file keeps it."""
+        return "pattern " + " ".join(str(number) for number in asdict(self).values())
+
+    @classmethod
+    def named(cls, name: str) -> Self | None:
+        """Return the pattern of a name; None for another name, or beyond Table 1."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        found = cls(*map(int, match.groups()))
+        in_range = max(found.read_share, found.random_share) <= 100
+        return found if in_range and found.request_kib <= LARGEST_KIB else None
+
+    @property
+    def class_name(self) -> str:
+        """The fingerprint of such a workload (fingerprint.py), by its parameters."""
+        reads = self.read_share > READ_FACTOR * (100 - self.read_share)
+        return "-".join(
+            (
+                "read" if reads else "write",
+                "random" if self.random_share > 100 * MOSTLY else "sequential",
+                "large" if self.request_kib * 1024 > PAGE_BYTES else "small",
+            )
+        )
+
+
+def closeness(one: Pattern, other: Pattern) -> dict[str, float]:
+    """Return how alike two patterns are, by parameter, from 0 to 1.
+
+    The fewer processes, the more one more of them means (section 4): their ratio counts. Shares
+    in the same range are alike; ranges further apart are less so. Sizes are compared by their
+    difference, on the scale of Table 1.
+    """
+    few, many = sorted((one.processes, other.processes))
+    return {
+        "processes": few / many,
+        "read_share": _alike(one.read_share, other.read_share),
+        "random_share": _alike(one.random_share, other.random_share),
+        "request_kib": 1 - abs(one.request_kib - other.request_kib) / LARGEST_KIB,
+    }
+
+
+def similarity(one: Pattern, other: Pattern) -> float:
+    """Return the mean of the closenesses, weighted with the clearance factors; from 0 to 1."""
+    close = closeness(one, other)
+    weighted = sum(close[name] * weight for name, weight in CLEARANCE.items())
+    return weighted / sum(CLEARANCE.values())
+
+
+def within_clearance(one: Pattern, other: Pattern) -> bool:
+    """Return whether each parameter is as close as its clearance factor asks."""
+    return all(value >= CLEARANCE[name] for name, value in closeness(one, other).items())
+
+
+def nearest(known: Iterable[Pattern], pattern: Pattern) -> Pattern | None:
+    """Return the pattern most similar to another one, of those within the clearance.
+
+    Of equals the first; None if none is within the clearance.
+    """
+    close = [one for one in known if within_clearance(one, pattern)]
+    return max(close, key=lambda one: similarity(one, pattern), default=None)
+
+
+def pattern_of(sums: Mapping[str, float]) -> Pattern | None:
+    """Return the pattern of a period's sums (tracer/remote/bios.sh); None without bios.
+
+    ``own_followers`` and ``own_jumps``: of the bios whose predecessor of the same process was seen,
+    all, and those that do not begin where that ended.
+    """
+    bios = sums["reads"] + sums["writes"]
+    if not bios:
+        return None
+    followers = sums["own_followers"]
+    return Pattern(
+        min(max(int(sums["processes"]), 1), MOST_PROCESSES),
+        _rounded(100 * sums["reads"] / bios),
+        _rounded(100 * sums["own_jumps"] / followers) if followers else 0,
+        min(_rounded(sums["sectors"] / 2 / bios), LARGEST_KIB),
+    )
+
+
+def _alike(one: int, other: int) -> float:
+    return 1 - abs(_range(one) - _range(other)) / (len(RANGES) - 1)
+
+
+def _range(share: int) -> int:
+    return next(place for place, (_, high) in enumerate(RANGES) if share <= high)
+
+
+def _rounded(number: float) -> int:
+    return math.floor(number + 0.5)

@@ -1,0 +1,88 @@
+"""Arguments of ``foreread fingerprint`` that say which settings follow the workload."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from boards.outputs import check_file
+from foreread.cli.arguments import seconds
+from foreread.cli.arguments.allow import add_allow
+from foreread.cli.arguments.output import add_output
+
+_MOST_PERIODS = 1000
+_MOST_PERCENT = 99
+
+
+def add_applying(parser: argparse.ArgumentParser) -> None:
+    """Declare them."""
+    group = parser.add_argument_group("apply settings by workload")
+    group.add_argument(
+        "--apply",
+        metavar="TUNING",
+        type=Path,
+        action="append",
+        default=[],
+        help="with --watch: apply the best settings of this file while a workload that it has "
+        "learnt "
+        "runs; repeatable",
+    )
+    add_allow(group, "durability")
+    group.add_argument(
+        "--patience",
+        metavar="N",
+        type=_periods,
+        default=3,
+        help="number of periods that a workload must last, that the original values run before "
+        "its settings are applied, and that these run before both are compared (default: 3)",
+    )
+    group.add_argument(
+        "--worse-percent",
+        metavar="P",
+        type=_percent,
+        default=10,
+        help="undo settings that lower throughput, or raise the latency of requests, by more than "
+        "P percent compared with the original values (default: 10)",
+    )
+    group.add_argument(
+        "--recheck",
+        metavar="N",
+        type=_recheck,
+        default=60,
+        help="measure the original values again after N periods, and try undone settings again "
+        "after N periods; the number doubles while the result stays the same, up to 32 times; "
+        "0: never (default: 60)",
+    )
+    add_output(
+        group,
+        "-o",
+        "--output",
+        metavar="FILE",
+        check=check_file,
+        help="write a shell script that does this on a board without foreread (actions: start, "
+        "stop, "
+        "status)",
+    )
+    group.add_argument(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
+    )
+
+
+def _percent(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERCENT):
+        raise argparse.ArgumentTypeError(f"{text!r}: say whole percent from 1 to {_MOST_PERCENT}")
+    return int(text)
+
+
+def _recheck(text: str) -> int:
+    return 0 if text == "0" else _periods(text)
+
+
+def _periods(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERIODS):
+        raise argparse.ArgumentTypeError(f"{text!r}: say a number from 1 to {_MOST_PERIODS}")
+    return int(text)
