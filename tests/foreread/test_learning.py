@@ -48,7 +48,7 @@ def tuned_file(tmp_path_factory):
 
 
 def tune(output, genes):
-    words = ["tune", "-o", str(output), "--genes", genes, "--budget", "8", "--", "true"]
+    words = ["tune", "-o", str(output), "--genes", genes, "--budget", "20", "--", "true"]
     assert main(words) == 0
 
 

@@ -1,4 +1,4 @@
-"""``foreread show``: what is inside a capture."""
+"""``foreread show``: what is inside a capture, or the result of a tuning."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from analyzer.predict import predict
 from analyzer.predict.disk.probed import probe_text
 from analyzer.predict.prediction import NO_READAHEAD
 from analyzer.predict.waste import Waste, waste
+from analyzer.tuner.findings.results import read_results
+from analyzer.tuner.store.store_file import is_store
 from boards.counted import plural
 from emulator import MAX_WINDOW
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
+from foreread.cli.text.tuning import outcome_text
 from foreread.cli.text.wording import ended_text
 from foreread.documents.show import ShowDocument, ShownFile, Slice
 from tracer.formats.capture import dev_text
@@ -29,7 +32,7 @@ _TIMELINE_BINS = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser)
+    add_capture(parser, metavar="CAPTURE|TUNING")
     parser.add_argument(
         "--files", type=int, default=20, metavar="N", help="number of files to list (default: 20)"
     )
@@ -44,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary."""
+    if is_store(args.capture):
+        results = read_results(args.capture)
+        print(results.to_json() if args.json else outcome_text(results))
+        return 0
     recording = load_any(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     at_window = _waste(recording)
     if args.by == "wasted" and at_window is None:

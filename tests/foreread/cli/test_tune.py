@@ -408,6 +408,8 @@ def test_the_predicted_window_is_in_every_run_though_genes_do_not_name_it(bench,
     assert {gain.gene for gain in results.confirmed.gains} == {"scheduler", "read_ahead_kb"}
     assert results.confirmed.predicted.saves and results.confirmed.over_predicted.saves
     assert len(results.search) + len(results.confirmation) <= 60
+    assert main(["show", str(output)]) == 0
+    assert capsys.readouterr().out == said.out
 
 
 def test_where_no_gene_adds_to_it_the_predicted_window_is_the_answer(bench, tmp_path, capsys):

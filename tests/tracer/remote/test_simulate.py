@@ -29,7 +29,7 @@ def simulated(shell, folder, *numbers, disk_mib=512, writes=None):
     text = (resources.files("tracer.remote") / "simulate.sh").read_text()
     words = [*map(str, numbers), f"../..{disk}", "8", *([str(writes)] if writes else [])]
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    # busybox would prefer its own dd, which is no file.
+    # busybox prefers its own applet dd to a file.
     script = f'dd() {{ "{folder}/bin/dd" "$@"; }}\n{text}'
     done = subprocess.run(
         [*shell, "-c", script, "sh", *words],
