@@ -26,7 +26,8 @@ class Advised:
     """What the proposed runs have. ``gain`` is predicted: the share of the present time saved.
 
     ``change`` says in words what else is changed than the window, "" if nothing is; ``present_kb``
-    is the window that the advice takes for the present one.
+    is the window that the advice takes for the present one. ``settings`` are other knobs and their
+    values.
     """
 
     path: Path
@@ -37,6 +38,7 @@ class Advised:
     later: tuple[LaterWindow, ...]
     replayer: Replayer | None
     gain: float
+    settings: tuple[tuple[str, str], ...] = ()
 
     def check(self, capture: Capture) -> None:
         """Raise RecordError if the advice is not about this capture."""
@@ -67,10 +69,11 @@ def row_of_advice(path: Path, number: int, replayer: Path | None = None) -> Advi
     return Advised(
         path,
         (found.command, found.recorded),
-        change="" if listing is None and not trial.later else row.what[:_LONGEST],
+        change=row.what[:_LONGEST] if listing or trial.later or trial.settings else "",
         present_kb=found.read_ahead_kb,
         read_ahead_kb=trial.read_ahead_kb,
         later=tuple(trial.later),
+        settings=tuple((one.knob, one.value) for one in trial.settings),
         replayer=None if listing is None else Replayer(program, _listing(listing)),
         gain=row.saved / found.seconds if found.seconds > 0 else 0.0,
     )

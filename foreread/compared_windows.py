@@ -75,7 +75,7 @@ def _with_change(
     )
     return Windows(
         tuple(found.items()),
-        tuple(wanted.items()),
+        (*row.settings, *wanted.items()),  # max_sectors_kb resets the window
         int(found[main]),
         int(wanted[main]),
         change=row.change,

@@ -15,6 +15,7 @@ from analyzer.advise.lists import groups, whole_list
 from analyzer.advise.lookups import lookups, second_reads, unseen_lookups
 from analyzer.advise.offer import KINDS, Offer, trial_of
 from analyzer.advise.search import MORE, best_combinations
+from analyzer.advise.settings import best_alone, settings, unpredicted_settings, with_windows
 from analyzer.advise.situation import Situation, situation_of
 from analyzer.advise.windows import phases, proposed, windows
 from analyzer.ingest.arguments import StrPath
@@ -93,6 +94,9 @@ def advise(
     window = proposed(situation, by_window)
     listed = whole_list(situation)
     general = [offer for offer in (window, listed) if offer]
+    best = frozenset([window]) if window else NOTHING
+    genes = [offer for offer in settings(situation) if _most_saved(bench, offer, best) > 0]
+    general += best_alone(bench, genes)
     if sources:
         step("comparing images")
     further = [one for source in sources for one in source(situation)]
@@ -100,16 +104,16 @@ def advise(
     offers = [offer for source in LINES for offer in source(situation)]
     lines = _lines(bench, offers)
     step("replaying the start with windows in phases")
-    best = frozenset([window]) if window else NOTHING
     in_phases = [one for one in phases(bench) if bench.worth(frozenset([one]), best, MORE)]
     shown = [one for one in (*general, *in_phases) if bench.worth(frozenset([one]))] + lines
     step("replaying combinations of changes")
-    kept = [offer for offer in general if offer is not window]
-    pool = [*by_window.values(), *in_phases, *kept, *_promising(bench, offers, best)]
+    kept = [offer for offer in general if offer is not window and offer.kind != "setting"]
+    pool = [*by_window.values(), *in_phases, *kept, *genes, *_promising(bench, offers, best)]
     # What the board can have as it is gets rows of its own: a new build may be out of reach.
     ready = [offer for offer in pool if offer.trial is not None]
     found = [best_combinations(bench, some) for some in (pool, ready)]
-    together = dict.fromkeys(one for some in found for one in some)
+    joint = with_windows(bench, genes, by_window.values())
+    together = dict.fromkeys([*(one for some in found for one in some), *joint])
     chosen = sorted(
         [*(frozenset([one]) for one in shown), *together], key=lambda one: bench.cost(one).seconds
     )
@@ -143,13 +147,14 @@ def _promising(bench: Bench, offers: Sequence[Offer], window: Chosen) -> list[Of
 
     A change may help with a small window alone, where the present one reads whole files.
     """
+    ranked = sorted(offers, key=lambda one: _most_saved(bench, one, window), reverse=True)
+    return [one for one in ranked[:_IN_COMBINATIONS] if _most_saved(bench, one, window) > 0]
 
-    def most(offer: Offer) -> float:
-        together = bench.saved(window | {offer}, window) if window else 0.0
-        return max(bench.saved(frozenset([offer])), together)
 
-    ranked = sorted(offers, key=most, reverse=True)
-    return [offer for offer in ranked[:_IN_COMBINATIONS] if most(offer) > 0]
+def _most_saved(bench: Bench, offer: Offer, window: Chosen) -> float:
+    """Return the seconds that an offer saves, now or with the ``window``."""
+    together = bench.saved(window | {offer}, window) if window else 0.0
+    return max(bench.saved(frozenset([offer])), together)
 
 
 def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> AdviceRow:
@@ -197,7 +202,13 @@ def _document(bench: Bench, rows: list[AdviceRow], said: list[str]) -> AdviceDoc
     situation = bench.situation
     prediction = situation.prediction
     now = bench.cost()
-    notes = [*_about_windows(situation), *unseen_lookups(bench), *unplaced(situation), *said]
+    notes = [
+        *_about_windows(situation),
+        *unpredicted_settings(situation),
+        *unseen_lookups(bench),
+        *unplaced(situation),
+        *said,
+    ]
     capture = situation.recording.capture
     return AdviceDocument(
         command=capture.command if capture else [],

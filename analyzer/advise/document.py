@@ -18,6 +18,7 @@ RowKind = Literal[
     "metadata",
     "again",
     "layout",
+    "setting",
     "combination",
 ]
 
@@ -40,6 +41,13 @@ class LaterWindow(msgspec.Struct, frozen=True):
     read_ahead_kb: Kib
 
 
+class TrialSetting(msgspec.Struct, frozen=True):
+    """A knob of boards/knobs.toml, and its value."""
+
+    knob: str
+    value: str
+
+
 class RowTrial(msgspec.Struct, frozen=True, kw_only=True):
     """What ``confirm`` sets up to measure a row, on the same image with the same application."""
 
@@ -48,6 +56,7 @@ class RowTrial(msgspec.Struct, frozen=True, kw_only=True):
     listing: Annotated[
         Name | None, says("file of the prefetch list that is replayed beside; null: none")
     ] = None
+    settings: Annotated[list[TrialSetting], says("other settings, in force before the window")] = []
 
 
 class AdviceRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from analyzer.advise.offer import Offer
 from analyzer.advise.situation import Situation
 from analyzer.advise.variant import Variant
 from boards.counted import plural
+from emulator.linux.steps import AHEAD
 
 
 def lookups(situation: Situation) -> Iterator[Offer]:
@@ -77,7 +78,8 @@ def unseen_lookups(bench: Bench) -> Iterator[str]:
         return
     without = without_reads(situation.present[0], rows).cost().seconds
     most = max(situation.present[0].cost().seconds - without, 0.0)
-    reads = plural(len(rows), "read")
+    ahead = situation.present[0].run.steps["meta"][rows] & AHEAD > 0
+    reads = plural(int((~ahead).sum()), "read")
     yield (
         f"metadata: the start waits for {reads} of it, at most {most:.3f} s, which a window does "
         "not change"

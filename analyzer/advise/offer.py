@@ -12,10 +12,19 @@ from analyzer.advise.document import RowTrial
 from analyzer.advise.variant import Variant
 
 Kind = Literal[
-    "layout", "again", "metadata", "order", "early", "beside", "list", "window", "phases"
+    "layout",
+    "again",
+    "metadata",
+    "order",
+    "early",
+    "beside",
+    "list",
+    "setting",
+    "window",
+    "phases",
 ]
 # Changes are made in this order, whatever the order in which they are chosen: what moves pages
-# comes before what reads them earlier, and windows come last.
+# comes before what reads them earlier, and settings of the kernel come last.
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Effort = Literal[
     "one setting",
@@ -66,6 +75,7 @@ def trial_of(offers: Iterable[Offer]) -> RowTrial | None:
         if one is None:
             return None
         changed = {key: value for key, value in structs.asdict(one).items() if value}
+        changed["settings"] = [*found.settings, *one.settings]
         if one.read_ahead_kb is not None:
             changed["read_ahead_kb"] = one.read_ahead_kb
         found = structs.replace(found, **changed)

@@ -21,6 +21,7 @@ from analyzer.predict.left_out import left_out
 from analyzer.predict.prediction import Curve, Prediction, Spent
 from analyzer.predict.recorded import of_replay
 from analyzer.predict.remedy import calibrate, record_again
+from analyzer.predict.settings import INODES, best_settings, settings_of, unpredicted
 from analyzer.predict.start import Start, again, prepare
 from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
 from emulator.devices.device import DeviceModel
@@ -83,7 +84,31 @@ def with_seconds(
     remedy = calibrate(recording, starts[0].disk) if by_disk else record_again(recording)
     several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
     basis = [*starts[0].notes, *([several] if len(starts) > 1 else [])]
-    return decided(found, starts[0], seconds, current, basis=basis, remedy=remedy)
+    timed = decided(found, starts[0], seconds, current, basis=basis, remedy=remedy)
+    if seconds.unusable:
+        return timed
+    return replace(timed, notes=(*_further_gene(starts, timed, current), *timed.notes))
+
+
+def _further_gene(starts: Sequence[Start], found: Prediction, current: int | None) -> Iterator[str]:
+    """Yield a note if another gene saves more than the best window does, or cannot be predicted."""
+    why = unpredicted(starts[0])
+    if why is not None:
+        yield why
+    settings = settings_of(starts[0], (INODES,))
+    best, now = found.total.predicted_best, found.total.seconds_at(current or 0)
+    if not settings or best is None or now is None:
+        return
+    windows = sorted({*LADDER, best, current or 0})
+    joint = best_settings(starts, windows, settings)
+    if joint.alone_seconds - joint.seconds <= max(now - joint.alone_seconds, 0.0):
+        return
+    for gene, value in joint.genes.items():
+        yield (
+            f"{gene}={value} saves more than the best window: {joint.seconds:.3f} s with it and "
+            f"{joint.read_ahead_kb:,} KiB, {joint.alone_seconds:.3f} s with the best window alone, "
+            f"{joint.alone_kb:,} KiB; foreread advise says what to type"
+        )
 
 
 def decided(
@@ -174,12 +199,13 @@ def _findings(
 def replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:
     """Yield what is found by the replay of the recorded run, on the disk that it ran on.
 
-    Another disk may be given, to predict the start on it. The given disk counts as another
-    one if the recorded run contradicts it but fits the disk in the capture.
+    ``replayed_s`` are the seconds of the start at a window of 0. Another disk may be given, to
+    predict the start on it. The given disk counts as another one if the recorded run contradicts it
+    but fits the disk in the capture.
     """
-    found = list(of_replay(start.recording, replayed_s))
+    found = list(of_replay(start.recording, start.recorded_s(replayed_s)))
     if found and start.recorded_on is not None:
-        own = replace(start, device=start.recorded_on).timed([0])[0]
+        own = replace(start.as_recorded(), device=start.recorded_on).timed([0])[0]
         on_own = list(of_replay(start.recording, own.total_ns / 1e9))
         contradicted = any(one.unusable for one in found)
         if not on_own or (contradicted and not any(one.unusable for one in on_own)):

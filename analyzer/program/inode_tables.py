@@ -83,9 +83,10 @@ def _of_mount(mount: Mount) -> InodeTables:
 
 def read_ahead(
     run: Run, file_systems: Sequence[InodeTables], ahead: int | None = None, apart: bool = False
-) -> Run:
+) -> tuple[Run, Array]:
     """Return a run that reads inode tables ahead: by ``ahead`` blocks, or as they do by themselves.
 
+    With it come the rows of the given run's steps before which others were added, sorted.
     Neighbours are one request, as a plug makes them; ``apart``: each block is a request, since a
     limiter holds the bios apart.
     """
@@ -106,8 +107,8 @@ def read_ahead(
     for name, column in zip(("sector", "sectors", "bios"), np.array(reads).T, strict=False):
         added[name] = column
     added["meta"] = AHEAD | ONCE
-    merged, _ = with_added(steps, rows, added)
-    return replace(run, steps=merged)
+    merged, at = with_added(steps, rows, added)
+    return replace(run, steps=merged), at
 
 
 def _is_ahead(steps: Array) -> Array:

@@ -11,10 +11,10 @@ from program_strategy import Script
 from timed_runs import run_of
 
 from analyzer.ingest.tables import REQUESTS, Rwbs
+from analyzer.program import inode_tables
 from analyzer.program.inode_tables import (
     InodeTables,
     more_reads,
-    read_ahead,
     recorded_reads,
     tables_of,
 )
@@ -48,6 +48,10 @@ def step(block, **more):
 
 def run(blocks):
     return run_of(Script(), [step(block) for block in blocks])
+
+
+def read_ahead(run, *options, **more):
+    return inode_tables.read_ahead(run, *options, **more)[0]
 
 
 def reads(steps):

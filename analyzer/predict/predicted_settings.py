@@ -1,0 +1,51 @@
+"""The settings that a capture predicts for a board: what a tuning begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analyzer.ingest.recording import Recording
+from analyzer.predict.inputs import inputs
+from analyzer.predict.linux import PREFIX
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.seconds import LADDER, window_of
+from analyzer.predict.settings import (
+    INODES,
+    LARGEST,
+    QUEUE,
+    PredictedSettings,
+    best_settings,
+    settings_of,
+)
+from analyzer.predict.start import prepare
+from emulator.devices.device import DeviceModel
+from emulator.linux.rules import version_of
+from emulator.linux.windows import MAX_WINDOW
+
+
+def predicted_settings(
+    recordings: Sequence[Recording],
+    prediction: Prediction,
+    device: DeviceModel | None = None,
+    genes: Sequence[str] = (INODES, LARGEST, QUEUE),
+) -> PredictedSettings | None:
+    """Return the window and the values of ``genes`` that are predicted to be best together.
+
+    Args:
+        recordings: of one start, which ``prediction`` is of.
+        prediction: their prediction, by seconds.
+        device: what requests of the disk cost, as the prediction had it; None: as recorded.
+        genes: which genes may be changed besides the window, by their names in the catalogue.
+
+    Returns:
+        None if no seconds are predicted. Its ``genes`` are empty where no value saves enough, or
+        none can be predicted: then the window alone is all that is predicted.
+    """
+    if prediction.total.seconds is None:
+        return None
+    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
+    starts = [prepare(inputs(one, version), version, device) for one in recordings]
+    total = prediction.total
+    wanted = {window_of(total.current_read_ahead_kb, prediction.page_size), total.predicted_best}
+    windows = {one for one in (*LADDER, *wanted) if one is not None and one <= MAX_WINDOW}
+    return best_settings(starts, sorted(windows), settings_of(starts[0], genes))
