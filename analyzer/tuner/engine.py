@@ -55,6 +55,10 @@ class Believer(Engine, Protocol):
         """Return the chromosome believed best of those with results."""
         ...
 
+    def gain(self, chromosome: Chromosome) -> float:
+        """Return the log fitness that it estimates of a chromosome, up to a constant."""
+        ...
+
 
 @dataclass(frozen=True)
 class Wanted:

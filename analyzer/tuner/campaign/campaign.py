@@ -18,7 +18,7 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.left_out import LeftOut
 from analyzer.tuner.campaign.progress import Progress, progress_of
 from analyzer.tuner.campaign.standings import Standings
-from analyzer.tuner.campaign.turns import Turns
+from analyzer.tuner.campaign.turns import Contest, Turns
 from analyzer.tuner.campaign.weights import weighted_mean
 from analyzer.tuner.engine import Believer, Engine, Informed, RunByRun, Scored, Wanted
 from analyzer.tuner.engines.reintroduction import Fingerprinting
@@ -205,12 +205,21 @@ class Campaign:
         patience = self._rules.patience
         if patience is None or self._replays():
             return False
-        return all(
-            gained_too_little(
-                one.stages, patience, one.standings.gain, one.standings.best_from_second
-            )
-            for one in self._turns.contests
-        )
+        return all(self._ends(one, patience) for one in self._turns.contests)
+
+    def _ends(self, contest: Contest, patience: Patience) -> bool:
+        """Return whether a contest gained too little, by its runs or as the engine estimates.
+
+        An estimate is of all runs together, so it has no noise that hides a gain of single runs.
+        """
+        patience = patience.of(self._left_out.genes_left, len(contest.spec.scenarios))
+        believer, standings = self._believer, contest.standings
+        if believer is None:
+            known: Callable[[str], float] = standings.gain
+            noise = standings.best_from_second
+        else:
+            known, noise = lambda key: believer.gain(chromosome_of(key)), lambda: 0.0
+        return gained_too_little(contest.stages, patience, known, noise)
 
     def _scored(self, chromosome: Chromosome) -> Scored:
         """Return fitness and metrics: medians of good attempts, weighted over scenarios."""

@@ -21,6 +21,11 @@ class LeftOut:
         self.absent: frozenset[Mechanism] = frozenset()
         self.known = False  # whether there have been runs
 
+    @property
+    def genes_left(self) -> int:
+        """The number of genes that may act."""
+        return len(self._space.genes) - len(idle_genes(self._space, self.absent))
+
     def update(self, runs: Iterable[tuple[str, Metrics]]) -> bool:
         """Take all good runs so far; return whether anything has changed, and say it."""
         found = frozenset(absent(runs))

@@ -52,6 +52,10 @@ class Judged:
         """Return the chromosome that is probably best of those with results."""
         return self._judge.best()
 
+    def gain(self, chromosome: Chromosome) -> float:
+        """Return the log fitness that the model estimates."""
+        return self._judge.gain(chromosome)
+
     def _proposed(self) -> Chromosome | None:
         """Return the next unmeasured chromosome of the tuner; None at its end."""
         for _ in range(KNOWN_IN_A_ROW):

@@ -152,7 +152,9 @@ class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start
     all other genes. ``strange``: one of so many
     children is the one least similar to all others, the rest are the most promising of a ``brood``;
     ``population``: number of possible parents, chosen by ``tournament``; ``hopeless``: a window
-    predicted to be slower by this (parts of the best) is not tried.
+    predicted to be slower by this (parts of the best) is not tried. ``breeds``: whether children
+    are bred ``always``, or only in ``large spaces``, of more than 2,000 chromosomes: a smaller one
+    is considered whole, without selection, crossover or mutation.
     """
 
     name: Text
@@ -164,6 +166,7 @@ class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start
     population: Count
     tournament: Count
     hopeless: Annotated[float, Meta(gt=0, le=1e6)]
+    breeds: Literal["always", "large spaces"] = "large spaces"
 
 
 class Sampler(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="sampler"):

@@ -114,8 +114,8 @@ class StartUpEngine:
         if all(map(is_idle, self.scenarios)):
             space = self.prediction.pruned(space, self.recipe.hopeless)
         self.tried = space
-        every = space.enumerate() if space.size <= WHOLE else iter(())
-        self._every = {space.key(one): one for one in every}
+        whole = space.size <= WHOLE and self.recipe.breeds != "always"
+        self._every = {space.key(one): one for one in space.enumerate()} if whole else {}
 
     def ask(self) -> list[Chromosome]:
         """Return the founders, then one at a time: a child, or a repeat.
@@ -127,7 +127,7 @@ class StartUpEngine:
         self._children += 1
         strange = self._children % self.recipe.strange == 0
         asked = self._stranger() if strange else None
-        asked = asked or self.promising()
+        asked = asked or self._topmost(self.promising())
         return [asked] if asked else []
 
     def ask_runs(self, count: int) -> list[Wanted]:
@@ -179,7 +179,7 @@ class StartUpEngine:
 
     def _believe(self, run: Wanted) -> None:
         """Take the model's estimate as the result of one more run, until the next real ones."""
-        gain = float(self._guess([run.chromosome]).mean.mean())
+        gain = self.gain(run.chromosome)
         key, scenario = self.space.key(run.chromosome), str(run.scenario)
         before = self.results.get(key)
         gains = {**before.gains} if before else {}
@@ -197,6 +197,10 @@ class StartUpEngine:
         """Return the chromosome that is probably best of those with results in every scenario."""
         return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
 
+    def gain(self, chromosome: Chromosome) -> float:
+        """Return the log fitness that the model estimates of a chromosome."""
+        return float(self._guess([chromosome]).mean.mean())
+
     def knows(self, chromosome: Chromosome) -> bool:
         """Return whether it has a result."""
         return self.space.key(chromosome) in self.results
@@ -206,16 +210,17 @@ class StartUpEngine:
 
         It is a new one, or one that is measured; None when all are known, and had all their runs.
         """
-        best = self._guess([self.best()]).mean
-        first = self._most_promising([*self._unknown(self._bred()), *self._repeatable()], best)
-        return first if self._every or first is None else self._climbed(first, best)
+        return self._most_promising([*self._unknown(self._bred()), *self._repeatable()])
 
-    def _climbed(self, here: Chromosome, best: Floats) -> Chromosome:
+    def _topmost(self, here: Chromosome | None) -> Chromosome | None:
         """Return the top of a climb from ``here``: one gene after the other is changed.
 
-        It ends where no neighbour that is not measured promises more.
+        It ends where no neighbour that is not measured promises more. A small space is known whole,
+        and a recipe that always breeds takes its child as it is.
         """
-        promise = -math.inf
+        if here is None or self._every or self.recipe.breeds == "always":
+            return here
+        best, promise = self._guess([self.best()]).mean, -math.inf
         for _ in range(STEPS):
             near = [one for one in self.tried.neighbours(here) if not self.knows(one)]
             if not near:
@@ -230,7 +235,7 @@ class StartUpEngine:
 
     def promising_repeat(self) -> Chromosome | None:
         """Return the most promising measured one; None if none can be repeated."""
-        return self._most_promising(self._repeatable(), self._guess([self.best()]).mean)
+        return self._most_promising(self._repeatable())
 
     def _learn(self) -> None:
         """Train the model with the results.
@@ -298,9 +303,10 @@ class StartUpEngine:
             if (one.fitness > 0 or one.gains) and not one.final
         ]
 
-    def _most_promising(self, tried: Sequence[Chromosome], best: Floats) -> Chromosome | None:
+    def _most_promising(self, tried: Sequence[Chromosome]) -> Chromosome | None:
         if not tried:
             return None
+        best = self._guess([self.best()]).mean
         return tried[self._largest(expected_improvement(self._guess(tried), best))]
 
     def _largest(self, values: Floats) -> int:

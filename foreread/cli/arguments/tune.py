@@ -11,7 +11,14 @@ from pathlib import Path
 from analyzer.tuner.campaign.feasibility import MOST
 from analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
 from analyzer.tuner.engines.recipe import recipe_names
-from analyzer.tuner.engines.stopping import Budget, Patience
+from analyzer.tuner.engines.start_up import WHOLE
+from analyzer.tuner.engines.stopping import (
+    EACH_GENE,
+    EACH_SCENARIO,
+    SHORTEST,
+    Budget,
+    Patience,
+)
 from analyzer.tuner.space.catalogue import entries
 from analyzer.tuner.space.genes import Allele
 from foreread.cli.arguments import duration
@@ -33,7 +40,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--recipe",
         metavar="R",
         default=START_UP,
-        help=f"{', '.join(names)}, or a file like these (default: {START_UP}). genetic-library and "
+        help=f"{', '.join(names)}, or a file like these (default: {START_UP}). {START_UP} "
+        f"considers a space of up to {WHOLE:,} settings whole, without selection, crossover or "
+        'mutation; a file with breeds = "always" breeds there, too. genetic-library and '
         "fingerprinting rank by the disk's counters, as published, and not by time: throughput "
         "while they tuned was 24.9 %% below the default's. Studies have recipes that tune does "
         "not run: ioperf, storage-v1, storage-v2",
@@ -105,9 +114,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         type=parse_budget,
         default=Budget(),
         help="make at most N runs, or runs for a time such as 90s, 30m, 2h or 1d, those that "
-        f"confirm the result included (default: no limit; the search ends when "
-        f"{Patience.chromosomes} new chromosomes, in {Patience.generations} generations or more, "
-        "gained no more than the noise)",
+        f"confirm the result included (default: no limit; the search ends when {SHORTEST} new "
+        f"chromosomes, {EACH_GENE} more for each gene and {EACH_SCENARIO} for each further "
+        f"scenario, in {Patience.generations} generations or more, gained no more than the noise)",
     )
     search.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     search.add_argument(

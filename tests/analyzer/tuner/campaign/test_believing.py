@@ -38,6 +38,9 @@ class Stubborn:
     def best(self):
         return self.belief
 
+    def gain(self, chromosome):
+        return 0.0
+
 
 def runs(store, scenario="idle"):
     made = [one for one in store.evaluations() if one.scenario == scenario]

@@ -7,7 +7,12 @@ import math
 import pytest
 
 from analyzer.tuner.engines.racing import NEGLIGIBLE, Sample, Z, decided, error_of_difference, noise
-from analyzer.tuner.engines.stopping import Patience, Stage, gained_too_little
+from analyzer.tuner.engines.stopping import (
+    Patience,
+    Stage,
+    expected_runs,
+    gained_too_little,
+)
 
 
 def test_a_race_is_decided_when_it_is_won_or_cannot_be():
@@ -56,6 +61,20 @@ def test_it_ends_when_the_last_stretch_gained_no_more_than_the_noise():
     assert not stops(["good", "good", "good", "best"])
     assert not stops(["default", "good", "better", "best"])
     assert stops(["good", "best", "best", "best", "best"], half=0.0)
+
+
+def test_a_stretch_grows_with_the_genes_and_the_scenarios():
+    assert Patience().of(4, 1).chromosomes == 28
+    assert Patience().of(37, 1).chromosomes > 3 * Patience().of(4, 1).chromosomes
+    assert Patience().of(4, 3).chromosomes > Patience().of(4, 1).chromosomes
+    assert Patience(chromosomes=7).of(37, 3).chromosomes == 7
+
+
+def test_more_genes_and_scenarios_are_expected_to_take_more_runs():
+    """About as many as madplay's landscape took, alone and in three scenarios."""
+    assert expected_runs(4, 1) == pytest.approx(46, abs=3)
+    assert expected_runs(4, 3) == pytest.approx(112, rel=0.15)
+    assert expected_runs(37, 1) > 110
 
 
 def test_a_stretch_has_enough_new_chromosomes():

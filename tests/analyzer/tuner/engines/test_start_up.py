@@ -304,6 +304,16 @@ def test_a_space_too_large_to_be_looked_at_whole_is_bred_in(monkeypatch):
     assert regret(received) < 0.05
 
 
+def test_a_recipe_may_breed_in_a_small_space_too():
+    small, bred = engine(predicted=None), engine(predicted=None, breeds="always")
+    for found in (small, bred):
+        found.tell([score(one) for one in found.ask()])
+    assert len(small._unknown(iter(()))) == SPACE.size - len(small.results)
+    assert bred._unknown(iter(())) == []
+    received = run(engine(breeds="always"), score, 60)
+    assert regret(received) < 0.05
+
+
 def test_in_a_large_space_a_child_is_the_top_of_a_climb(monkeypatch):
     """The model knows of twenty numbers which side is good: most are there at once."""
     numbers = [Gene(name=f"g{n}", kind="integer", highest=4, default=2) for n in range(20)]
@@ -317,7 +327,8 @@ def test_in_a_large_space_a_child_is_the_top_of_a_climb(monkeypatch):
         found = make_engine(RECIPE, space, 1)
         known = [{g.name: rng.choice(g.alleles) for g in numbers} for _ in range(60)]
         found.tell([Scored(one, math.exp(gain(one)), final=True) for one in known])
-        return gain(found.promising())
+        (child,) = found.ask()
+        return gain(child)
 
     assert best_child(12) > best_child(0) + 0.05
 
