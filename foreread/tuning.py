@@ -20,7 +20,7 @@ from analyzer.tuner.campaign.quiet import patiently
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
-from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.engines.stopping import Budget, expected_runs
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
@@ -246,6 +246,7 @@ def _run(
 ) -> None:
     """Search, and confirm the result."""
     rules = rules_of(store.spec, budget)
+    tell(expected_text(store.spec, budget))
 
     def search(setup: CampaignSetup, engine: Engine) -> None:
         Campaign(store, engine, evaluator, rules, searching, setup.turns, tell).run()
@@ -254,6 +255,18 @@ def _run(
         Confirmation(store, evaluator, rules, confirming, contest).run()
 
     run_stages(store, budget, search, confirm, tell)
+
+
+def expected_text(spec: Spec, budget: Budget) -> str:
+    """Return how many runs a search takes, as far as that is known beforehand."""
+    genes, scenarios = len(CampaignSetup.of(spec).space.genes), len(spec.scenarios)
+    part = shared(budget, scenarios, genes)
+    about = expected_runs(genes, scenarios)
+    text = f"{plural(genes, 'gene')} in {plural(scenarios, 'scenario')}: a search without a budget "
+    text += f"takes about {about} runs or more, and its confirmation up to {part.confirming}"
+    if part.search.evaluations is not None and part.search.evaluations < about:
+        text += f"; this one has {part.search.evaluations}, and may end before it has converged"
+    return text
 
 
 def rules_of(spec: Spec, budget: Budget) -> Rules:

@@ -23,11 +23,14 @@ from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 
 
+PREDICTABLE = (INODES, LARGEST, QUEUE)
+
+
 def predicted_settings(
     recordings: Sequence[Recording],
     prediction: Prediction,
     device: DeviceModel | None = None,
-    genes: Sequence[str] = (INODES, LARGEST, QUEUE),
+    genes: Sequence[str] = PREDICTABLE,
 ) -> PredictedSettings | None:
     """Return the window and the values of ``genes`` that are predicted to be best together.
 
@@ -35,7 +38,7 @@ def predicted_settings(
         recordings: of one start, which ``prediction`` is of.
         prediction: their prediction, by seconds.
         device: what requests of the disk cost, as the prediction had it; None: as recorded.
-        genes: which genes may be changed besides the window, by their names in the catalogue.
+        genes: which of PREDICTABLE may be changed besides the window.
 
     Returns:
         None if no seconds are predicted. Its ``genes`` are empty where no value saves enough, or

@@ -6,12 +6,16 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.predict.choice import PUBLISHED, SECONDS
+from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
 from analyzer.predict.proposal import Proposal, founding_proposal
 from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.catalogue import usual_names
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.output import add_check
@@ -107,4 +111,11 @@ def _proposal(args: argparse.Namespace) -> Proposal | None:
         tell(f"no window is predicted from the capture: {prediction.verdict.why}")
     elif found.criterion == PUBLISHED and args.criterion == SECONDS:
         tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
-    return found
+    if found is None or found.criterion == PUBLISHED:
+        return found
+    genes = [gene for gene in PREDICTABLE if gene in (args.genes or usual_names())]
+    device = device_from(args.device_model)
+    settings = predicted_settings([recording], prediction, device, genes)
+    if settings is None or not settings.genes:
+        return found
+    return replace(found, settings=settings.genes, beside_kb=settings.read_ahead_kb)

@@ -25,9 +25,14 @@ _REPEATS = 1.25  # with those of comparisons that are undecided at first
 
 @dataclass(frozen=True)
 class Shared:
-    """A budget as it is shared: ``search`` for the search, ``fewest`` runs make any sense."""
+    """A budget as it is shared.
+
+    ``search``: for the search; ``confirming``: runs that a confirmation takes, if it may;
+    ``fewest``: with fewer runs in all nothing can be confirmed.
+    """
 
     search: Budget
+    confirming: int
     fewest: int
 
 
@@ -39,11 +44,11 @@ def shared(whole: Budget, scenarios: int, genes: int) -> Shared:
     least = ROWS * LADDER[0] * scenarios
     fewest = least + FIRST_ROUNDS * scenarios
     seconds = None if whole.seconds is None else (1 - OF_TIME) * whole.seconds
+    wanted = int(_REPEATS * LADDER[0] * (ROWS + min(genes, _MOST_GENES)) * scenarios)
     if whole.evaluations is None:
-        return Shared(Budget(None, seconds), fewest)
-    wanted = _REPEATS * LADDER[0] * (ROWS + min(genes, _MOST_GENES)) * scenarios
-    kept_back = max(least, int(min(SHARE * whole.evaluations, wanted)))
-    return Shared(Budget(max(whole.evaluations - kept_back, 0), seconds), fewest)
+        return Shared(Budget(None, seconds), wanted, fewest)
+    kept_back = max(least, min(int(SHARE * whole.evaluations), wanted))
+    return Shared(Budget(max(whole.evaluations - kept_back, 0), seconds), wanted, fewest)
 
 
 def confirming_runs(
