@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import target_recordings
 from loop_image import mounted
 from machine_lock import nobody_records
 from waiting import left_s
@@ -47,15 +48,20 @@ def disk(tmp_path_factory):
         yield device, mountpoint
 
 
-def recorded(disk, output, **more):
-    """Record a look at every seventh folder's files."""
-    device, mountpoint = disk
+def command_of(mountpoint):
+    """Return a look at files of every seventh folder."""
     paths = [mountpoint / str(one) / str(file) for one in range(0, FOLDERS, 7) for file in (3, 30)]
-    command = [str(word) for word in (mountpoint / "busybox", "stat", "-c", "%i", *paths)]
-    run = RunOptions(command, allow_warm=True)
+    return [str(word) for word in (mountpoint / "busybox", "stat", "-c", "%i", *paths)]
+
+
+def recorded(disk, output, **more):
+    run = RunOptions(command_of(disk[1]), allow_warm=True)
     record(RecordOptions(run, wait_s=left_s(), **more), TracefsBackend(), output)
-    recording = load(output)
-    return recording, dev_of(Path(f"/sys/block/{device}/dev").read_text().strip())
+    return load(output), number_of(disk[0])
+
+
+def number_of(device):
+    return dev_of(Path(f"/sys/block/{device}/dev").read_text().strip())
 
 
 def blocks_read(recording, dev, table):
@@ -98,3 +104,20 @@ def test_the_kernel_reads_ahead_what_a_recording_without_readahead_predicts(disk
             expected.add(block)
             expected.update(first + at for first, number in runs or () for at in range(number))
         assert blocks_read(ahead, dev, table) == expected, value
+
+
+def test_a_target_s_recorder_finds_the_same_tables(disk, tmp_path):
+    knob = Path(f"/sys/fs/ext4/{disk[0]}/inode_readahead_blks")
+    before = knob.read_text()
+    target_recordings.record_here(tmp_path / "target", command_of(disk[1]))
+    with nobody_records():
+        assert knob.read_text() == before
+    here, dev = recorded(disk, tmp_path / "here")
+    there = load(tmp_path / "target")
+    assert tables_of(there, dev) == tables_of(here, dev) != ()
+    (tables,) = tables_of(here, dev)
+    needed = [
+        [block for _, block, _ in tables.needed(one.requests["sector"][one.requests["dev"] == dev])]
+        for one in (here, there)
+    ]
+    assert needed[0] == needed[1]

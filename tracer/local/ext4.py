@@ -25,6 +25,7 @@ _DIRECT = 12  # blocks that an inode without extents names itself
 _MOST_WRITTEN = 1 << 15  # blocks of a written extent; longer ones are unwritten
 _DEEPEST = 5
 _MOST_NODES = 8192  # of a level, of all files together
+_MOST_DESCRIPTORS = 1 << 20  # bytes of group descriptors that are read: of 2 TiB
 
 
 @dataclass(frozen=True)
@@ -84,17 +85,19 @@ def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
 
 
 def inode_tables(read: Reader) -> tuple[int, list[tuple[int, int]]] | None:
-    """Return the bytes of a block, and first and last block of each group's inode table.
+    """Return the bytes of a block, and first and last block of each inode table in use.
 
     The last is what the kernel reads ahead to (__ext4_get_inode_loc): the block with the first
-    inode that was never used. None if the file system is of another type, has unknown features, or
-    cannot be read.
+    inode that was never used. None if the file system is of another type, has unknown features, is
+    too large, or cannot be read.
     """
     layout = _layout(read([0], 4096).get(0, b"")[_SUPERBLOCK:])
     if layout is None:
         return None
     groups = -(-layout.inodes // layout.per_group)
     count = -(-groups * layout.descriptor // layout.block)
+    if count * layout.block > _MOST_DESCRIPTORS:
+        return None
     wanted = range(layout.descriptors, layout.descriptors + count)
     blocks = read(wanted, layout.block)
     raw = b"".join(blocks.get(block, b"") for block in wanted)
@@ -105,9 +108,9 @@ def inode_tables(read: Reader) -> tuple[int, list[tuple[int, int]]] | None:
     for group in range(groups):
         descriptor = raw[group * layout.descriptor :][: layout.descriptor]
         unused = _halves(descriptor, "<H", 0x1C, 0x32) if layout.checksums else 0
-        first = _halves(descriptor, "<I", 8, 0x28)
-        last = first + max(layout.per_group - unused, 0) // each
-        if 0 < first <= last < layout.blocks:
+        first, used = _halves(descriptor, "<I", 8, 0x28), layout.per_group - unused
+        last = first + used // each
+        if used > 0 and 0 < first <= last < layout.blocks:
             found.append((first, last))
     return layout.block, found
 

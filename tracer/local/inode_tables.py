@@ -23,7 +23,7 @@ KINDS = ("ext2", "ext3", "ext4")  # fs/ext4 mounts all of them
 KNOB = "/sys/fs/ext4/{disk}/inode_readahead_blks"  # as boards/knobs.toml has it
 OFF = "0"
 _SECTOR = 512
-_LARGEST = 1 << 26  # bytes of group descriptors: 8 million groups
+Places = tuple[int, list[tuple[int, int]]]  # bytes of a block; first and last block of tables
 Tables = Mapping[str, InodeTables]  # by the superblock's "major:minor"
 Reads = Mapping[str, Sequence[tuple[int, int]]]  # (first sector, sectors) by the disk's dev
 
@@ -87,7 +87,7 @@ def _used(
     ]
 
 
-def _read(devices: Devices, dev: str) -> tuple[int, list[tuple[int, int]]] | None:
+def _read(devices: Devices, dev: str) -> Places | None:
     name = (devices.sys / "dev/block" / dev).resolve().name.replace("!", "/")
     try:
         with Path("/dev", name).open("rb", buffering=0) as node:
@@ -98,8 +98,6 @@ def _read(devices: Devices, dev: str) -> tuple[int, list[tuple[int, int]]] | Non
 
 def _blocks(node: int, blocks: Sequence[int], size: int) -> dict[int, bytes]:
     """Return blocks that follow each other."""
-    if not blocks or len(blocks) * size > _LARGEST:
-        return {}
     raw = os.pread(node, len(blocks) * size, blocks[0] * size)
     parts = (raw[at : at + size] for at in range(0, len(raw), size))
     return dict(zip(blocks, parts, strict=False))

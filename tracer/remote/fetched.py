@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from tracer import touches
 from tracer.formats import capture as capture_files
 from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.local import metadata
+from tracer.local.inode_tables import Places, with_tables
 from tracer.local.journal import unrestored
 from tracer.local.record import InodesOf, RecordOptions, looking_up, lost_notes, unread_note
 from tracer.local.residency import with_cached
@@ -25,6 +26,7 @@ from tracer.remote.boot_facts import boot_of
 from tracer.remote.files import SEARCH_S, find_files
 from tracer.remote.guarded_run import directory
 from tracer.remote.images import images_on, options_on
+from tracer.remote.inode_tables import tables_off
 from tracer.remote.job import Job, making_sense
 from tracer.remote.layered import of_layers
 from tracer.remote.machine import Machine
@@ -43,6 +45,7 @@ class Prepared:
     probes: ProbePlan | None
     unpacks: str  # file system of whose pages touches are to be shown, empty for none
     notes: list[str]
+    places: Mapping[str, Places] = field(default_factory=dict)  # of inode tables, by device
 
 
 def fetch(
@@ -104,7 +107,12 @@ def fetch(
         lost={str(cpu): events for cpu, events in sorted(lost.items())},
         cold=run.cold,
         devices=[_in_force(device, run) for device in described],
-        mounts=metadata.mounts(devices, images),
+        mounts=with_tables(
+            metadata.mounts(devices, images),
+            tables_off(prepared.places, devices, run.before, run.windows),
+            devices,
+            None,
+        ),
         stacks=[_found(stack, run) for stack in stacks(devices)],
         notes=notes,
         boot=boot,

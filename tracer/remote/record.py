@@ -37,6 +37,7 @@ from tracer.remote.guarded_run import (
     run_to_end,
     settings,
 )
+from tracer.remote.inode_tables import knobs_off, places_on
 from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
 from tracer.remote.mapped import MAPPED_S
@@ -125,6 +126,8 @@ def _recorded(
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
             prepared = prepare(target, machine, devices, options)
+            if options.touches and not options.read_ahead_kb:
+                prepared = replace(prepared, places=places_on(job, devices))
             return _record(job, prepared, options, output, inodes_of)
 
 
@@ -183,6 +186,7 @@ def _settings(prepared: Prepared, options: RecordOptions, disks: list[str]) -> d
     machine, devices = prepared.machine, prepared.devices
     knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
     windows = [(knob, str(options.read_ahead_kb)) for knob in knobs]
+    windows += knobs_off(prepared.places, devices)
     windows += [(touches.KNOB, str(machine.page_size))] if prepared.unpacks else []
     buffer_kib = options.buffer_kib or default_buffer_kib(machine.available_kib, machine.cpu_count)
     return {

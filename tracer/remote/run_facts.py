@@ -73,7 +73,8 @@ class Setting:
 class RunFacts:
     """One run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
 
-    ``windows`` are those in force, ``before`` those as found, by knob.
+    ``windows`` are those in force, ``before`` those as found, by knob; inode_readahead_blks among
+    them.
     """
 
     pid: int
@@ -187,7 +188,9 @@ def _two(line: str) -> tuple[str, str]:
 
 
 def _windows(values: dict[str, str]) -> dict[str, int]:
-    return {k: int(v) for k, v in values.items() if k.endswith("/read_ahead_kb")}
+    names = ("/read_ahead_kb", "/inode_readahead_blks")
+    # A file system that was unmounted meanwhile has no value.
+    return {k: int(v) for k, v in values.items() if v and k.endswith(names)}
 
 
 def by_key(facts: list[Fact]) -> Lines:
