@@ -25,7 +25,7 @@ from tracer.formats.confirmation import Confirmation, same_question
 from tracer.formats.confirmation_store import change_stored, check_storable
 from tracer.formats.scenario import IDLE, beside
 from tracer.interrupts import orderly_exit
-from tracer.local.trial import Scenario, TrialBench, TrialOptions
+from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
 from tracer.machines import bench_on
 
 MOST_RUNS = 60
@@ -209,6 +209,7 @@ def _compare(
 ) -> tuple[Confirmation, bool]:
     """Return the result of the runs, and whether Ctrl-C ended them."""
     windows = choose_windows(bench, of.capture, of.proposal, asked.row, asked.scenario)
+    check_loads(bench, [asked.scenario])
     notes = [*bench.notes, *notes_on(asked.row)]
     made = PairedRuns(bench, windows, asked.seed, notes=notes)
     comparison = Confirming(made, asked.limits, target)

@@ -16,7 +16,7 @@ from foreread.compared_windows import choose_windows
 from foreread.paired_runs import ComparedBoard, PairedRuns, Windows
 from foreread.recorded import check_board
 from tracer.formats.capture import Capture
-from tracer.local.trial import Scenario, TrialBench, TrialOptions
+from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
 from tracer.machines import bench_on
 
 
@@ -88,6 +88,7 @@ class ConfirmTask:
             if not of.force:
                 check_board(bench, of.capture)
             windows = choose_windows(bench, of.capture, of.proposal, of.row, of.scenario)
+            check_loads(bench, [of.scenario])
             link.send(Opened(_known(bench, windows)))
             made = PairedRuns(bench, windows, self.seed)
             while True:

@@ -19,7 +19,7 @@ from boards.silent import silent
 from boards.target import TargetError
 from tracer.error import RecordError
 from tracer.local.changed import ChangedKnobError
-from tracer.local.trial import Scenario, Trial, TrialBench
+from tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_loads
 
 OpenBench = Callable[[], AbstractContextManager[TrialBench]]
 BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for
@@ -50,6 +50,7 @@ class TrialEvaluator:
         self._tell = tell
         self._opened: AbstractContextManager[TrialBench] | None = None
         self._bench: TrialBench | None = None
+        self._tried_loads = False
         self._lost = ""  # how the target was lost, until it is back
 
     def __enter__(self) -> Self:
@@ -65,11 +66,17 @@ class TrialEvaluator:
 
     @property
     def bench(self) -> TrialBench:
-        """The bench, opened if necessary; raises the errors of opening."""
+        """The bench, opened if necessary; raises the errors of opening.
+
+        When it is opened for the first time, RecordError for a load that does not run.
+        """
         if self._bench is None:
             opened = self._open_bench()
             self._bench = opened.__enter__()
             self._opened = opened
+            if not self._tried_loads:
+                check_loads(self._bench, self.scenarios.values())
+                self._tried_loads = True
         return self._bench
 
     @property
@@ -80,22 +87,21 @@ class TrialEvaluator:
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
         """Make one trial; raises TargetGone when the target is lost in it.
 
-        Raises CampaignError if another program keeps changing its settings.
+        Raises CampaignError if another program keeps changing its settings, and if the load of the
+        scenario has ended and cannot be run again.
         """
         if self._lost:
             self.wait_until_back()
         bench = self.bench
         settings = self.space.settings(chromosome, bench.disks)
         try:
-            outcome = bench.run(Trial(tuple(settings), self.scenarios[scenario]))
+            outcome = self._made(bench, Trial(tuple(settings), self.scenarios[scenario]))
         except (TargetError, BoardError) as error:
             self._give_up(str(error))
             raise TargetGone(str(error)) from error
         except ChangedKnobError as error:
             again = "then repeat the command line with --resume"
             raise CampaignError(str(error), f"{error.remedy}; {again}") from error
-        except RecordError as error:
-            return Attempt("failed", notes=(str(error),))
         for note in outcome.repeated:
             self._tell(note)
         if outcome.status == "hung":
@@ -105,6 +111,25 @@ class TrialEvaluator:
             metrics["seconds"] = outcome.seconds  # phenotypes take counters by it
         notes = (*outcome.notes, *outcome.repeated)
         return Attempt(outcome.status, outcome.seconds, metrics, notes)
+
+    def _made(self, bench: TrialBench, trial: Trial) -> Outcome:
+        """Make a trial.
+
+        Raises CampaignError if its load does not run with the machine's settings, either.
+        """
+        try:
+            outcome = bench.run(trial)
+        except ChangedKnobError:
+            raise
+        except RecordError as error:
+            outcome = Outcome("failed", notes=(str(error),), unloaded=(str(error), error.remedy))
+        if outcome.unloaded is not None:
+            try:
+                check_loads(bench, [trial.scenario])
+            except RecordError as error:
+                again = "then repeat the command line with --resume"
+                raise CampaignError(str(error), f"{error.remedy}; {again}") from error
+        return outcome
 
     def _give_up(self, why: str) -> None:
         """Close a bench whose target may be out of reach, and reset that."""

@@ -36,7 +36,7 @@ from tracer.local.journal import Journal, restore_leftovers
 from tracer.local.knobs import selected
 from tracer.local.load import running
 from tracer.local.run import RunOptions
-from tracer.local.trial import Scenario, Trial, TrialOptions
+from tracer.local.trial import Scenario, Trial, TrialOptions, check_run
 from tracer.local.trials import local_trials
 from tracer.remote.guarded_run import run_to_end, settings
 from tracer.remote.job import Job
@@ -410,12 +410,39 @@ def test_the_writer_finds_where_the_disk_can_be_written_to(loop, trials):
         bench.run(Trial(scenario=Scenario.parse("writer")))
 
 
+UNABLE = [
+    ("reader:/nosuch", "the file /nosuch of the scenario does not exist"),
+    ("reader:/proc", "/proc of the scenario is a folder"),
+    ("reader:{root}/empty", "is empty"),
+    ("writer:/nosuch", "the folder /nosuch of the scenario does not exist"),
+    ("writer:/proc", "no file can be written in /proc"),
+    ("writer:{root}", "No space left on device"),
+    ("memory:1000000000", "are available|has no swap"),
+]
+
+
+@HERE
+@pytest.mark.parametrize(("scenario", "why"), further(UNABLE, 1))
+def test_a_load_that_cannot_run_says_why_before_the_first_run(loop, trials, scenario, why):
+    (loop.mountpoint / "empty").touch()
+    if "{root}" in scenario and scenario.startswith("writer"):
+        with suppress(OSError):
+            (loop.mountpoint / "full").write_bytes(bytes(32 << 20))
+    asked = Scenario.parse(scenario.format(root=loop.mountpoint))
+    with trials() as bench:
+        with pytest.raises(RecordError, match=why) as error:
+            bench.check_load(asked)
+        assert error.value.remedy
+        assert bench.run(Trial()).status in MEASURED  # its knobs and locks are free
+    assert not list(loop.mountpoint.glob(".foreread*"))
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("scenario", ["reader:/nosuch", "writer:/proc", "memory:1000000000"])
-def test_a_load_that_cannot_run_says_why(trials, scenario):
-    with trials() as bench, pytest.raises(RecordError) as error:
-        bench.run(Trial(scenario=Scenario.parse(scenario)))
-    assert error.value.remedy
+def test_a_load_that_runs_is_tried_and_ended(loop, trials):
+    with trials() as bench:
+        bench.check_load(Scenario.parse(f"writer:{loop.mountpoint}"))
+        assert not list(loop.mountpoint.glob(".foreread*"))
+        assert bench.run(Trial(scenario=Scenario.parse("reader"))).status in MEASURED
 
 
 @pytest.mark.thorough
@@ -458,7 +485,11 @@ def test_a_load_that_ends_with_the_start_makes_it_a_failed_one(loop, trials):
     with trials(sys.executable, "-c", END_READER, f"/dev/{loop.device}") as bench:
         outcome = bench.run(Trial(scenario=Scenario.parse("reader")))
     assert outcome.status == "failed"
-    assert any("reader of the scenario ended" in note for note in outcome.notes)
+    why = "the reader of the scenario ended: signal 9"
+    assert why in outcome.notes
+    with pytest.raises(RecordError, match=f"the runs were stopped: {why}") as error:
+        check_run(outcome)
+    assert "room on the disk" in error.value.remedy
 
 
 @pytest.mark.thorough

@@ -31,12 +31,16 @@ class KnownBench:
 
     def __init__(self, lost_at: int | None = None, error: BaseException | None = None) -> None:
         self.trials: list = []
+        self.tried: list = []  # scenarios whose load was tried
         self.opened = 0
         self._lost_at = lost_at
         self._error = error or TargetError("the target is gone", "look after it")
 
     def probe(self, knobs):
         return {knob: KNOBS[knob] for knob in knobs if knob in KNOBS}
+
+    def check_load(self, scenario):
+        self.tried.append(scenario)
 
     def announce(self, trials):
         pass

@@ -24,7 +24,8 @@ _GRACE_S = 10.0
 class Load:
     """A running load; without a scenario there is no load, and nothing to prove."""
 
-    def __init__(self, process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(self, kind: str = "", process: subprocess.Popen[bytes] | None = None) -> None:
+        self._kind = kind
         self._process = process
         self.apart = ""  # why the load is not in the control group that it was to join
 
@@ -57,11 +58,10 @@ class Load:
             remedy or "check that there is enough memory, and start sh by hand",
         )
 
-
     def _silence(self) -> str:
         """Return why the load does not answer."""
         killed = self._process is not None and self._process.poll() is not None
-        return f"the load of the scenario {'was killed' if killed else 'does not answer'}"
+        return f"the {self._kind} of the scenario {'was killed' if killed else 'does not answer'}"
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def running(scenario: Scenario, disks: Sequence[str], devices: Devices) -> Itera
             start_new_session=True,  # Ctrl-C reaches foreread, which then ends the load
         )
         try:
-            yield Load(process)
+            yield Load(scenario.kind, process)
         finally:
             _end(process)
 

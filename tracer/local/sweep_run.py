@@ -25,6 +25,7 @@ from tracer.local.trial import (
     Trial,
     TrialBench,
     TrialOptions,
+    check_loads,
     check_run,
 )
 
@@ -136,6 +137,7 @@ class _Measurement:
 
     def run_all(self, save: Callable[[Sweep], None], progress: Callable[[Progress], None]) -> None:
         """Make every run; the first one, slower after a mount, is not counted."""
+        check_loads(self._bench, [self._options.scenario])
         order = schedule(self._windows, self._options.repeat, self._options.seed)
         started = time.monotonic()
         self._bench.announce([self._trial(window) for window in [order[0], *order]])

@@ -9,7 +9,7 @@ makes a trial ``contended``. A bench is a place where trials are made: this mach
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -102,7 +102,7 @@ class Outcome:
     or why an accepted value was no longer in force when all were set. ``counters`` are the
     machine's counters over the start (tracer.local.counters). ``changed``: what other programs did
     to the settings, which makes it invalid; ``repeated`` says so of the trials before it that were
-    discarded.
+    discarded. ``unloaded``: why the load did not last until the end, and what to do.
     """
 
     status: Status
@@ -116,6 +116,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     changed: tuple[Change, ...] = ()
     repeated: tuple[str, ...] = ()
+    unloaded: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,9 @@ class TrialBench(Protocol):
         option is tried as well; the accepted ones are listed in the format of a scheduler's file.
         """
 
+    def check_load(self, scenario: Scenario) -> None:
+        """Run the load of a scenario until it is seen to be effective; raises RecordError."""
+
     def announce(self, trials: Sequence[Trial]) -> None:
         """Announce the next trials, in this order, so that the bench may begin them early."""
 
@@ -171,6 +175,13 @@ class TrialBench(Protocol):
         Raises RecordError for an error that repeating cannot fix, ChangedKnobError among them, and
         TargetError when the target was lost: then the bench is unusable.
         """
+
+
+def check_loads(bench: TrialBench, scenarios: Iterable[Scenario]) -> None:
+    """Raise RecordError, before the first run, for a load that does not run on the bench."""
+    for scenario in scenarios:
+        if scenario.kind != "idle":
+            bench.check_load(scenario)
 
 
 OpenTrials = Callable[[TrialOptions], AbstractContextManager[TrialBench]]
@@ -237,6 +248,9 @@ def check_run(outcome: Outcome) -> float:
             outcome.notes[-1],
             "stop the processes that read files, or continue anyway with --allow-warm",
         )
+    if outcome.unloaded is not None:
+        why, remedy = outcome.unloaded
+        raise RecordError(f"the runs were stopped: {why}", remedy)
     if outcome.status in ("failed", "hung") or outcome.seconds is None:
         raise RecordError(
             f"the runs were stopped: {outcome.notes[0]}",

@@ -30,7 +30,7 @@ class Start:
         self._load = Load()
         self._counts: list[dict[str, float]] = []
         self._own: list[int | None] = []
-        self.lapsed: list[str] = []  # why the load did not last until the end
+        self.lapsed: RecordError | None = None  # why the load did not last until the end
         self.notes: list[str] = []
 
     def begin(self) -> None:
@@ -60,7 +60,8 @@ class Start:
         try:
             self._load.prove()
         except RecordError as error:
-            self.lapsed.append(str(error))
+            self.lapsed = error
+            self.notes.append(str(error))
         self.notes += apart_notes(self._load.apart)
 
     def seen(self) -> Seen:

@@ -16,10 +16,12 @@ from tracer.interrupts import uninterrupted
 from tracer.local.changed import WATCH_S, Change, changes, overridden
 from tracer.local.journal import Journal, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused, is_scheduler, read_knob, selected
+from tracer.local.load import running
 from tracer.local.metadata import local_cpu_model
 from tracer.local.run import NotColdError, RunOptions, run_cold
 from tracer.local.trial import (
     Outcome,
+    Scenario,
     Trial,
     TrialOptions,
     displaced,
@@ -99,6 +101,11 @@ class LocalTrials:
         except (OSError, KnobRefused):
             return False
 
+    def check_load(self, scenario: Scenario) -> None:
+        """Run the load of a scenario until it is seen to be effective; raises RecordError."""
+        with running(scenario, self._counted, self._devices) as load:
+            load.prove()
+
     def announce(self, trials: Sequence[Trial]) -> None:
         """Do nothing: here a trial begins when it is made."""
 
@@ -149,17 +156,19 @@ class LocalTrials:
                 )
         except NotColdError as error:
             return Outcome("warm", in_force=setting.in_force, notes=(*notes, str(error)))
+        lapsed = start.lapsed
         hung = run.over.by == "duration" and self._options.run.ending.duration_s is None
         return judged(
             Outcome(
-                "hung" if hung else "failed" if start.lapsed else "ok",
+                "hung" if hung else "failed" if lapsed else "ok",
                 run.seconds,
                 setting.in_force,
                 cold=run.cold.proven,
                 by=run.over.by,
                 ended=run.ended,
-                notes=(*run.notes, *start.lapsed, *start.notes, *notes),
+                notes=(*run.notes, *start.notes, *notes),
                 changed=tuple(changes(setting.in_force, _values(setting.in_force))),
+                unloaded=(str(lapsed), lapsed.remedy) if lapsed else None,
             ),
             trial.scenario,
             start.seen(),

@@ -52,6 +52,17 @@ start_load() {
     [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
 }
 
+# try_load: start the load, check that it is effective, and end it.
+try_load() {
+    take_lock || exit 1
+    undo_leftovers >/dev/null
+    mkfifo "$job/load.in" "$job/load.out"
+    exec 5<>"$job/load.in"
+    trap 'end_load "$job"; release_lock "$job"' EXIT
+    trap 'exit 1' HUP INT TERM
+    (start_load) 5>&- || exit 1 # a load that held its own input open would not end
+}
+
 # follow_start: from the release on, see which control group the start joins, and have the load join
 # it: a wrapper joins one soon, or never.
 follow_start() {
@@ -97,7 +108,7 @@ ask_load() {
     until read -r ${for_1s:+-t 1} answer; do
         ! alive "$load" || continue
         ! read -r ${for_1s:+-t 1} answer || break # it has just reported why it ended
-        why_not='the load of the scenario was killed|check that there is enough memory'
+        why_not="the $scenario of the scenario was killed|check that there is enough memory"
         return
     done
     case $answer in
@@ -129,7 +140,7 @@ end() {
     print_io after "$recorder"
     end_beside
     ask_load after
-    [ -z "$why_not" ] || echo "unloaded ${why_not%%|*}"
+    [ -z "$why_not" ] || echo "unloaded $why_not"
     [ -z "$apart" ] || echo "apart $apart"
     [ -z "$watched" ] || echo "bios $(sum_bios "$bios")"
 }

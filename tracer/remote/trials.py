@@ -126,6 +126,15 @@ class TargetTrials:
             found.setdefault(knob, text)
         return found
 
+    def check_load(self, scenario: Scenario) -> None:
+        """Run the load of a scenario until it is seen to be effective; raises RecordError."""
+        self._end_series()  # which holds the lock of the knobs
+        with self._job() as job:
+            variables = self._settings() | self._variables(Trial(scenario=scenario))
+            job.settings(variables, self._options.run.command)
+            job.bring("load.sh")
+            job.ask("try_load", step=f"trying the {scenario.kind} of the scenario")
+
     def announce(self, trials: Sequence[Trial]) -> None:
         """Queue these trials on the target, which makes them without waiting for this side."""
         self._announced = list(trials)
@@ -230,25 +239,27 @@ class TargetTrials:
         run = RunFacts.parse(facts, self._machine)
         with making_sense("what it counted"):
             counted = seen(lines)
+        unloaded = [tuple(why.partition("|")[::2]) for why in lines["unloaded"]]
         warm = not (run.cold.proven or self._options.run.allow_warm)
         notes = [
             *exit_notes(run.ended),
             *living_notes(run.by, run.living, self._options.run),
             *run.notes,
             *unrestored(run.restored),
-            *lines["unloaded"],
+            *(why for why, _ in unloaded),
             *(note for why in lines["apart"] for note in apart_notes(why)),
             *([run.cold.how] if warm else []),
         ]
         return judged(
             Outcome(
-                "warm" if warm else "failed" if lines["unloaded"] else "ok",
+                "warm" if warm else "failed" if unloaded else "ok",
                 (run.end_ns - run.start_ns) / 1e9,
                 setting.in_force,
                 cold=run.cold.proven,
                 by=run.by,
                 ended=run.ended,
                 notes=tuple(notes),
+                unloaded=next(((why, remedy) for why, remedy in unloaded if remedy), None),
             ),
             scenario,
             counted,

@@ -53,6 +53,10 @@ class Bench:
     def probe(self, knobs):
         return dict.fromkeys(knobs, self.now)
 
+    def check_load(self, scenario):
+        if scenario.path == "/absent":
+            raise RecordError("the file /absent of the scenario does not exist", "name a file")
+
     def announce(self, trials):
         self.announced = [trial.settings[0][1] for trial in trials]
 
@@ -291,6 +295,21 @@ def test_an_undecided_result_continues_beside_its_load(folder, confirming, capsy
     assert "--scenario reader --resume" in said
     several = confirming(bench_of(folder, 0.9), *LOADS, "--resume", code=2)
     assert "--resume continues one result" in several
+
+
+@pytest.mark.parametrize("command", ["confirm", "sweep"])
+def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_path, capsys):
+    bench = bench_of(folder, 0.9)
+    load = ("--scenario", "reader:/absent")
+    if command == "confirm":
+        said = confirming(bench, *load, code=1)
+    else:
+        confirming(bench)
+        bench.run_at.clear()
+        assert main(["sweep", str(folder), "-o", str(tmp_path / "swept"), *load]) == 1
+        said = capsys.readouterr().err
+    assert "the file /absent of the scenario does not exist" in said
+    assert bench.run_at == []
 
 
 def test_ctrl_c_ends_all_scenarios(folder, confirming):

@@ -47,7 +47,7 @@ KEPT = {
     ),
     FILES: ("[].dev", "[].path"),
     DISK: (),
-    "sweep": (),
+    "sweep": ("scenario",),
 }
 KINDS = {METADATA: Capture, FILES: list[FileEntry], DISK: DiskProbe, "sweep": Sweep}
 COMMANDS = {
@@ -81,7 +81,8 @@ def documents(tmp_path_factory):
         for name in KINDS
         if (metadata.parent / name).exists()
     }
-    values["sweep"] = json.loads((EXAMPLE / "python-start.sweep.json").read_text())
+    swept = json.loads((EXAMPLE / "python-start.sweep.json").read_text())
+    values["sweep"] = {"scenario": "idle", **swept}  # older than the field
     return metadata.parent, values
 
 
