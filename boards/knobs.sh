@@ -27,6 +27,14 @@ is_knob() {
         knob_place="/sys/fs/ext4/{disk}/${knob_name#*/}"
         case ${knob_name%%/*} in [0-9]*:*) return 1 ;; esac
         ;;
+    /sys/devices/system/cpu/cpufreq/policy*/*)
+        knob_name=${1#/sys/devices/system/cpu/cpufreq/}
+        knob_place="/sys/devices/system/cpu/cpufreq/{policy}/${knob_name#*/}"
+        case ${knob_name%%/*} in
+        policy[0-9] | policy[1-9][0-9] | policy[1-9][0-9][0-9]) ;;
+        *) return 1 ;;
+        esac
+        ;;
     mount:*:/*)
         knob_name=${1#mount:}
         knob_place="mount:${knob_name%%:*}:{mount}" knob_name=${knob_name#*:}

@@ -16,7 +16,7 @@ the shell of a target and the boot script follow the same list.
 - *1/8 of the memory*: of the machine that writes it, whatever the file says.
 - `{disk}`, `{bdi}`: a name of `/sys/block`, `/sys/class/bdi`, `/sys/fs/btrfs`, `/sys/fs/ext4`.
   `{tunable}`: any other file of the scheduler, which gets its old value back with the scheduler.
-  `{mount}`: where a file system is mounted.
+  `{mount}`: where a file system is mounted. `{policy}`: the CPUs of one clock, such as policy0.
 
 Dropping the caches, the controls of tracefs, and moving a process to a cgroup are parts of a run,
 and not settings that a file may name.

@@ -22,7 +22,6 @@ from emulator.devices.device import DeviceModel
 from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 
-
 PREDICTABLE = (INODES, LARGEST, QUEUE)
 
 

@@ -25,7 +25,13 @@ from tracer.local.knobs import _RESETS
 QUEUE = "/sys/block/sda/queue"
 MEMORY_KIB = int(Path("/proc/meminfo").read_text().split()[1])
 SHELLS = pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX, of=(BUSYBOX, DASH, BASH)))
-HERE = {"{disk}": "sda", "{bdi}": "btrfs-1", "{tunable}": "slice_idle_us", "{mount}": "/mnt/a-b.c"}
+HERE = {
+    "{disk}": "sda",
+    "{bdi}": "btrfs-1",
+    "{tunable}": "slice_idle_us",
+    "{mount}": "/mnt/a-b.c",
+    "{policy}": "policy0",
+}
 RULING = """
 while [ $# -gt 0 ]; do
     said=
@@ -133,6 +139,8 @@ def test_values_that_kernels_show_may_be_put_back():
         ("/proc/sys/vm/dirty_writeback_centisecs", "0"),
         ("/proc/sys/vm/min_free_kbytes", "724"),
         ("mount:commit=:/", "900"),
+        ("/sys/devices/system/cpu/cpufreq/policy4/scaling_governor", "conservative"),
+        ("/proc/sys/kernel/sched_wakeup_granularity_ns", "0"),
     ]:
         assert allows(check_put_back, knob, value)
 
@@ -221,6 +229,14 @@ HOSTILE = [
     ("/sys/block/sda/queue/iosched/a/b", "1"),
     ("/sys/block/sda/queue/iosched/*", "1"),
     ("/sys/class/bdi/../../power/read_ahead_kb", "1"),
+    ("/sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "performance"),
+    ("/sys/devices/system/cpu/cpufreq/policy/scaling_governor", "performance"),
+    ("/sys/devices/system/cpu/cpufreq/policy01/scaling_governor", "performance"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/../policy1/scaling_governor", "performance"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "1"),
+    ("/sys/devices/system/cpu/cpu0/online", "0"),
+    ("/sys/kernel/debug/sched/preempt", "full"),
+    ("/proc/sys/kernel/sched_rt_runtime_us", "1000000"),
     ("/sys/class/bdi/8:0/max_ratio", "1"),
     ("mount:commit=:{mount}", "5"),
     ("mount:commit=:", "5"),
@@ -292,7 +308,20 @@ def edges():
     return sorted({str(max(limit + by, 0)) for limit in limits for by in (-1, 0, 1)})
 
 
-NAMES = (*HERE.values(), "mmcblk0", "dm-0", "..", "", "a/b", "0:50", "x\ny", "é")
+NAMES = (
+    *HERE.values(),
+    "policy12",
+    "policy1000",
+    "policy00",
+    "mmcblk0",
+    "dm-0",
+    "..",
+    "",
+    "a/b",
+    "0:50",
+    "x\ny",
+    "é",
+)
 TEXTS = (*VALUES, "/", "..", "/../", "{disk}", ":", "=", ",", "!", "\x1b", "é")
 
 

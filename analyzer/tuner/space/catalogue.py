@@ -17,6 +17,7 @@ from boards.remount import DIRECTORY
 
 CATALOGUE = Path(__file__).parent / "catalogue.toml"
 WINDOW = "read_ahead_kb"
+POLICY = "{policy}"
 LESS_DURABLE = "a power cut would lose more; to try it, add --allow durability"
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+-]{0,79}", re.ASCII)
 _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
@@ -36,6 +37,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     around: int = 0
     least: int = 1
     at_most: Knob | None = None
+    offered: Knob | None = None
     unset: str = ""
     knob: Knob | None = None
     per_disk: bool = False
@@ -70,6 +72,7 @@ def usual_names() -> list[str]:
 def knobs(disks: Sequence[str], names: Iterable[str] | None = None, mounted: str = "") -> list[str]:
     """Return the knobs that a probe has to read for the genes ``names`` (default: all).
 
+    Those of the policies of CPUs are a pattern, of which the probe finds all.
     ``mounted``: where the file system is mounted whose options are genes, if there is one.
     """
     wanted = None if names is None else set(names)
@@ -77,11 +80,12 @@ def knobs(disks: Sequence[str], names: Iterable[str] | None = None, mounted: str
         knob
         for entry in entries()
         if wanted is None or entry.name in wanted
-        for knob in (entry.knob, entry.at_most)
+        for knob in (entry.knob, entry.at_most, entry.offered)
         if knob and (mounted or DIRECTORY not in knob)
     ]
     paths = [path for knob in templates for path in knob_paths(knob, disks)]
-    return list(dict.fromkeys(path.replace(DIRECTORY, mounted) for path in paths))
+    named = (path.replace(DIRECTORY, mounted).replace(POLICY, "policy*") for path in paths)
+    return list(dict.fromkeys(named))
 
 
 def space_of(
@@ -177,7 +181,9 @@ class _Board:
             choices=tuple(sorted(set(choices)) if ordered else dict.fromkeys(choices)),
             requires=self._requires(entry),
             below=entry.below,
-            knob=self._here(entry.knob or ""),
+            knob=self._paths(entry.knob)[0]
+            if POLICY in (entry.knob or "")
+            else self._here(entry.knob or ""),
             more_knobs=self._more(entry),
             disk=disk,
             unit=entry.unit,
@@ -200,6 +206,8 @@ class _Board:
     def _choices(self, entry: Entry) -> tuple[list[Allele], Allele]:
         """Return the alleles, and the one found."""
         text = self._text(self._paths(entry.knob)[0])
+        if entry.offered:
+            return self._listed(entry, text)
         if entry.kind == "categorical":
             return _offered(text)
         if text == entry.unset:
@@ -212,6 +220,14 @@ class _Board:
         around = [value << n for n in powers] + [value >> n for n in powers] if entry.around else []
         values = entry.levels or [level for level in around if level >= entry.least]
         return [level for level in values if most is None or level <= most], value
+
+    def _listed(self, entry: Entry, found: str) -> tuple[list[Allele], Allele]:
+        """Return the words that files list for all knobs of the gene, and the one found."""
+        if any(self._text(path) != found for path in self._paths(entry.knob)):
+            raise _Lacking("its value is not the same for all CPUs")
+        lists = [self._text(path).split() for path in self._paths(entry.offered)]
+        words = [*filter(_WORD.fullmatch, lists[0])]
+        return [word for word in words if all(word in one for one in lists)], found
 
     def _requires(self, entry: Entry) -> dict[str, tuple[Allele, ...]]:
         """Return the gene's requirements of other genes, without given ones that are not tuned."""
@@ -233,9 +249,19 @@ class _Board:
 
     def _paths(self, knob: str | None) -> list[str]:
         paths = knob_paths(self._here(knob or ""), self._disks)
+        if POLICY in (knob or ""):
+            return self._of_policies(knob or "")
         if not paths:
             raise _Lacking("there is no disk to tune")
         return paths
+
+    def _of_policies(self, knob: str) -> list[str]:
+        """Return a knob of each policy of CPUs that the board has."""
+        file = re.compile(re.escape(knob).replace(re.escape(POLICY), r"policy(\d{1,3})"), re.ASCII)
+        found = [(int(match[1]), path) for path in self._probe if (match := file.fullmatch(path))]
+        if not found:
+            raise _Lacking(f"the board has no {knob.replace(POLICY, 'policy0')} that can be read")
+        return [path for _, path in sorted(found)]
 
     def _text(self, path: str) -> str:
         text = self._probe.get(path)
@@ -244,6 +270,8 @@ class _Board:
         return text.strip()
 
     def _more(self, entry: Entry) -> tuple[str, ...]:
+        if POLICY in (entry.knob or ""):
+            return tuple(self._paths(entry.knob)[1:])
         if entry.name != WINDOW:
             return ()
         return tuple(path for path in self._windows if path not in self._paths(entry.knob))

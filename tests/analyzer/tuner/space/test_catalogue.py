@@ -129,9 +129,66 @@ def test_a_board_with_an_invalid_reply_lacks_the_gene():
     assert space.left_out["bfq.slice_idle"]
 
 
+CPUS = "/sys/devices/system/cpu/cpufreq"
+SCHED = "/proc/sys/kernel/sched_latency_ns"
+
+
+def cpus(*governors, offered="powersave performance ondemand"):
+    """Return the probe of CPUs with such governors, and with lists of the offered ones."""
+    lists = offered if isinstance(offered, tuple) else (offered,) * len(governors)
+    named = {f"{CPUS}/policy{4 * n}/scaling_governor": one for n, one in enumerate(governors)}
+    offers = {
+        f"{CPUS}/policy{4 * n}/scaling_available_governors": one for n, one in enumerate(lists)
+    }
+    return {**named, **offers}
+
+
+def test_cpu_genes_are_tuned_on_request_only():
+    asked = {entry.name for entry in entries() if entry.asked}
+    assert {"governor", "sched_latency_ns", "sched.base_slice_ns"} <= asked
+    assert not asked & set(usual_names())
+
+
+def test_one_governor_is_that_of_all_cpus():
+    space = space_of(cpus("ondemand\n", "ondemand\n"), [], ["governor"])
+    (gene,) = space.genes
+    assert gene.choices == ("powersave", "performance", "ondemand") and gene.default == "ondemand"
+    assert space.settings({"governor": "performance"}, []) == [
+        (f"{CPUS}/policy{n}/scaling_governor", "performance") for n in (0, 4)
+    ]
+    assert knobs([], ["governor"]) == [
+        f"{CPUS}/policy*/scaling_governor",
+        f"{CPUS}/policy*/scaling_available_governors",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("probe", "why"),
+    [
+        ({}, "the board has no /sys/devices/system/cpu/cpufreq/policy0/scaling_governor"),
+        (cpus("ondemand", "performance"), "not the same for all CPUs"),
+        (cpus("ondemand", offered="ondemand"), "the only choice"),
+        (cpus("ondemand", "ondemand", offered=("ondemand a", "ondemand b")), "the only choice"),
+        (cpus("on demand"), "not a word"),
+        ({f"{CPUS}/policy0/scaling_governor": "ondemand"}, "scaling_available_governors"),
+        ({f"{CPUS}/policy0x/scaling_governor": "ondemand"}, "the board has no"),
+    ],
+)
+def test_governors_that_could_not_be_put_back_are_left_out(probe, why):
+    space = space_of(probe, [], ["governor"])
+    assert not space.genes and why in space.left_out["governor"]
+
+
+def test_slices_are_tried_around_the_one_found():
+    (gene,) = space_of({SCHED: "6000000"}, [], ["sched_latency_ns"]).genes
+    assert gene.choices == tuple(6_000_000 * 2**n // 8 for n in range(7))
+    (least,) = space_of({SCHED: "200000"}, [], ["sched_latency_ns"]).genes
+    assert min(least.choices) == 100_000
+
+
 @given(
     st.dictionaries(
-        st.sampled_from(knobs(["sda"], mounted="/")),
+        st.sampled_from([*knobs(["sda"], mounted="/"), *cpus("", "")]),
         st.one_of(st.text(max_size=30), st.integers(0, 1 << 60).map(str)),
     )
 )
