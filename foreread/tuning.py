@@ -262,8 +262,10 @@ def expected_text(spec: Spec, budget: Budget) -> str:
     genes, scenarios = len(CampaignSetup.of(spec).space.genes), len(spec.scenarios)
     part = shared(budget, scenarios, genes)
     about = expected_runs(genes, scenarios)
-    text = f"{plural(genes, 'gene')} in {plural(scenarios, 'scenario')}: a search without a budget "
-    text += f"takes about {about} runs or more, and its confirmation up to {part.confirming}"
+    text = (
+        f"{plural(genes, 'gene')} in {plural(scenarios, 'scenario')}: a search without a budget "
+        f"takes about {plural(about, 'run')} or more, and its confirmation up to {part.confirming}"
+    )
     if part.search.evaluations is not None and part.search.evaluations < about:
         text += f"; this one has {part.search.evaluations}, and may end before it has converged"
     return text

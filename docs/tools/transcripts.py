@@ -3,8 +3,8 @@
 ``python -m docs.tools.transcripts`` rewrites the pages, with ``--check`` it reports those that are
 out of date. In a fence of the language ``console``, each line that begins with ``$`` is a command;
 the lines after it are what it prints on standard output. All commands of a page run one after
-the other in one folder, which has the checkout's ``examples``, the shipped capture's files and
-the suite of the tests.
+the other in one folder, which has the checkout's ``examples``, the files of the shipped captures
+and the suite of the tests.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
     "docs/tutorial/first-capture.md",
+    "docs/tutorial/tune.md",
     "docs/howto/kernel-upgrade.md",
     "docs/howto/many-starts.md",
 )
@@ -32,11 +33,12 @@ class TranscriptError(RuntimeError):
 
 def refreshed(text: str) -> str:
     """Return the page with the output that its commands print now; raises TranscriptError."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         (folder / "examples").symlink_to(ROOT / "examples")
-        for path in (ROOT / "examples/python-start").glob("python-start.*"):
-            (folder / path.name).symlink_to(path)
+        for name in ("python-start", "php-start"):
+            for path in (ROOT / "examples" / name).glob(f"{name}.*"):
+                (folder / path.name).symlink_to(path)
         (folder / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
         return _FENCE.sub(lambda match: _block(match[1], folder), text)
 

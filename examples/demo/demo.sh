@@ -14,8 +14,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-demo-out}
 BYTES_PER_S=${BYTES_PER_S:-20000000}
 REQUESTS_PER_S=${REQUESTS_PER_S:-1000}
-REPEAT=${REPEAT:-2}
-RUNS=${RUNS:-60}
+REPEAT=${REPEAT:-1}
+RUNS=${RUNS:-40}
 IMPORTS=asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom
 IMPORTS=$IMPORTS,argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool
 IMPORTS=$IMPORTS,pdb,pickletools,pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile
@@ -144,7 +144,7 @@ foreread show --files 8 "$out/python.capture"
 say "Predicting every window from that one run"
 foreread predict "$out/python.capture"
 
-say "Measuring the same start at some windows, the proposed one among them, $REPEAT times each"
+say "Measuring the same start at some windows, the proposed one among them, repeats: $REPEAT"
 foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
     -o "$out/python.sweep.json" "$out/python.capture"
 foreread validate "$out/python.capture" "$out/python.sweep.json"

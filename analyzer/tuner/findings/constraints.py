@@ -106,9 +106,11 @@ def sentences(one: Checked) -> list[str]:
         f"{scenario}: {number(one.default[scenario])} with the default, {number(tuned)} tuned"
         for scenario, tuned in one.tuned.items()
     )
-    if figures:
-        refused = "" if one.refused else "no chromosome was refused; "
-        found.append(f"{name}: {refused}{quantity} in {figures}")
+    if not one.refused:
+        found.append(f"{name}: no chromosome was refused")
+    more = any(tuned > one.default[scenario] for scenario, tuned in one.tuned.items())
+    if figures and (one.refused or more):
+        found.append(f"{name}: {quantity} in {figures}")
     return found
 
 

@@ -20,10 +20,14 @@ def trades_text(results: Results) -> list[str]:
         return []
     weights = weights_text(results.standings.weights)
     said = f"with the weights {weights}" if weights else "all scenarios count alike"
-    heads = [*(_head(aim) for aim in found.aims), "genes"]
+    shown = found.front[:_MOST_ROWS]
+    cells = [_cells(results, found, row) for row in range(len(shown))]
+    # An aim that is the same in all rows chooses none of them.
+    differing = [i for i in range(len(found.aims)) if len({row[i] for row in cells}) > 1]
+    heads = [*(_head(found.aims[i]) for i in differing), "genes"]
     rows = [
-        [*_cells(results, found, row), genes_text(results.space, found.front[row].chromosome)]
-        for row in range(min(len(found.front), _MOST_ROWS))
+        [*(row[i] for i in differing), genes_text(results.space, one.chromosome)]
+        for row, one in zip(cells, shown, strict=True)
     ]
     left = len(found.front) - len(rows)
     more = f"\n{left} more: foreread report" if left else ""

@@ -147,11 +147,12 @@ def _genes(confirmed: Confirmed) -> list[str]:
     if alone:
         rows = [(*_cells(gain), change_text(gain.change)) for gain in alone]
         heads = ("gene", "value", "default", "time, compared with its default")
-        parts.append("proven alone:\n" + render(heads, rows))
+        parts.append("proven alone:\n" + render(heads, rows, left=frozenset({0})))
     others = [gain for gain in confirmed.gains if not gain.alone]
     if others:
         title = f"proven only together, time {change_text(confirmed.together)}:\n"
-        parts.append(title + render(("gene", "value", "default"), [_cells(one) for one in others]))
+        cells = [_cells(one) for one in others]
+        parts.append(title + render(("gene", "value", "default"), cells, left=frozenset({0})))
     return parts
 
 
@@ -173,4 +174,4 @@ def _scenarios(results: Results) -> str:
     for name, chromosome in results.rows[1:] if several else ():
         rows.append(("all", name, "", "", change_text(runs.change(chromosome, default))))
     heads = ("scenario", "settings", "median s", "runs", "change of time (95 % interval)")
-    return render(heads, rows)
+    return render(heads, rows, left=frozenset({0, 1}))
