@@ -40,25 +40,31 @@ def run(args: argparse.Namespace) -> int:
     scenarios = scenarios_of(args)
     if args.resume and len(scenarios) > 1:
         raise UsageError("--resume continues one result: give --scenario once")
-    found: list[Confirmed] = []
-    for scenario in scenarios:
-        if len(scenarios) > 1:
-            tell(f"measuring in the scenario {scenario}")
-        found.append(
-            confirm(
-                args.capture,
-                scenario=scenario,
-                target=args.target,
-                **comparison_of(args),
-                tell=tell,
-                progress=show_progress,
-            )
-        )
-        if found[-1].interrupted:
-            break
     target = [] if args.target is None else ["--target", args.target]
-    print_results(found, args, ["foreread", "confirm", str(args.capture), *target])
+    found: list[Confirmed] = []
+    try:
+        for scenario in scenarios:
+            if len(scenarios) > 1:
+                tell(f"measuring in the scenario {scenario}")
+            found.append(_measured(args, scenario))
+            if found[-1].interrupted:
+                break
+    finally:
+        if found:  # also before the error of a later scenario
+            print_results(found, args, ["foreread", "confirm", str(args.capture), *target])
     return 0
+
+
+def _measured(args: argparse.Namespace, scenario: str) -> Confirmed:
+    """Measure the start of a capture in one scenario."""
+    return confirm(
+        args.capture,
+        scenario=scenario,
+        target=args.target,
+        **comparison_of(args),
+        tell=tell,
+        progress=show_progress,
+    )
 
 
 def _suite(args: argparse.Namespace) -> int:

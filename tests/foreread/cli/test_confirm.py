@@ -312,6 +312,19 @@ def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_
     assert bench.run_at == []
 
 
+def test_an_error_in_one_scenario_leaves_the_results_of_those_before(folder, confirming, capsys):
+    words = ["--scenario", "idle", "--scenario", "reader:/absent", "--scenario", "writer"]
+    bench = bench_of(folder, 0.9)
+    confirming(bench, *words[:2])
+    bench.scenarios.clear()
+    command = ["confirm", str(folder), "--json", "--read-ahead-kb", "32", *words]
+    assert main(command) == 1
+    said = capsys.readouterr()
+    assert [one["scenario"] for one in json.loads(said.out)["results"]] == ["idle"]
+    assert "the file /absent of the scenario does not exist" in said.err
+    assert set(bench.scenarios) == {"idle"}
+
+
 def test_ctrl_c_ends_all_scenarios(folder, confirming):
     bench = bench_of(folder, 0.97, 0.04, odd={10: KeyboardInterrupt()})
     found = confirming(bench, *LOADS)["results"]
