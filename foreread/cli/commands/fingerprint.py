@@ -16,6 +16,7 @@ from analyzer.tuner.findings.plans import (
     read_plans,
 )
 from analyzer.tuner.space.losses import losses_in
+from analyzer.tuner.store.records import TopGenes
 from boards.open import open_target
 from boards.outputs import check_changed
 from boards.written import write_whole
@@ -198,8 +199,14 @@ def _learn_one(args: argparse.Namespace, learning: Learning, show: Shown) -> Non
     except (AnalyzerError, TracerError) as error:
         show(Fact("not learnt", f"{pattern.name}: {error}"))
         return
+    show(Fact("learnt", f"{pattern.name}: {_gain(learnt)}"))
+
+
+def _gain(learnt: TopGenes) -> str:
+    if learnt.fitness == 1:
+        return "no settings are shown to be better than the original values"
     genes = ", ".join(f"{name} {allele}" for name, allele in learnt.chromosome.items())
-    show(Fact("learnt", f"{pattern.name}: {100 * (1 / learnt.fitness - 1):+.1f} % with {genes}"))
+    return f"{100 * (1 / learnt.fitness - 1):+.1f} % of the time with {genes}"
 
 
 def _learning(args: argparse.Namespace) -> Learning:
