@@ -16,6 +16,7 @@ from foreread.cli.main import main
 COMMANDS = {
     "fingerprint": ["fingerprint", "--apply", "{tuning}", "-o", "{output}"],
     "watch": ["fingerprint", "--watch", "--apply", "{tuning}"],
+    "learn": ["fingerprint", "--watch", "--apply", "{tuning}", "--learn-at", "00:00-23:59"],
     "script": ["script", "{tuning}", "-o", "{output}"],
     "report": ["report", "{tuning}", "-o", "{output}"],
     "resume": ["tune", "--resume", "--scenario", "reader", "-o", "{tuning}", "--", "app"],
