@@ -1,6 +1,7 @@
 """Which noise a confirmation should use: false and lost savings on landscapes whose truth is known.
 
     python -m studies.tuning.confirmation_noise [--seeds N] [--made-up N] [-o FILE]
+    python -m studies.tuning.confirmation_noise --campaigns N [--made-up N] [-o FILE]
 
 A winner is confirmed as ``foreread tune`` confirms it, once with the noise of each chromosome
 (``own``: what foreread does) and once with that of all of them (``pooled``: what it did before), by
@@ -8,6 +9,10 @@ runs that are the same for both. Winners are the optimum, the best of a short se
 chromosomes that truly save nothing, close to the default in time. A saving that is shown is *false*
 if the confirmed chromosome truly takes no less than the default. One is *lost* if the winner truly
 saves more than is negligible, and none is shown.
+
+With --campaigns N such campaigns are simulated by the noise of each chromosome alone, on the
+landscapes in turn, the winners of short searches and the useless ones: in how many is a saving
+shown that is false, or a gene listed as proven alone that truly saves nothing?
 """
 
 from __future__ import annotations
@@ -171,6 +176,48 @@ def _count(
     count.regrets.append(ground.regret(found.chromosome))
 
 
+def simulated(
+    count: int, found: Sequence[tuple[str, Ground, Chromosome]]
+) -> dict[Winner, dict[str, int]]:
+    """Return how many campaigns of each kind of winner showed what is false, of ``count`` in all.
+
+    Landscapes take turns, and each turn is another seed; the kinds have equal parts.
+    """
+    kinds: tuple[Winner, ...] = ("searched", "useless")
+    counts = {
+        kind: dict.fromkeys(("campaigns", "shown", "false", "genes", "false_genes"), 0)
+        for kind in kinds
+    }
+    turns = (
+        (seed, kind, ground, best)
+        for seed in range(count)
+        for _, ground, best in found
+        for kind in kinds
+    )
+    for seed, kind, ground, best in turns:
+        if sum(one["campaigns"] for one in counts.values()) == count:
+            break
+        if drawn := winner_of(kind, ground, best, seed):
+            _count_campaign(ground, drawn, seed, counts[kind])
+    return counts
+
+
+def _count_campaign(
+    ground: Ground, drawn: tuple[Chromosome, Effects], seed: int, count: dict[str, int]
+) -> None:
+    confirmed_one, _ = confirmed(ground, *drawn, seed, "own")
+    chromosome, change = confirmed_one.chromosome, confirmed_one.over_default
+    shown = change is not None and change.saves
+    alone = [gain for gain in confirmed_one.gains if gain.alone]
+    resets = [ground.space.repair({**chromosome, gain.gene: gain.default}) for gain in alone]
+    useless = [one for one in resets if ground.regret(one) <= ground.regret(chromosome)]
+    count["campaigns"] += 1
+    count["shown"] += shown
+    count["false"] += shown and _saving(ground, chromosome) <= 0
+    count["genes"] += len(alone)
+    count["false_genes"] += len(useless)
+
+
 def grounds(made_up_ones: int) -> Iterator[tuple[str, Ground, Chromosome]]:
     """Yield every landscape by name, with its optimum."""
     for stem in MEASURED:
@@ -203,8 +250,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20, metavar="N", help="of each (20)")
     parser.add_argument("--made-up", type=int, default=48, metavar="N", help="landscapes (48)")
+    parser.add_argument("--campaigns", type=int, metavar="N", help="simulate N, and no more")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON of all figures")
     args = parser.parse_args()
+    if args.campaigns:
+        made_ones = simulated(args.campaigns, list(grounds(args.made_up)))
+        text = json.dumps({"schema": SCHEMA, "made": [made()], "simulated": made_ones}, indent=1)
+        print(text)
+        if args.output:
+            args.output.write_text(text + "\n")
+        return 0
     found: list[dict[str, Any]] = []
     document = {"schema": SCHEMA, "made": [made()], "seeds": args.seeds, "found": found}
     for name, ground, optimum in grounds(args.made_up):

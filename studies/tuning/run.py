@@ -40,7 +40,11 @@ STUDIES = {
     ),
     "made-up": (("compete_made_up.py", "-o", "{out}/made-up-rules.json"),),
     "whole-catalogue": (("compete_catalogue.py", "-o", "{out}/whole-catalogue.json"),),
-    "confirmation-noise": (("confirmation_noise.py", "-o", "{out}/confirmation-noise.json"),),
+    "confirmation-noise": (
+        ("confirmation_noise.py", "-o", "{out}/confirmation-noise.json"),
+        ("confirmation_noise.py", "--campaigns", "2000", "-o", "{out}/simulated-campaigns.json"),
+    ),
+    "contest": (("contest.py", "-o", "{out}/contest.jsonl"),),
     "fingerprints": (
         ("fingerprint_table.py",),
         ("fingerprints.py", "-o", "{out}/fingerprints.json"),

@@ -87,3 +87,22 @@ def test_a_study_writes_its_figures(landscape, tmp_path, monkeypatch, capsys):
     assert winners == ["optimum", "searched", "useless"]
     assert document["found"][0]["pooled"]["lost"] == 2
     assert "pooled: 0 false, 2 lost of 2" in capsys.readouterr().out
+
+
+def test_simulated_campaigns_count_what_is_false(landscape, monkeypatch, capsys):
+    places = [("made up 1: some", landscape, WINNER)]
+    counts = confirmation_noise.simulated(7, places)
+    assert sum(one["campaigns"] for one in counts.values()) == 7
+    assert counts["useless"]["campaigns"] == 3
+    assert counts["useless"]["false"] == counts["useless"]["shown"]
+    assert all(one["false_genes"] <= one["genes"] for one in counts.values())
+    monkeypatch.setattr(confirmation_noise, "grounds", lambda _: iter(places))
+    monkeypatch.setattr("sys.argv", ["confirmation_noise.py", "--campaigns", "2"])
+    assert confirmation_noise.main() == 0
+    assert json.loads(capsys.readouterr().out)["simulated"]["searched"]["campaigns"] == 1
+
+
+def test_a_saving_that_is_shown_and_is_none_is_false(landscape, monkeypatch):
+    monkeypatch.setattr(confirmation_noise, "_saving", lambda *_: 0.0)
+    counts = confirmation_noise.simulated(6, [("made up 1: some", landscape, WINNER)])
+    assert counts["searched"]["false"] == counts["searched"]["shown"] > 0
