@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class FileNames:
         self._wanted: list[Inode] = []  # what is searched there
         self._places: dict[Inode, str] = {}  # the subvolume in which each was found
         self._several: set[Inode] = set()  # what was found in more than one
+        self._searches = Counter[int]()  # of each file system
         self._end_s = 0.0
 
     def learn(self, paths: Mapping[tuple[str, int], str]) -> None:
@@ -83,7 +85,8 @@ class FileNames:
 
     def _step(self, inodes: Collection[Inode]) -> None:
         """Take what the search has found, and begin the next one after its end."""
-        if self._dev and not self._ends(len(self._waiting(inodes))):
+        waiting = [dev_text(dev) for dev, _ in self._waiting(inodes)]
+        if self._dev and not self._ends(waiting.count(self._dev)):
             return
         self._dev = ""
         self._begin(self._waiting(inodes))
@@ -91,8 +94,8 @@ class FileNames:
     def _ends(self, waiting: int) -> bool:
         """Take what the search has found; return whether it is over, or is ended here.
 
-        It is ended when it has found everything, when it takes too long, and when more inodes wait
-        than it looks for: they are looked for together, in one walk instead of two.
+        It is ended when it has found everything, when it takes too long, and when more inodes of
+        its file system wait than it looks for: they are looked for together, in one walk.
         """
         over, found = self._top.found(self._within_s)
         self._take(found)
@@ -127,11 +130,16 @@ class FileNames:
                 self.paths.setdefault(inode, path)
 
     def _begin(self, inodes: Sequence[Inode]) -> None:
-        """Begin a search on the file system with the most nameless files."""
+        """Begin a search on the file system that was searched least often.
+
+        Of these on that with the most nameless files. Where one is large and always read, its
+        searches never end, and the files of others would have no names.
+        """
         if not inodes:
             return
-        devs = [dev for dev, _ in inodes]
-        dev = max(dict.fromkeys(devs), key=devs.count)
+        files = Counter(dev for dev, _ in inodes)
+        dev = min(files, key=lambda dev: (self._searches[dev], -files[dev]))
+        self._searches[dev] += 1
         wanted = [ino for its_dev, ino in inodes if its_dev == dev][:MOST_SEARCHED]
         self._wanted = [(dev, ino) for ino in wanted]
         self._searched |= {*self._wanted}

@@ -90,6 +90,28 @@ def test_a_small_search_is_begun_anew_with_all_that_wait(at_once):
     assert [inodes for _, inodes in target.searches] == [[5, 6], [6, 7, 8, 9]]
 
 
+def test_a_large_file_system_that_is_always_read_does_not_hold_up_the_others(at_once, monkeypatch):
+    """Its searches end by their time, and others of it wait by then; the others have their turn."""
+    monkeypatch.setattr("foreread.file_names.SEARCH_S", -1.0)
+    target = Target([(9, "/one/x")], answers=9)
+    names = FileNames(target, 1.0, False, True)
+    read = [(SDB, 9)]
+    for step in range(1, 6):
+        read += [(SDA, 100 * step + n) for n in range(10 * step)]
+        names.name(read)
+    assert names.paths == {(SDB, 9): "/one/x"}
+    devs = ["one" if "/one" in roots else "root" for roots, _ in target.searches]
+    assert devs[:2] == ["root", "one"]
+
+
+def test_files_of_others_do_not_end_a_small_search(at_once):
+    target = Target([(5, "/a")], answers=9)
+    names = FileNames(target, 1.0, False, True)
+    names.name([(SDA, 5), (SDA, 6)])
+    names.name([(SDA, 5), (SDA, 6), *((SDB, number) for number in range(100))])
+    assert target.ended == 0
+
+
 def test_without_a_search_mapped_files_have_names():
     target = Target()
     names = FileNames(target, 1.0, False, False)
