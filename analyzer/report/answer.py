@@ -11,17 +11,22 @@ from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragrap
 from analyzer.report.caveats import caveats, sentence
 from analyzer.report.stacks import knobs_now, stack_facts, whose_window
 from analyzer.report.subject import Subject, row_of
+from analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
 from analyzer.report.wording import count, kib, seconds, shell_words, size
 from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
 
 
 def answer(subject: Subject) -> Section:
     """Return the section that a reader with a minute reads."""
-    blocks: list[Block] = []
+    tuned = answering(subject)
+    capture = subject.recording.capture
+    target = target_words(capture) if capture else []
+    blocks = tuned_answer(tuned, target) if tuned else []
     against = contradiction(subject)
     if against:
         blocks.append(Bullets([against], warning=True))
-    predicted = "Predicted: " if measured_otherwise(subject) is not None else ""
+    otherwise = tuned is not None or measured_otherwise(subject) is not None
+    predicted = "Predicted: " if otherwise else ""
     blocks.append(Paragraph(sentence(predicted + subject.prediction.verdict.why)))
     blocks.append(_where(subject))
     facts = [sentence(fact) for fact in stack_facts(subject)]
@@ -32,7 +37,7 @@ def answer(subject: Subject) -> Section:
     blocks += [Paragraph(text) for text in worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
-    if subject.prediction.verdict.action == "set" and measured_otherwise(subject) is None:
+    if subject.prediction.verdict.action == "set" and not otherwise:
         blocks += _how(subject)
     beware = caveats(subject)
     if beware:
@@ -42,6 +47,8 @@ def answer(subject: Subject) -> Section:
 
 def headline(subject: Subject) -> str:
     """Return the answer in one line."""
+    if tuned := answering(subject):
+        return tuned_headline(tuned)
     verdict = subject.prediction.verdict
     faster_kb = measured_otherwise(subject)
     if faster_kb is not None and verdict.action in ("set", "keep"):
@@ -114,7 +121,8 @@ def _windows(subject: Subject) -> Table:
     if total.predicted_best is not None:
         wanted.setdefault(total.predicted_best, []).append("predicted best (fewest seconds)")
     if subject.prediction.verdict.action == "set":
-        wanted.setdefault(subject.window, []).insert(0, "recommended")
+        what = "predicted for an idle machine" if answering(subject) else "recommended"
+        wanted.setdefault(subject.window, []).insert(0, what)
     if subject.validation is not None:
         best = next(
             point.window

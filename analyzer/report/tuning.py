@@ -138,9 +138,9 @@ def _against_window(results: Results) -> str:
 
 def compared(results: Results) -> list[tuple[str, Chromosome]]:
     """Return the compared chromosomes: the rows of the result, and the winner of the search."""
-    default, *others = results.rows
-    named = [default, ("best of the search", results.winner), *others]
-    return list({key_of(one): (name, one) for name, one in reversed(named)}.values())[::-1]
+    found = {key_of(one): (name, one) for name, one in results.rows}
+    found.setdefault(key_of(results.winner), ("best of the search", results.winner))
+    return list(found.values())
 
 
 def _by_scenario(results: Results) -> Table:
