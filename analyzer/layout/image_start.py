@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
 from analyzer.layout.order import Start
@@ -14,6 +16,7 @@ from analyzer.predict.inputs import Inputs
 from analyzer.predict.seconds import replay_of_the_recorded
 from analyzer.predict.start import Start as Replayed
 from analyzer.predict.start import prepare
+from analyzer.program.inode_tables import more_reads, tables_of
 from analyzer.program.plug import with_plugs
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs_reads import Read
@@ -184,7 +187,8 @@ def counted(reads: Iterable[Read], unpacked: int, limits: Limits) -> Counts:
 
 
 def _recorded_requests(start: ImageStart) -> int:
-    """Return the requests that the recorded start sent to the disk in all."""
-    requests = start.recording.requests
-    here = requests["dev"] == start.taken.disks[start.disk]
-    return int((here & ((requests["flags"] & Rwbs.READ) > 0)).sum())
+    """Return the requests that the start sends to the disk in all, inode tables read ahead."""
+    disk = start.taken.disks[start.disk]
+    requests = start.recording.requests.take(start.recording.requests["dev"] == disk)
+    more, _ = more_reads(tables_of(start.recording, disk), requests)
+    return int(np.count_nonzero((requests["flags"] & Rwbs.READ) > 0)) + more

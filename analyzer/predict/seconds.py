@@ -21,7 +21,7 @@ from analyzer.predict.left_out import left_out
 from analyzer.predict.prediction import Curve, Prediction, Spent
 from analyzer.predict.recorded import of_replay
 from analyzer.predict.remedy import calibrate, record_again
-from analyzer.predict.settings import INODES, best_settings, settings_of, unpredicted
+from analyzer.predict.settings import INODES, best_settings, settings_of
 from analyzer.predict.start import Start, again, prepare
 from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
 from emulator.devices.device import DeviceModel
@@ -91,10 +91,7 @@ def with_seconds(
 
 
 def _further_gene(starts: Sequence[Start], found: Prediction, current: int | None) -> Iterator[str]:
-    """Yield a note if another gene saves more than the best window does, or cannot be predicted."""
-    why = unpredicted(starts[0])
-    if why is not None:
-        yield why
+    """Yield a note if another gene saves more than the best window does."""
     settings = settings_of(starts[0], (INODES,))
     best, now = found.total.predicted_best, found.total.seconds_at(current or 0)
     if not settings or best is None or now is None:

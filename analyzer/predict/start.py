@@ -104,7 +104,8 @@ class Start:
         """Return the seconds of the recorded run's replay; ``replayed_s`` are the run's at 0."""
         if not self.inode_tables:
             return replayed_s
-        return self.as_recorded().timed([0])[0].total_ns / 1e9
+        with_readahead, without = (one.timed([0])[0] for one in (self, self.as_recorded()))
+        return replayed_s + (without.total_ns - with_readahead.total_ns) / 1e9
 
     def without_strangers(self) -> Start | None:
         """Return the start without the reads of other processes; None if there are none."""

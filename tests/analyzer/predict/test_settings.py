@@ -154,8 +154,6 @@ def test_a_prediction_names_a_gene_that_saves_more_than_the_best_window():
     assert note.endswith("foreread advise says what to type")
     others = predict_linux(started().recording, device=FixedCost(0, 0)).notes
     assert not any(INODES in one for one in others)
-    unknown = predict_linux(started(mounted(None)).recording, device=SIZES).notes
-    assert any("so it does not show which blocks" in one for one in unknown)
 
 
 def test_settings_are_predicted_from_recordings_with_seconds():
