@@ -25,6 +25,7 @@ from analyzer.tuner.space.catalogue import (
     entries,
     knobs,
     space_of,
+    usual_names,
 )
 from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 from analyzer.tuner.space.mechanisms import SIGNS, acts_on
@@ -98,14 +99,14 @@ class WholeCatalogue:
 def board_space() -> Space:
     """Return the genes of the catalogue, as a board would have them that has everything.
 
-    But for ``barrier``, which may destroy the file system: 37 genes. Those that trade durability
-    for time are among them, with all their alleles, as ``--allow durability`` gives them.
+    Those that are tuned unless others are asked for: 37 genes. Those that trade durability for time
+    are among them, with all their alleles, as ``--allow durability`` gives them.
     """
     probe = dict.fromkeys(knobs([DISK], mounted=MOUNT), "4096")
     for entry in entries():
         (path, *_) = knobs([DISK], [entry.name], MOUNT)
         probe[path] = _WORDS.get(entry.name, str(_found(entry)))
-    names = [entry.name for entry in entries() if entry.name != "barrier"]
+    names = usual_names()
     return space_of(probe, [DISK], names, mounted=MOUNT, risked=names)
 
 
