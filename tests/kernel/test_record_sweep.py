@@ -18,6 +18,7 @@ from tracer.local.ending import Ending
 from tracer.local.knobs import selected
 from tracer.local.run import RunOptions
 from tracer.local.sweep_run import SweepOptions, sweep
+from tracer.local.trial import Scenario
 from tracer.local.trials import local_trials
 from tracer.remote.trials import trials_on
 
@@ -40,11 +41,14 @@ def nowhere():
         yield Streams(stdout=file.fileno())
 
 
-def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **run):
+def run_sweep(
+    command, windows_kb, save=lambda _: None, repeat=2, devices=(), scenario="idle", **run
+):
     options = SweepOptions(
         RunOptions([str(word) for word in command], allow_warm=True, **run),
         lambda _: windows_kb,
         repeat,
+        scenario=Scenario.parse(scenario),
         devices=devices,
         wait_s=left_s(),
     )
@@ -77,6 +81,29 @@ def test_larger_windows_make_fewer_requests(loop, nowhere):
     assert all(len(point.seconds) == 2 for point in result.points)
     assert result.complete
     assert [one.complete for one in saved] == [False] * 6 + [True]
+    assert loop.restored_kb() == WINDOW_KB
+
+
+@pytest.mark.thorough
+def test_every_run_of_a_sweep_is_made_beside_its_load(loop, nowhere):
+    sectors = 1 << 16  # more than the image has: only the reader reads so many
+    script = (
+        f"seen() {{ read -r _ _ sectors _ </sys/block/{loop.device}/stat; }}; seen; "
+        f"end=$((sectors + {sectors})); until [ $sectors -ge $end ]; do sleep 0.01; seen; done"
+    )
+    result = run_sweep(
+        ["sh", "-c", script],
+        (0, 16),
+        repeat=1,
+        devices=(loop.device,),
+        scenario="reader",
+        streams=nowhere,
+    )
+    assert result.scenario == "reader"
+    assert all(min(point.pages) >= sectors / 8 for point in result.points)
+    assert "requests and pages include those of the scenario's load" in result.notes
+    with pytest.raises(RecordError, match="does not exist"):
+        run_sweep(["true"], (0,), devices=(loop.device,), scenario="reader:/nosuch")
     assert loop.restored_kb() == WINDOW_KB
 
 

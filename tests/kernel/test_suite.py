@@ -90,6 +90,22 @@ def test_every_start_is_measured_at_both_windows_and_keeps_its_result(loop, tmp_
 
 
 @pytest.mark.thorough
+def test_a_suite_beside_a_load_is_measured_apart_from_the_idle_one(loop, tmp_path, nowhere):
+    path = suite(loop, tmp_path)
+    foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=left_s())
+    for scenario in ("idle", "reader"):
+        found = foreread.confirm_suite(
+            path, read_ahead_kb=4, runs=4, seed=3, scenario=scenario, wait_s=left_s()
+        )
+        (proof,) = found.boards
+        assert [one.result.scenario for one in proof.starts] == [scenario] * 2
+        assert all(one.measured for one in proof.starts)
+    for one in proof.starts:
+        assert {kept.scenario for kept in stored(load(one.capture).capture)} == {"idle", "reader"}
+    assert loop.restored_kb() == WINDOW_KB
+
+
+@pytest.mark.thorough
 def test_a_suite_whose_starts_were_not_recorded_is_not_measured(loop, tmp_path):
     with pytest.raises(SuiteError, match="not recorded") as refused:
         foreread.confirm_suite(suite(loop, tmp_path), read_ahead_kb=4)

@@ -91,6 +91,14 @@ def test_two_boards_say_what_one_says(folder, confirmed, monkeypatch, capsys):
 
 
 @pytest.mark.thorough
+def test_all_boards_run_beside_the_load(folder, confirmed):
+    found = confirmed("a", "b", more=("--force", "--scenario", "memory:16"))
+    assert found["scenario"] == "memory:16"
+    assert found["predicted_gain"] is None
+    assert [one.scenario for one in read(folder)[0].confirmations] == ["memory:16"]
+
+
+@pytest.mark.thorough
 def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed, capsys):
     found = confirmed("a", "b")
     (kept,) = read(folder)[0].confirmations
@@ -206,6 +214,12 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
             (["a", "b:absent"], ["--force"], "b:absent: b cannot be reached", 1),
             (["a", "b"], [], "a: this is not the recorded board", 1),
             (["a", "b"], ["--force", "--resume"], "no undecided result of these boards", 1),
+            (
+                ["a", "b"],
+                ["--scenario", "idle", "--scenario", "reader"],
+                "fleet confirm has one scenario: give --scenario once",
+                2,
+            ),
         ],
         4,
     ),
