@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from limited_disks import limiting_group
 from loop_image import WINDOW_KB, loop_image
+from loop_image import mount_options as options
 from rings import further
 from series_trials import MEASURED
 from shells import each_shell
@@ -26,7 +27,6 @@ from waiting import has_text, left_s, wait_until
 import tracer
 from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.device import Devices
-from boards.mounts import read_mounts
 from boards.target import LocalTarget
 from tracer.error import RecordError
 from tracer.interrupts import Interrupted, orderly_exit
@@ -304,11 +304,6 @@ def option(loop, words):
     return f"mount:{words}:{loop.mountpoint}"
 
 
-def options(loop):
-    (found,) = (one for one in read_mounts() if one.mountpoint == str(loop.mountpoint))
-    return {*found.options.split(","), *found.super_options.split(",")}
-
-
 @ON_TARGET
 def test_mount_options_are_probed_set_and_put_back(loop, trials):
     before = options(loop)
@@ -571,7 +566,7 @@ def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
     try:
         for place, lease in zip(places, ("1\n", "99999999999\n", begins), strict=True):
             place.mkdir()
-            (place / "lease").write_text(f"{lease}\n")
+            (place / "lease").write_text(lease)
         with trials_on(LocalTarget(), TrialOptions(run, wait_s=left_s())) as bench:
             bench.probe([queue(loop, "read_ahead_kb")])
         assert [place.exists() for place in places] == [False, True, True]

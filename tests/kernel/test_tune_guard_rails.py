@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from loop_image import mount_options as options
 from waiting import left_s
 
 from analyzer.tuner.findings.results import read_results
-from boards.mounts import read_mounts
 from boards.target import LocalTarget
 from foreread import tuning
 from foreread.cli.main import main
@@ -88,11 +88,6 @@ def words(loop, output, script, *more):
     run = ["--allow-warm", "--wait", str(left_s()), "--device", loop.device]
     command = [str(loop.busybox), "sh", "-c", script]
     return ["tune", "-o", str(output), *search, *run, *more, "--", *command]
-
-
-def options(loop):
-    (found,) = (one for one in read_mounts() if one.mountpoint == str(loop.mountpoint))
-    return {*found.options.split(","), *found.super_options.split(",")}
 
 
 @CASES

@@ -13,6 +13,8 @@ from pathlib import Path
 from loop_devices import attached
 from machine_lock import nobody_records
 
+from boards.mounts import read_mounts
+
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 
 
@@ -42,6 +44,16 @@ class LoopImage:
         """Return the window while no foreread changes it."""
         with nobody_records():
             return self.window_kb()
+
+
+def mount_options(loop: LoopImage) -> set[str]:
+    """Return the options of the mounted image, without that of others.
+
+    Another foreread that records turns readahead in inode tables off, on every ext4.
+    """
+    (found,) = (one for one in read_mounts() if one.mountpoint == str(loop.mountpoint))
+    words = {*found.options.split(","), *found.super_options.split(",")}
+    return words - {"inode_readahead_blks=0"}
 
 
 @contextmanager
