@@ -49,6 +49,7 @@ from tracer.local.knobs import (
     check_put_back,
     check_setting,
     goes_with,
+    is_of_mount,
     is_tunable,
     put_back_knob,
     read_knob,
@@ -303,8 +304,9 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
             return Restored(knob, old, LEFT.format(current))
         taken = current if current == old else put_back_knob(target, knob, old)
     except FileNotFoundError:
-        # If a tunable is gone with its scheduler, the scheduler's entry reports the problem.
-        return Restored(knob, old, "" if is_tunable(knob) else GONE)
+        # If a tunable is gone with its scheduler, the scheduler's entry reports the problem; a file
+        # system that was unmounted has nothing left to put back.
+        return Restored(knob, old, "" if is_tunable(knob) or is_of_mount(knob) else GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
     return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")

@@ -23,6 +23,7 @@ from tracer.error import RecordError
 _READABLE_TREES = ("/sys/", "/proc/sys/")
 _MEMTOTAL = re.compile(r"MemTotal:\s+(\d+) kB", re.ASCII)
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
+_OF_MOUNTS = "/sys/fs/ext4/"
 # The attributes of a queue that are reset with another one, in the order in which they are noted:
 # the first noted is restored last (Linux 6.12: block/blk-mq-sched.c, blk_mq_init_sched;
 # block/blk-wbt.c, wbt_enable_default; block/mq-deadline.c, dd_depth_updated; block/blk-settings.c,
@@ -138,6 +139,11 @@ def is_scheduler(knob: str) -> bool:
 def is_tunable(knob: str) -> bool:
     """Return whether the knob comes and goes with a scheduler."""
     return _TUNABLES in knob
+
+
+def is_of_mount(knob: str) -> bool:
+    """Return whether the knob comes and goes with a mounted file system."""
+    return knob.startswith(_OF_MOUNTS)
 
 
 def goes_with(target: Target, by: str) -> list[str]:

@@ -117,8 +117,9 @@ restore() {
 put_back() {
     problem=''
     if ! value_of "$2"; then
-        # If a tunable is gone with its scheduler, the line of the scheduler reports the problem.
-        case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
+        # If a tunable is gone with its scheduler, the line of the scheduler reports the problem; a
+        # file system that was unmounted has nothing left to put back.
+        case $2 in */iosched/* | /sys/fs/ext4/*) ;; *) problem='the device is gone' ;; esac
     elif [ "$value" = "$3" ]; then
         :
     elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "$2" "$resets" &&

@@ -28,6 +28,7 @@ _COARSE = "times have a resolution of 0.01 s (/proc/uptime): the kernel has no t
 Lines = defaultdict[str, list[str]]
 _LARGEST_PID = 1 << 22
 _SIGNALLED = 128
+_INODES = "/inode_readahead_blks"
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,15 @@ class Setting:
 
     @property
     def notes(self) -> list[str]:
-        """Return a note for each knob that did not take its value."""
+        """Return a note for each knob that did not take its value.
+
+        None for a file system that was unmounted meanwhile: its knob is gone.
+        """
         return [
             f"{knob} cannot be set ({why})"
             + (f": it stayed at {self.before[knob]}" if self.before[knob] else "")
             for knob, why in self.refused.items()
+            if self.before[knob] or not knob.endswith(_INODES)
         ]
 
 
@@ -188,7 +193,7 @@ def _two(line: str) -> tuple[str, str]:
 
 
 def _windows(values: dict[str, str]) -> dict[str, int]:
-    names = ("/read_ahead_kb", "/inode_readahead_blks")
+    names = ("/read_ahead_kb", _INODES)
     # A file system that was unmounted meanwhile has no value.
     return {k: int(v) for k, v in values.items() if v and k.endswith(names)}
 

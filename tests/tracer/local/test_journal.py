@@ -184,6 +184,16 @@ def test_a_device_that_is_gone_is_reported_and_the_others_restored(machine):
     assert not machine.path(KNOBS[1]).exists()
 
 
+def test_nothing_is_reported_of_a_file_system_that_was_unmounted(machine):
+    knob = "/sys/fs/ext4/loop0/inode_readahead_blks"
+    machine.path(knob).parent.mkdir(parents=True)
+    machine.path(knob).write_text("32\n")
+    with machine.journal() as journal:
+        assert journal.set(knob, "0") == "0"
+        machine.path(knob).unlink()
+    assert [(one.knob, one.problem) for one in journal.restored] == [(knob, "")]
+
+
 def test_a_journal_of_another_boot_is_not_applied(machine):
     machine.write_journal(change(KNOBS[0], "4", "128"), boot="another")
     assert machine.restore() == []

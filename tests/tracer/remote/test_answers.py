@@ -104,6 +104,15 @@ def test_the_copy_of_sysfs_is_as_good_as_sysfs():
     assert real[2] != []
 
 
+def test_nothing_is_noted_of_a_file_system_that_was_unmounted():
+    knob = "/sys/fs/ext4/mmcblk0p2/inode_readahead_blks"
+    run = RunFacts.parse(parsed(RESULT + f"unset {knob}\t\tthere is no such knob\n"), machine())
+    assert knob not in run.before
+    assert not [note for note in run.notes if knob in note]
+    refused = RunFacts.parse(parsed(RESULT + f"unset {knob}\t32\tread-only\n"), machine())
+    assert f"{knob} cannot be set (read-only): it stayed at 32" in refused.notes
+
+
 def test_times_windows_and_files_of_a_run():
     run = RunFacts.parse(parsed(RESULT), machine())
     assert (run.start_ns, run.end_ns) == (12_345_677_500, 13_345_678_000 - 250_000_000)
