@@ -12,10 +12,10 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-demo-out}
-BYTES_PER_S=${BYTES_PER_S:-20000000}
+BYTES_PER_S=${BYTES_PER_S:-80000000}
 REQUESTS_PER_S=${REQUESTS_PER_S:-1000}
 REPEAT=${REPEAT:-1}
-RUNS=${RUNS:-40}
+RUNS=${RUNS:-44}
 IMPORTS=asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom
 IMPORTS=$IMPORTS,argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool
 IMPORTS=$IMPORTS,pdb,pickletools,pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile
@@ -154,12 +154,12 @@ if [ "$RUNS" = 0 ]; then
     the_end
 fi
 
+rm -rf "$out/script"
 say "Tuning further settings with the window, idle and beside a reader, in $RUNS runs"
 rm -f "$out/python.tuning"
 foreread tune --capture "$out/python.capture" --scenario idle --scenario reader \
     --genes scheduler,inode_readahead_blks,nr_requests --device "${loop#/dev/}" \
     --budget "$RUNS" -o "$out/python.tuning" -- "$work/start"
 foreread report "$out/python.capture" "$out/python.sweep.json" "$out/python.tuning" -o "$out/report"
-foreread script "$out/python.tuning" -o "$out/script" ||
-    foreread script "$out/python.capture" -o "$out/script"
+foreread script "$out/python.tuning" -o "$out/script" || echo "No boot script was written: see above."
 the_end

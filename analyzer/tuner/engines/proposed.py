@@ -2,7 +2,8 @@
 
 Every search begins with the default, the default with the predicted window, and the default with
 all predicted settings. Predicted genes that the user did not ask to tune are *held*: each run of
-the search has their predicted allele.
+the search has their predicted allele, which is that of the window alone or that beside the other
+predicted settings.
 """
 
 from __future__ import annotations
@@ -54,13 +55,15 @@ class ProposedGenes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return found
 
     def searched(self, space: Space) -> Space:
-        """Return the space to search: held genes have their predicted allele alone."""
+        """Return the space to search: held genes have their predicted alleles alone."""
         genes = tuple(self._held(gene) if gene.name in self.held else gene for gene in space.genes)
         return Space(genes, space.left_out, space.limited)
 
     def _held(self, gene: Gene) -> Gene:
-        allele = self.settings[gene.name]
-        return msgspec.structs.replace(gene, choices=(allele,), default=allele)
+        beside = self.settings[gene.name]
+        alone = self.window.get(gene.name, beside)
+        choices = tuple(one for one in gene.alleles if one in (alone, beside))
+        return msgspec.structs.replace(gene, choices=choices, default=alone)
 
     def lacking(self, space: Space) -> str:
         """Return what is wrong with the genes or alleles in a space; empty if nothing is."""

@@ -12,8 +12,10 @@ from trial_benches import QUEUE, KnownBench
 from analyzer.ingest.load import load, load_any
 from analyzer.predict.choice import predict_by
 from analyzer.tuner.campaign import quiet
+from analyzer.tuner.engines.proposed import ProposedGenes
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.results import read_results
+from analyzer.tuner.space.genes import Gene, Space
 from boards.target import TargetError
 from foreread import evaluator, tuning
 from foreread.cli.commands import tune
@@ -460,3 +462,19 @@ def test_a_budget_without_a_confirmation_is_refused_before_the_first_run(
     assert not bench.trials and not output.exists()
     assert main(words(output, "--budget", 17 * scenarios, *some)) == 0
     assert not read_results(output).confirmed.to_run and len(bench.trials) <= 17 * scenarios
+
+
+def test_a_held_window_is_the_one_alone_or_the_one_beside_other_predicted_genes():
+    window = Gene(name="read_ahead_kb", kind="integer", choices=(32, 64, 128, 256), default=128)
+    space = Space((window, Gene(name="inode_readahead_blks", kind="boolean", default=1)))
+    proposal = ProposedGenes(
+        window={"read_ahead_kb": 256},
+        settings={"read_ahead_kb": 64, "inode_readahead_blks": 0},
+        held=["read_ahead_kb"],
+    )
+    searched = proposal.searched(space)
+    assert searched.gene("read_ahead_kb").alleles == (64, 256)
+    assert searched.default() == {"read_ahead_kb": 256, "inode_readahead_blks": 1}
+    default, alone, beside = proposal.founders(space)
+    assert default == space.default()
+    assert (searched.repair(alone), searched.repair(beside)) == (alone, beside)
