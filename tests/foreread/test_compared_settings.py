@@ -59,7 +59,7 @@ def compared(path):
     row = row_of_advice(path, 1)
     bench = SimpleNamespace(windows=[KNOB], probe=lambda knobs: dict.fromkeys(knobs, "1536"))
     kib = row.present_kb if row.read_ahead_kb is None else row.read_ahead_kb
-    return choose_windows(bench, capture_of(), Proposal(kib, {"loop0": kib}, {}), row)
+    return choose_windows(bench, capture_of(), Proposal(kib, {"loop0": kib}, {}), row, "idle")
 
 
 def test_proposed_runs_have_the_setting_and_the_window(tmp_path):

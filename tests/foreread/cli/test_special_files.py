@@ -155,7 +155,8 @@ OTHERS = {
     # Read before a board is opened, by the functions of confirm.
     *(f"fleet confirm {one}" for one in ("--device-model", "--advice", "--replayer", "--image")),
     *(f"fleet confirm {one}" for one in ("--mountpoint", "--unpacking", "--identity")),
-    "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
+    # Read or written on the measured machine, for as long as a run lasts.
+    *(f"{command} --scenario" for command in ("tune", "sweep", "confirm", "fleet confirm")),
 }
 # Calls that are left out: a large file is what this measures, for half a minute.
 # Before it connects confirm predicts, for seconds; every command checks a key by the same function.
