@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from analyzer.predict.choice import SECONDS
@@ -18,7 +19,10 @@ from analyzer.tuner.space.catalogue import WINDOW
 from analyzer.tuner.space.genes import Allele, Space
 from boards.counted import plural
 from foreread.error import ArgumentError
+from foreread.recorded import board_pairs
 from foreread.tune_options import TuneOptions, weights_said
+from tracer.formats.capture import FileEntry
+from tracer.local.trial import TrialBench
 
 
 def with_predicted(names: Sequence[str], proposal: Proposal | None) -> list[str]:
@@ -115,8 +119,36 @@ def earlier_campaign(asked: TuneOptions, tell: Callable[[str], None]) -> Earlier
     return found
 
 
+def check_recorded(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> None:
+    """Say in what the board of the prediction differs from this one."""
+    capture = asked.capture
+    if capture is None:
+        return
+    for what, here, recorded in board_pairs(bench, capture):
+        if here != recorded:
+            tell(
+                f"the capture is of another board: its {what} is {recorded}, this one's is {here}; "
+                "the predicted settings are tried, and confirmed like all others"
+            )
+
+
+def changed_files(files: Iterable[FileEntry]) -> list[str]:
+    """Return the recorded files that this machine has no more, or with another size."""
+    changed = []
+    for file in files:
+        if file.path is None or file.size_bytes < 0 or file.link:
+            continue
+        try:
+            same = os.lstat(file.path).st_size == file.size_bytes
+        except OSError:
+            same = False
+        if not same:
+            changed.append(file.path)
+    return changed
+
+
 def check_genes(earlier: Earlier, space: Space, tell: Callable[[str], None]) -> None:
-    """Say which genes the earlier campaign did not tune; raise ArgumentError if those are all."""
+    """Say which genes only one of both campaigns tunes; raise ArgumentError if they share none."""
     known = {gene.name for gene in earlier.genes}
     unknown = [name for name in space.names if name not in known]
     if len(unknown) == len(space.names):
@@ -126,6 +158,8 @@ def check_genes(earlier: Earlier, space: Space, tell: Callable[[str], None]) -> 
         )
     if unknown:
         tell(f"the earlier campaign did not tune {', '.join(unknown)}: it expects nothing of them")
+    if lost := sorted(known - set(space.names)):
+        tell(f"not tuned here, unlike in the earlier campaign: {', '.join(lost)}")
 
 
 def _differences(path: Path, asked: TuneOptions, results: Results) -> list[str]:

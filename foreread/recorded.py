@@ -115,8 +115,8 @@ def is_capture(path: Path) -> bool:
         return False
 
 
-def check_board(bench: TrialBench, capture: Capture) -> None:
-    """Raise RecordError if ``bench`` is not the board that was recorded."""
+def board_pairs(bench: TrialBench, capture: Capture) -> list[tuple[str, str, str]]:
+    """Return what identifies a board: its name, the value of ``bench``, and that recorded."""
     host = capture.host
     pairs = [
         ("kernel", bench.kernel, host.kernel),
@@ -129,7 +129,12 @@ def check_board(bench: TrialBench, capture: Capture) -> None:
         (f"size of {disk.name}", str(disk.size_bytes), sizes.get(disk.name, "unknown"))
         for disk in bench.known
     ]
-    for what, here, recorded in pairs:
+    return pairs
+
+
+def check_board(bench: TrialBench, capture: Capture) -> None:
+    """Raise RecordError if ``bench`` is not the board that was recorded."""
+    for what, here, recorded in board_pairs(bench, capture):
         if here != recorded:
             raise RecordError(
                 f"this is not the recorded board: its {what} is {here!r}, "

@@ -20,6 +20,7 @@ from boards.counted import plural
 from boards.open import LOCAL
 from foreread.checks import StrPath
 from foreread.error import ArgumentError
+from tracer.formats.capture import Capture
 from tracer.local.run import RunOptions
 
 START_UP = "start-up"
@@ -36,7 +37,8 @@ class TuneOptions:
     start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``: the
     values to try by setting, an empty list for the catalogue's; none for all usual settings.
     ``proposal``: the window predicted from a capture, and what was predicted with it: the search
-    begins with it, and has it in force in every run if ``genes`` does not name the window.
+    begins with it, and has it in force in every run if ``genes`` does not name the window;
+    ``capture`` is what was recorded.
     ``earlier``: TUNING of a campaign on a like board, with which it begins, too. ``repeats``:
     fewest and most runs of a chromosome in each scenario of the search. ``budget``: the most runs,
     or seconds of runs, those that confirm the result included. ``limit_s``: maximum duration of one
@@ -58,6 +60,7 @@ class TuneOptions:
     recipe: str = START_UP
     genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
     proposal: Proposal | None = None
+    capture: Capture | None = None
     earlier: StrPath | None = None
     repeats: tuple[int, int] = (1, 5)
     budget: Budget = field(default_factory=Budget)

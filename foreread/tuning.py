@@ -34,6 +34,7 @@ from boards.outputs import check_changed, check_new
 from boards.silent import silent
 from foreread.beginning import (
     check_genes,
+    check_recorded,
     earlier_campaign,
     proposed_genes,
     with_alleles,
@@ -217,6 +218,7 @@ def _known(text: str) -> str:
 
 def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
     """Return the genes that the board has of those asked for; ArgumentError if there are none."""
+    check_recorded(asked, bench, tell)
     names = with_predicted(list(asked.genes) or usual_names(), asked.proposal)
     levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))

@@ -16,6 +16,9 @@ from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
 from analyzer.predict.proposal import Proposal, founding_proposal
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import usual_names
+from boards.counted import plural
+from boards.open import LOCAL
+from foreread.beginning import changed_files
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.output import add_check
@@ -26,6 +29,7 @@ from foreread.cli.arguments.tune import add_search
 from foreread.cli.text.tuning import TuningLine, outcome_text
 from foreread.tune_options import TuneOptions
 from foreread.tuning import check_output
+from tracer.formats.capture import Capture
 
 
 def add_tuning(parser: argparse.ArgumentParser) -> None:
@@ -69,6 +73,7 @@ def tuned_by(search: Callable[..., Results], options: TuneOptions, args: argpars
 
 def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()) -> TuneOptions:
     """Return what the arguments ask for."""
+    proposal, capture = (None, None) if args.resume else _proposal(args)
     return TuneOptions(
         run=run_options(args),
         scenarios=scenarios_of(args),
@@ -78,7 +83,8 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
         identity=args.identity,
         recipe=args.sampler or args.recipe,
         genes=args.genes,
-        proposal=None if args.resume else _proposal(args),
+        proposal=proposal,
+        capture=capture,
         earlier=args.earlier,
         repeats=args.repeats,
         budget=args.budget,
@@ -93,17 +99,23 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
     )
 
 
-def _proposal(args: argparse.Namespace) -> Proposal | None:
-    """Return what is predicted from the capture; None without one, or with nothing to set."""
+def _proposal(args: argparse.Namespace) -> tuple[Proposal | None, Capture | None]:
+    """Return what the capture predicts, if there is something to set, and the capture."""
     if args.capture is None:
         if (args.model, args.device_model, args.criterion) != (None, None, SECONDS):
             raise UsageError("--model, --device-model and --criterion need --capture CAPTURE")
-        return None
+        return None, None
     recording = load(args.capture)
     if recording.capture and recording.capture.command != args.command_line:
         of = shlex.join(recording.capture.command)
         tell(
             f"{args.capture} was recorded with another command, which may need another window: {of}"
+        )
+    if args.target == LOCAL and (changed := changed_files(filter(None, recording.entries))):
+        more = f" and {plural(len(changed) - 1, 'other file')}" if len(changed) > 1 else ""
+        tell(
+            f"the capture is of another build of the start: {changed[0]}{more} changed or are "
+            "gone; record again: foreread record -o CAPTURE -- COMMAND"
         )
     prediction = question_of(args).predicted(recording)
     found = founding_proposal(prediction)
@@ -112,10 +124,11 @@ def _proposal(args: argparse.Namespace) -> Proposal | None:
     elif found.criterion == PUBLISHED and args.criterion == SECONDS:
         tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
     if found is None or found.criterion == PUBLISHED:
-        return found
+        return found, recording.capture
     genes = [gene for gene in PREDICTABLE if gene in (args.genes or usual_names())]
     device = device_from(args.device_model)
     settings = predicted_settings([recording], prediction, device, genes)
     if settings is None or not settings.genes:
-        return found
-    return replace(found, settings=settings.genes, beside_kb=settings.read_ahead_kb)
+        return found, recording.capture
+    proposal = replace(found, settings=settings.genes, beside_kb=settings.read_ahead_kb)
+    return proposal, recording.capture

@@ -12,6 +12,7 @@ from analyzer.advise.document import AdviceDocument, AdviceRow, RowTrial, TrialS
 from analyzer.predict.proposal import Proposal
 from foreread.advised import row_of_advice
 from foreread.compared_windows import choose_windows
+from tracer.local.trial import Scenario
 
 KNOB = "/sys/block/loop0/queue/read_ahead_kb"
 INODES = "mount:inode_readahead_blks=:/data"
@@ -59,7 +60,7 @@ def compared(path):
     row = row_of_advice(path, 1)
     bench = SimpleNamespace(windows=[KNOB], probe=lambda knobs: dict.fromkeys(knobs, "1536"))
     kib = row.present_kb if row.read_ahead_kb is None else row.read_ahead_kb
-    return choose_windows(bench, capture_of(), Proposal(kib, {"loop0": kib}, {}), row, "idle")
+    return choose_windows(bench, capture_of(), Proposal(kib, {"loop0": kib}, {}), row, Scenario())
 
 
 def test_proposed_runs_have_the_setting_and_the_window(tmp_path):

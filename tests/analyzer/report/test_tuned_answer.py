@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import lzma
+import gzip
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +13,13 @@ from analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
 from analyzer.report.tuning import compared
 from analyzer.tuner.findings.results import read_results
 
-TUNING = Path(__file__).parents[3] / "examples/php-start/php-start.tuning.xz"
+TUNING = Path(__file__).parents[3] / "examples/php-start/php-start.tuning.gz"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     path = tmp_path_factory.mktemp("php") / "php.tuning"
-    path.write_bytes(lzma.decompress(TUNING.read_bytes()))
+    path.write_bytes(gzip.decompress(TUNING.read_bytes()))
     return read_results(path)
 
 

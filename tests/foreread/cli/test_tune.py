@@ -18,8 +18,10 @@ from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.space.genes import Gene, Space
 from boards.target import TargetError
 from foreread import evaluator, tuning
+from foreread.beginning import changed_files
 from foreread.cli.commands import tune
 from foreread.cli.main import main
+from tracer.formats.capture import FileEntry
 from tracer.interrupts import Interrupted
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
@@ -478,3 +480,26 @@ def test_a_held_window_is_the_one_alone_or_the_one_beside_other_predicted_genes(
     default, alone, beside = proposal.founders(space)
     assert default == space.default()
     assert (searched.repair(alone), searched.repair(beside)) == (alone, beside)
+
+
+def test_a_capture_of_another_board_and_build_is_said_before_the_first_run(bench, tmp_path, capsys):
+    """The shipped capture is of x86_64 with Linux 6.18, and its files are not here."""
+    assert main(words(tmp_path / "app.tuning", "--budget", 20, "--capture", CAPTURE)) == 0
+    said = capsys.readouterr().err
+    before = said[: said.index("generation 0")]
+    assert "its machine is x86_64, this one's is armv7l" in before
+    assert "its kernel is 6.18.44-fc-v669, this one's is 6.1.0" in before
+    assert "another build of the start: /dev/shm/foreread-demo" in before
+
+
+def test_files_of_another_size_are_of_another_build(tmp_path):
+    same, grown, link = (tmp_path / name for name in ("same", "grown", "link"))
+    same.write_bytes(b"1")
+    grown.write_bytes(b"12")
+    link.symlink_to(same)
+    entries = [
+        FileEntry(dev="8:0", ino=number, path=str(path), size_bytes=1, link=path == link)
+        for number, path in enumerate((same, grown, link, tmp_path / "gone"))
+    ]
+    entries.append(FileEntry(dev="8:0", ino=9, path=None, size_bytes=1))
+    assert changed_files(entries) == [str(grown), str(tmp_path / "gone")]
