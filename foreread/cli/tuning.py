@@ -73,7 +73,7 @@ def tuned_by(search: Callable[..., Results], options: TuneOptions, args: argpars
 
 def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()) -> TuneOptions:
     """Return what the arguments ask for."""
-    proposal, capture = (None, None) if args.resume else _proposal(args)
+    proposal, capture = (None, None) if args.resume else _proposal(args, here=target == LOCAL)
     return TuneOptions(
         run=run_options(args),
         scenarios=scenarios_of(args),
@@ -99,8 +99,11 @@ def options_of(args: argparse.Namespace, target: str, others: Sequence[str] = ()
     )
 
 
-def _proposal(args: argparse.Namespace) -> tuple[Proposal | None, Capture | None]:
-    """Return what the capture predicts, if there is something to set, and the capture."""
+def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Capture | None]:
+    """Return what the capture predicts, if there is something to set, and the capture.
+
+    ``here``: this machine is tuned, so that the recorded files can be compared with its own.
+    """
     if args.capture is None:
         if (args.model, args.device_model, args.criterion) != (None, None, SECONDS):
             raise UsageError("--model, --device-model and --criterion need --capture CAPTURE")
@@ -111,13 +114,13 @@ def _proposal(args: argparse.Namespace) -> tuple[Proposal | None, Capture | None
         tell(
             f"{args.capture} was recorded with another command, which may need another window: {of}"
         )
-    if args.target == LOCAL and (changed := changed_files(filter(None, recording.entries))):
+    prediction = question_of(args).predicted(recording)
+    if here and (changed := changed_files(filter(None, recording.entries))):
         more = f" and {plural(len(changed) - 1, 'other file')}" if len(changed) > 1 else ""
         tell(
             f"the capture is of another build of the start: {changed[0]}{more} changed or are "
             "gone; record again: foreread record -o CAPTURE -- COMMAND"
         )
-    prediction = question_of(args).predicted(recording)
     found = founding_proposal(prediction)
     if found is None:
         tell(f"no window is predicted from the capture: {prediction.verdict.why}")
