@@ -293,7 +293,11 @@ def remove_leftovers(tracefs: Path) -> list[str]:
 
 def left_instances(tracefs: Path) -> list[Path]:
     """Return the instances whose foreread is dead."""
-    return [one for one in sorted((tracefs / "instances").glob(f"{PREFIX}*")) if is_dead(one.name)]
+    try:
+        found = sorted((tracefs / "instances").iterdir())
+    except FileNotFoundError:  # the last user of the mount has just unmounted it
+        return []
+    return [one for one in found if one.name.startswith(PREFIX) and is_dead(one.name)]
 
 
 def _remove_instances(tracefs: Path, patience_s: float) -> list[str]:

@@ -239,3 +239,8 @@ def test_debugfs_is_not_looked_into_where_tracefs_has_a_place_of_its_own(tmp_pat
     assert tracefs_mount.find() == older  # before Linux 4.1
     usual.mkdir()
     assert tracefs_mount.find() is None
+
+
+def test_a_tracefs_that_was_just_unmounted_has_no_instances_left(tmp_path):
+    """Another foreread, its last user, unmounts it between two looks."""
+    assert tracefs_mount.left_instances(tmp_path / "gone") == []
