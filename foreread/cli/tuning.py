@@ -10,9 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED, SECONDS
 from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
+from analyzer.predict.prediction import Prediction
 from analyzer.predict.proposal import Proposal, founding_proposal
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import usual_names
@@ -126,12 +128,18 @@ def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Ca
         tell(f"no window is predicted from the capture: {prediction.verdict.why}")
     elif found.criterion == PUBLISHED and args.criterion == SECONDS:
         tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
-    if found is None or found.criterion == PUBLISHED:
-        return found, recording.capture
+    if found is not None and found.criterion == SECONDS:
+        found = _with_settings(found, recording, prediction, args)
+    return found, recording.capture
+
+
+def _with_settings(
+    window: Proposal, recording: Recording, prediction: Prediction, args: argparse.Namespace
+) -> Proposal:
+    """Return the proposal of a window with the genes that are predicted beside it."""
     genes = [gene for gene in PREDICTABLE if gene in (args.genes or usual_names())]
     device = device_from(args.device_model)
     settings = predicted_settings([recording], prediction, device, genes)
     if settings is None or not settings.genes:
-        return found, recording.capture
-    proposal = replace(found, settings=settings.genes, beside_kb=settings.read_ahead_kb)
-    return proposal, recording.capture
+        return window
+    return replace(window, settings=settings.genes, beside_kb=settings.read_ahead_kb)

@@ -9,7 +9,7 @@ tune`` confirms it, in runs that come on top.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -106,22 +106,10 @@ def compete(
     An engine that ends earlier keeps its last regret. ``fewest`` and ``most`` as in Spec.
     """
     curves = []
-    setup = CampaignSetup(load_recipe("random"), landscape.space)  # the engine comes from outside
     for name, make_engine in engines.items():
         searches = []
         for seed in seeds:
-            spec = Spec(
-                board=Board("landscape"),
-                scenarios=tuple(landscape.scenarios),
-                default=landscape.space.default(),
-                sampler=name,
-                recipe=setup.recipe_text,
-                space=setup.space_text,
-                seed=seed,
-                objective=landscape.objective,
-                fewest=fewest,
-                most=most,
-            )
+            spec = replace(spec_on(landscape, name, seed), fewest=fewest, most=most)
             searches.append(_search(landscape, spec, make_engine(seed), attempts, confirm))
         regrets = np.array([regrets for regrets, _ in searches])
         curves.append(Curve(name, regrets, [cost for _, cost in searches if cost]))
@@ -143,6 +131,21 @@ class _Watched:
         if self.campaign:
             self.believed.append(self.campaign.best)
         return self.landscape.evaluate(chromosome, scenario)
+
+
+def spec_on(landscape: Ground, sampler: str, seed: int) -> Spec:
+    """Return the spec of a campaign on a landscape, whose engine comes from outside."""
+    setup = CampaignSetup(load_recipe("random"), landscape.space)
+    return Spec(
+        board=Board("landscape"),
+        scenarios=tuple(landscape.scenarios),
+        default=landscape.space.default(),
+        sampler=sampler,
+        recipe=setup.recipe_text,
+        space=setup.space_text,
+        seed=seed,
+        objective=landscape.objective,
+    )
 
 
 def _search(

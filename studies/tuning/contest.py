@@ -30,7 +30,6 @@ from typing import Any
 
 from analyzer.tuner.campaign.budget import shared
 from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.judged import Judged
 from analyzer.tuner.engines.recipe import RecipeError, Sampler, StartUp
@@ -42,10 +41,10 @@ from analyzer.tuner.findings.confirming import Confirmation
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.mechanisms import absent, without
-from analyzer.tuner.store.records import Board, Spec
+from analyzer.tuner.store.records import Spec
 from analyzer.tuner.store.store import Store
 from studies.tuning.compete import CLOSE, SHARES, landscape_of, predicted_in
-from studies.tuning.competition import Ground
+from studies.tuning.competition import Ground, spec_on
 from studies.tuning.peers import CatCma, Smac
 from studies.tuning.study_recipes import load_recipe
 from studies.tuning.whole_catalogue import WholeCatalogue
@@ -160,17 +159,7 @@ class _Watched:
 def contest(place: Place, contestant: str, seed: int) -> dict[str, Any]:
     """Return a line: what became of a contestant's search and of its confirmation."""
     ground, clock = place.ground, time.process_time()
-    setup = CampaignSetup(load_recipe("random"), ground.space)  # the engine comes from outside
-    spec = Spec(
-        board=Board("landscape"),
-        scenarios=tuple(ground.scenarios),
-        default=ground.space.default(),
-        sampler=contestant,
-        recipe=setup.recipe_text,
-        space=setup.space_text,
-        seed=seed,
-        objective=ground.objective,
-    )
+    spec = spec_on(ground, contestant, seed)
     genes, runs = len(ground.space.genes), place.looks[-1]
     search = shared(Budget(place.budget), len(ground.scenarios), genes).search.evaluations
     watched = _Watched(place, spec, search or 0)
