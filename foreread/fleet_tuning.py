@@ -26,7 +26,6 @@ from foreread.error import ArgumentError
 from foreread.tune_options import TuneOptions, check_options, check_resumed
 from foreread.tuned_board import TunedBoard, TuneTask
 from foreread.tuning import (
-    expected_text,
     open_bench,
     recipe_of,
     rules_of,
@@ -164,7 +163,6 @@ def _run(
 ) -> None:
     """Search and confirm on the boards that are left."""
     rules = rules_of(store.spec, budget)
-    tell(expected_text(store.spec, budget))
 
     def search(setup: CampaignSetup, engine: Engine) -> None:
         FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()

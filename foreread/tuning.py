@@ -248,7 +248,6 @@ def _run(
 ) -> None:
     """Search, and confirm the result."""
     rules = rules_of(store.spec, budget)
-    tell(expected_text(store.spec, budget))
 
     def search(setup: CampaignSetup, engine: Engine) -> None:
         Campaign(store, engine, evaluator, rules, searching, setup.turns, tell).run()
@@ -259,7 +258,7 @@ def _run(
     run_stages(store, budget, search, confirm, tell)
 
 
-def expected_text(spec: Spec, budget: Budget) -> str:
+def _expected_text(spec: Spec, budget: Budget) -> str:
     """Return how many runs a search takes, as far as that is known beforehand."""
     genes, scenarios = len(CampaignSetup.of(spec).space.genes), len(spec.scenarios)
     part = shared(budget, scenarios, genes)
@@ -298,6 +297,7 @@ def run_stages(
         for contest in Results.of(store).contests:
             confirm(contest)
 
+    tell(_expected_text(store.spec, budget))
     try:
         for stage in (search_all, confirm_all):
             patiently(stage, store.good_attempts, tell)
