@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from waiting import left_s, wait_until
 from boards.owner import tag_in
 from tracer.backends import tracefs_mount
 from tracer.local.journal import Journal
+from tracer.local.journal_folder import DIRECTORY, acquire
 
 pytestmark = [
     pytest.mark.kernel,
@@ -63,20 +64,30 @@ def own(tmp_path):
 
 @contextmanager
 def recorder(tracefs, environment):
-    """Yield the name of the instance of a process that lives, and how to end it."""
+    """Yield the name of the instance of a process that lives, and how to end it.
+
+    Other forereads remove what a dead one has left: not while the instance has an open file, and
+    the lock of the journals is held.
+    """
     words = [sys.executable, "-c", RECORDER, tracefs]
+    lock = acquire(DIRECTORY, left_s())
     with subprocess.Popen(
         words, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         name = process.stdout.readline().strip()
-        journal = Path(f"/run/foreread/{process.pid}.journal")
+        instance = tracefs / "instances" / name
+        journal = DIRECTORY / f"{process.pid}.journal"
         try:
-            yield name, journal, lambda: process.communicate("\n")
+            with (instance / "tracing_on").open():
+                yield name, journal, lambda: process.communicate("\n")
         finally:
             process.kill()
             process.wait()
-            (tracefs / "instances" / name).rmdir()
+            with suppress(OSError):  # another foreread was faster
+                instance.rmdir()
+            assert not instance.exists()
             journal.unlink(missing_ok=True)
+            os.close(lock)
 
 
 def test_mounts_devices_recorders_and_settings_of_others_are_not_findings(
