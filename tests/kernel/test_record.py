@@ -105,12 +105,20 @@ def inodes(trace, device):
     return {(e["s_dev"], e["i_ino"]) for e in events if e["s_dev"] == device}
 
 
+def module_files():
+    """Return the files of the modules that this process has imported, source and compiled."""
+    kinds = ("__file__", "__cached__")
+    names = {getattr(module, kind, None) for module in [*sys.modules.values()] for kind in kinds}
+    return [Path(name) for name in names if isinstance(name, str) and Path(name).exists()]
+
+
 @pytest.mark.thorough
 def test_the_recorder_itself_is_not_in_the_trace(loop, tmp_path):
     output = tmp_path / "capture"
     capture = record_here(output, [loop.busybox, "cat", loop.data])
     own_files = {path.stat().st_ino for path in output.rglob("*")}
     own_program = {ino for _, ino in mapped_files([os.getpid()])}  # its code may be faulted in
+    own_program |= {path.stat().st_ino for path in module_files()}  # and modules imported late
     device = device_number(output)
     for event in read_events(output / "trace", INSERT):
         assert event["common_pid"] != os.getpid() or event["i_ino"] in own_program
