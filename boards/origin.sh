@@ -259,7 +259,7 @@ from_texts() {
         case $text in
         '#'* | chmod\ * | chown\ * | restorecon\ * | chcon\ *) continue ;;
         *'>'* | *write\ * | *setra*) ;;
-        *cat\ * | if\ \[* | \[\ * | *getra*) continue ;;
+        *cat\ * | if\ \[* | \[\ * | *getra* | *'<'*read_ahead_kb*) continue ;;
         esac
         concerns "$text" || continue
         kb=$(value_in "$text")

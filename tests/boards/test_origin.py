@@ -198,6 +198,7 @@ TEXTS = {
     "etc/init.d/other": (
         "cat /sys/block/sda/queue/read_ahead_kb\n# echo 1 > /sys/block/sda/queue/read_ahead_kb\n"
         "chmod 0644 /sys/block/sda/queue/read_ahead_kb\n"
+        'read -r kb </sys/block/sda/queue/read_ahead_kb; [ "$kb" = 64 ] || exit 0\n'
         "echo 1 > /sys/block/sdb/queue/read_ahead_kb",
         {"sda": None},
     ),
