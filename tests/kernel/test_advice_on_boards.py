@@ -113,7 +113,7 @@ def test_windows_in_phases_are_in_force_during_the_proposed_runs(folder, capsys)
     assert gains[1] > gains[0] + LEAST_SAVED
 
 
-@pytest.mark.parametrize("kind", ["early", "order"])
+@pytest.mark.parametrize("kind", ["early", "metadata"])
 def test_a_row_that_needs_a_build_is_refused_before_any_run(folder, capsys, kind):
     capsys.readouterr()
     words = ["--advice", str(folder / "advice"), "--row", str(row_of(folder, kind))]
