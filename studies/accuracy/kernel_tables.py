@@ -3,8 +3,8 @@
     python -m studies.accuracy.kernel_tables [accuracy-out]
 
 takes the cells of area ``kernels`` from a folder of results into figures/kernels.json and
-figures/judged.json, and writes the tables into docs/explanation/accuracy.md and the journal
-kernels.md; without a folder it writes the tables anew. Predictions know what was compared by
+figures/judged.json, and writes the tables into docs/explanation/accuracy.md; without a folder it
+writes the tables anew. Predictions know what was compared by
 analyzer/predict/confirmed.py, which tests hold to these figures.
 """
 
@@ -32,10 +32,9 @@ from studies.accuracy.store import Cell, Document
 
 FIGURES = Path(__file__).with_name("figures") / "kernels.json"
 JUDGED = Path(__file__).with_name("figures") / "judged.json"
-JOURNAL = Path(__file__).with_name("kernels.md")
 PAGE = Path(__file__).parents[2] / "docs/explanation/accuracy.md"
 _JUDGED_HEAD = ("CPU", "kernel", "programs", "folios", "requests", "result")
-_START_HEAD = (
+_HEAD = (
     *("CPU", "kernel", "start", "KiB: default, best, ours, verdict"),
     *("pages", "requests", "error in % at KiB", "regret", "in the band"),
 )
@@ -114,34 +113,6 @@ def _judged_row(one: Mapping[str, Any]) -> Sequence[str]:
     return (one["machine"], one["release"].partition("-")[0].partition("+")[0], *counts, result)
 
 
-def starts_table(cells: Figures) -> list[str]:
-    """Return the table of single starts, window by window."""
-    return markdown(_START_HEAD, (_start_row(one) for one in cells))
-
-
-def _start_row(one: Mapping[str, Any]) -> Sequence[str]:
-    names = ("default_kb", "best_kb", "chosen_kb", "verdict_kb")
-    kib = ", ".join("–" if one.get(name) is None else str(one[name]) for name in names)
-    which = (*board_of(one), one["start"], kib)
-    if not errors_of(one, "seconds"):
-        return (*which, "–", "–", one.get("why") or "none", "–", "–")
-    held = sum(bool(point["in_band"]) for point in one["points"])
-    return (
-        *which,
-        *(_counted([one], name) for name in ("pages", "F")),
-        ", ".join(_error_text(point) for point in one["points"]),
-        "–" if one["regret"] is None else _bold(one["regret"], FIXED_COST.regret),
-        f"{held} of {len(one['points'])}",
-    )
-
-
-def _error_text(point: Mapping[str, Any]) -> str:
-    predicted, measured = (point[side]["seconds"] for side in ("predicted", "measured"))
-    if predicted is None or not measured:
-        return f"{point['read_ahead_kb']}: none"
-    return f"{point['read_ahead_kb']}: {100 * (predicted / measured - 1):+.1f}"
-
-
 def _row(board: tuple[str, str], cells: Figures) -> Sequence[str]:
     known = [one for one in cells if one["points"]]
     points = [point for one in known for point in one["points"]]
@@ -214,11 +185,6 @@ def with_tables(page: str) -> str:
     return with_table(page, "compared", compared())
 
 
-def with_starts(page: str) -> str:
-    """Return the journal with its tables as they are now."""
-    return with_table(page, "starts", starts_table(stored(FIGURES)))
-
-
 def main(words: Sequence[str]) -> None:
     """Collect the cells of a folder, if one is named, and write the tables."""
     if words:
@@ -226,7 +192,6 @@ def main(words: Sequence[str]) -> None:
         for file, found in zip((FIGURES, JUDGED), collected(Path(words[0])), strict=True):
             file.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n")
     PAGE.write_text(with_tables(PAGE.read_text()))
-    JOURNAL.write_text(with_starts(JOURNAL.read_text()))
 
 
 if __name__ == "__main__":

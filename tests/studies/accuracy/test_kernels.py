@@ -83,9 +83,7 @@ def test_a_folder_of_results_adds_to_what_is_kept(tmp_path, monkeypatch):
     for name in ("FIGURES", "JUDGED"):
         monkeypatch.setattr(kernel_tables, name, tmp_path / f"{name}.json")
     monkeypatch.setattr(kernel_tables, "PAGE", tmp_path / "page.md")
-    monkeypatch.setattr(kernel_tables, "JOURNAL", tmp_path / "journal.md")
-    for page in (kernel_tables.PAGE, kernel_tables.JOURNAL):
-        page.write_text("")
+    kernel_tables.PAGE.write_text("")
     points = [point(0, (1, 1, 1.0), (1, 1, 1.0))]
     (tmp_path / "kernels").mkdir()
     for series in ("7.2", "5.10"):
@@ -132,18 +130,9 @@ def test_incomplete_and_missing_cells_are_named():
     assert "arm64 7.2" not in absent
 
 
-def test_each_start_is_shown_window_by_window():
-    points = [point(4, (5, 9, 1.0), (5, 9, 1.0)), point(128, (3, 9, 1.1), (2, 9, 1.0))]
-    one = kernel_tables.kept(cell("arm64", "7.2", "perl", points))
-    row = kernel_tables.starts_table([one])[2].strip("| ").split(" | ")
-    assert row[4:7] == ["identical", "25.00 %, 50.00 %", "4: +0.0, 128: +10.0"]
-
-
 def test_the_documentation_has_the_tables_of_what_was_measured():
     page = kernel_tables.PAGE.read_text()
     assert kernel_tables.with_tables(page) == page
-    journal = kernel_tables.JOURNAL.read_text()
-    assert kernel_tables.with_starts(journal) == journal
     assert len(kernel_tables.stored(kernel_tables.JUDGED)) >= 9
 
 
