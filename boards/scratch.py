@@ -39,16 +39,19 @@ def scratch_folder(what: str = "", parent: str | Path | None = None) -> Iterator
                 _remove(left)
 
 
-def leftovers() -> list[Path]:
-    """Return this user's temporary files and folders whose foreread is dead."""
-    places = dict.fromkeys([*_ALWAYS, tempfile.gettempdir()])
+def leftovers(*others: Path) -> list[Path]:
+    """Return this user's temporary files and folders whose foreread is dead.
+
+    They are looked for in the places for temporary files, or in ``others`` alone.
+    """
+    places = others or dict.fromkeys([*_ALWAYS, tempfile.gettempdir()])
     found = [path for place in places for path in Path(place).glob(f"{PREFIX}*-*")]
     return sorted(path for path in found if is_left(path.name) and _is_own(path))
 
 
-def remove_leftovers() -> list[str]:
+def remove_leftovers(*others: Path) -> list[str]:
     """Remove what :func:`leftovers` finds, and return it."""
-    return [str(path) for path in leftovers() if _remove(path)]
+    return [str(path) for path in leftovers(*others) if _remove(path)]
 
 
 def _is_own(path: Path) -> bool:

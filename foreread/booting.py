@@ -15,6 +15,7 @@ from foreread.run_words import target_words, words_of_boot
 from foreread.version import VERSION
 from tracer.formats.capture import Capture
 from tracer.interrupts import orderly_exit
+from tracer.local.output import recording_folder
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, record_boot_on, repair, with_init
@@ -38,14 +39,14 @@ def record_boot(
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
 ) -> Capture:
-    """Reboot ``target``, record that boot into the folder ``output``, and return its metadata.
+    """Reboot ``target``, record that boot into ``output``, and return its metadata.
 
     A hook that the target's init runs first does it: it acts at the next boot and at no other, and
     it is removed when the capture has been fetched. The boot is over when the last init script, or
     multi-user.target, has been reached.
 
     Args:
-        output: the folder of the capture; read it with :func:`foreread.load`.
+        output: the capture, a folder or an archive, as for :func:`foreread.record`.
         target: the machine, as for :func:`foreread.record`; not this one.
         identity: private key that logs in to an ssh target.
         duration_s: the boot is over after this time instead.
@@ -89,8 +90,11 @@ def record_boot(
         search_s=search_s,
         tell=tell,
     )
-    folder = checked_path(output, "output")
-    with orderly_exit(), open_target(target, identity=key_of(identity), tell=tell) as opened:
+    with (
+        orderly_exit(),
+        recording_folder(checked_path(output, "output")) as folder,
+        open_target(target, identity=key_of(identity), tell=tell) as opened,
+    ):
         hook = BoardHook(
             opened,
             part(HOOK_SCRIPT),

@@ -20,6 +20,7 @@ from foreread.version import VERSION
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
 from tracer.interrupts import orderly_exit
+from tracer.local.output import recording_folder
 from tracer.local.record import RecordOptions
 from tracer.machines import recorder_for
 
@@ -39,14 +40,15 @@ def record(
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
 ) -> Capture:
-    """Record one cold run into the folder ``output``, which is created, and return its metadata.
+    """Record one cold run into ``output``, which is created, and return its metadata.
 
     Recording drops the page cache and sets read_ahead_kb on the machine that it records; it
     restores every setting afterwards. It needs root there.
 
     Args:
         run: the words of the command, or RunOptions, which also say when the run is over.
-        output: the folder of the capture; read it with :func:`foreread.load`.
+        output: the capture: a folder, or an archive if the name ends in .tar, .tar.gz, .tar.bz2 or
+            .tar.xz; read it with :func:`foreread.load`.
         target: the machine: "local", ssh://USER@HOST, serial:///dev/ttyUSB0, adb:// or the name
             of a board.
         identity: private key that logs in to an ssh target.
@@ -77,8 +79,11 @@ def record(
         search_s=search_s,
         tell=tell,
     )
-    folder = checked_path(output, "output")
-    with orderly_exit(), open_target(target, identity=key_of(identity), tell=tell) as opened:
+    with (
+        orderly_exit(),
+        recording_folder(checked_path(output, "output")) as folder,
+        open_target(target, identity=key_of(identity), tell=tell) as opened,
+    ):
         recorder = recorder_for(opened, backend)
         if recorder.why:
             tell(recorder.why)

@@ -149,7 +149,7 @@ def still(loop):
 @pytest.mark.thorough
 def test_sweep_and_validate(still, tmp_path):
     loop = still
-    capture, sweep = tmp_path / "capture", tmp_path / "sweep.json"
+    capture, sweep = tmp_path / "app.capture.tar.xz", tmp_path / "sweep.json"
     command = ["--", loop.busybox, "cat", loop.data]
     here = ["--json", "--wait", str(left_s()), "--allow-warm"]  # others may read files meanwhile
     foreread("record", *here, "-o", capture, *command)

@@ -1,4 +1,4 @@
-"""The output directory of a capture: checked first, and removed if the capture fails."""
+"""The output of a recording, a folder or an archive, is checked first, and removed on failure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,54 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from boards.outputs import check_folder
+from boards.outputs import check_folder, check_new
+from boards.scratch import remove_leftovers, scratch_folder
 from tracer.error import RecordError
 from tracer.formats.capture import FILES, METADATA, TRACE
+from tracer.formats.packing import Mode, pack, packing_of
 
 _MINIMAL_FREE_BYTES = 8 << 20
 _PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}
+
+
+@contextmanager
+def recording_folder(output: Path) -> Iterator[Path]:
+    """Yield the folder to record into: ``output``, or one that becomes the archive ``output``.
+
+    The name decides (``packing_of``). An archive appears whole, when the block has ended. If it
+    cannot be written, the capture stays beside it as a folder, and RecordError names it.
+    """
+    check_capture(output)
+    packing = packing_of(output)
+    if packing is None:
+        yield output
+        return
+    mode, name = packing
+    output.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(output.parent)
+    with scratch_folder("capture", output.parent) as scratch:
+        folder = Path(scratch) / name
+        yield folder
+        _pack(folder, output, mode)
+
+
+def _pack(folder: Path, output: Path, mode: Mode) -> None:
+    """Put the archive in its place, or the folder itself where that fails."""
+    archive = folder.parent / f"{folder.name}.packed"
+    try:
+        pack(folder, archive, mode)
+        archive.replace(output)
+    except (OSError, MemoryError, KeyboardInterrupt) as error:
+        archive.unlink(missing_ok=True)
+        kept = output.with_name(folder.name)
+        if kept.exists():
+            kept = output.with_name(f"{folder.name}.unpacked")
+        folder.rename(kept)
+        why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
+        raise RecordError(
+            f"{output} was not written ({why}); the capture is in the folder {kept}",
+            f"use the folder, or pack it: tar -caf {output.name} {kept.name}",
+        ) from error
 
 
 @contextmanager
@@ -36,7 +78,12 @@ def output_directory(output: Path) -> Iterator[None]:
 
 
 def check_capture(output: Path, option: str = "-o") -> None:
-    """Raise RecordError or OutputError if a capture cannot be written to ``output``."""
+    """Raise RecordError, CaptureError or OutputError if no capture can be written to ``output``."""
+    if packing_of(output, option) is not None:
+        check_folder(output.parent, option)
+        if output.parent.exists():
+            check_new(output, option)
+        return
     check_folder(output, option)
     if output.is_dir():
         _check_contents(output, option)

@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="CAPTURE",
         check=check_capture,
-        help="folder to create (needed without --suite)",
+        help="folder to create, or archive if the name ends in .tar, .tar.gz, .tar.bz2 or .tar.xz "
+        "(needed without --suite)",
     )
     parser.add_argument(
         "--suite",
