@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from foreread.advised import Advised as Advised
     from foreread.advised import row_of_advice as row_of_advice
     from foreread.booting import record_boot as record_boot
-    from foreread.browsing import ViewDocument as ViewDocument
+    from foreread.browsing import Viewed as Viewed
     from foreread.browsing import view as view
     from foreread.calibrating import Calibrated as Calibrated
     from foreread.calibrating import calibrate as calibrate
@@ -153,7 +153,7 @@ __all__ = [
     "Tuning",
     "Validation",
     "Verdict",
-    "ViewDocument",
+    "Viewed",
     "__version__",
     "advise",
     "advise_suite",
@@ -236,7 +236,7 @@ _EXPORTS = {
     "Tuning": "analyzer.tuner.findings.results:Results",
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",
-    "ViewDocument": "foreread.browsing",
+    "Viewed": "foreread.browsing",
     "advise": "analyzer.advise.advise",
     "advise_suite": "analyzer.suite.advised",
     "boards": "boards.profile:known_profiles",

@@ -8,17 +8,17 @@ import os
 import shlex
 import webbrowser
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from boards.document import Document
 
 _PORT = 8000
 
 
-class ViewDocument(Document, frozen=True, kw_only=True):
-    """Where a report is, and whether a browser was opened: the document of `foreread view --json`.
+@dataclass(frozen=True)
+class Viewed:
+    """How a report was shown.
 
-    ``commands`` reach the report from another computer; they are empty if a browser was opened.
+    ``commands`` reach the report from another computer; the list is empty if a browser was opened.
     """
 
     html: str
@@ -26,12 +26,12 @@ class ViewDocument(Document, frozen=True, kw_only=True):
     commands: list[str]
 
 
-def view(page: Path, environment: Mapping[str, str] = os.environ) -> ViewDocument:
+def view(page: Path, environment: Mapping[str, str] = os.environ) -> Viewed:
     """Open a page in the browser of this desktop; without one, return the commands to reach it."""
     page = page.absolute()
     opened = has_desktop(environment) and webbrowser.open(page.as_uri())
     commands = [] if opened else commands_to_reach(page, environment)
-    return ViewDocument(html=str(page), opened=opened, commands=commands)
+    return Viewed(str(page), opened, commands)
 
 
 def has_desktop(environment: Mapping[str, str]) -> bool:

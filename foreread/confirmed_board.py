@@ -1,4 +1,4 @@
-"""One board of ``fleet confirm``, in a process of its own (board_process.py): it makes pairs."""
+"""One of several boards of ``confirm``: a process of its own (board_process.py) makes pairs."""
 
 from __future__ import annotations
 

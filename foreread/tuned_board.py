@@ -1,4 +1,4 @@
-"""One board of ``fleet tune``, in a process of its own (board_process.py)."""
+"""One of several boards of ``tune``, in a process of its own (board_process.py)."""
 
 from __future__ import annotations
 

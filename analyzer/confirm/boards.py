@@ -1,4 +1,4 @@
-"""What each board of ``foreread fleet confirm`` gains, and whether the boards differ in it.
+"""What each of the boards of ``foreread confirm`` gains, and whether the boards differ in it.
 
 The intervals of all boards hold at once, at every look, with probability CONFIDENCE: each has its
 share of the rest (Bonferroni). Two boards differ if their intervals have no point in common.

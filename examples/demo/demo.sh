@@ -32,7 +32,7 @@ on_the_example() {
     sweep=${capture%.capture.tar.xz}.sweep.json
     foreread predict "$capture"
     if [ -f "$sweep" ]; then
-        foreread validate "$capture" "$sweep"
+        foreread predict "$capture" --measured "$sweep"
         foreread report "$capture" "$sweep" -o "$out/report"
     else
         foreread report "$capture" -o "$out/report"
@@ -147,7 +147,7 @@ foreread predict "$out/python.capture"
 say "Measuring the same start at some windows, the proposed one among them, repeats: $REPEAT"
 foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
     -o "$out/python.sweep.json" "$out/python.capture"
-foreread validate "$out/python.capture" "$out/python.sweep.json"
+foreread predict "$out/python.capture" --measured "$out/python.sweep.json"
 if [ "$RUNS" = 0 ]; then
     foreread report "$out/python.capture" "$out/python.sweep.json" -o "$out/report"
     foreread script "$out/python.capture" -o "$out/script"

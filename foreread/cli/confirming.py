@@ -1,4 +1,4 @@
-"""What ``confirm`` and ``fleet confirm`` share: their arguments, and what they print."""
+"""The comparison that ``confirm`` measures: its options, and how its results are printed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,8 @@ _REPEATED = (
 )
 
 
-def add_comparison(
-    parser: argparse.ArgumentParser, boards: str = "this board", scenarios: str = ""
-) -> None:
-    """Declare the arguments but the capture and its target.
-
-    ``boards`` made an earlier result; ``scenarios``: what the help says about several of them.
-    """
+def add_comparison(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments but the capture and its target."""
     add_check(parser, "capture", lambda args: check_changed(args.capture))  # it gets the result
     add_model(parser)
     add_image(parser)
@@ -66,7 +61,7 @@ def add_comparison(
         help="what replays a list: foreread-prefetch built for the target (default: the shell "
         "script, which starts dd for each range)",
     )
-    add_scenario(parser, scenarios)
+    add_scenario(parser, "; repeatable, each is measured by itself")
     parser.add_argument(
         "--budget",
         metavar="N|TIME",
@@ -77,7 +72,7 @@ def add_comparison(
     parser.add_argument(
         "--resume",
         action="store_true",
-        help=f"continue the latest undecided result of {boards} and these windows",
+        help="continue the latest undecided result of these boards and windows",
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="random seed of the order of runs (default: random)"
@@ -98,7 +93,7 @@ def add_comparison(
 
 
 class Comparison(TypedDict):
-    """The arguments of :func:`foreread.confirm` and of its fleet that the options give."""
+    """Arguments of :func:`foreread.confirm` and :func:`foreread.fleet_confirm`."""
 
     read_ahead_kb: int | None
     row: Advised | None

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
@@ -17,35 +18,69 @@ from foreread.cli.text.escaped import escaped, escaped_output
 from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
 
-# Order as in the help; each is a module of foreread.cli.commands. A module is imported only when
+# As in the help; each command is a module of foreread.cli.commands. A module is imported only when
 # its help or its command is wanted, so that predict does not pay for report's plots.
-COMMANDS = {
-    "doctor": "check which recorders work here, and print how to fix what is missing",
-    "record": "record one cold run of a command",
-    "show": "summarise a capture",
-    "predict": "predict the start-up time of every readahead window from one capture",
-    "advise": "rank everything that would make a recorded start faster",
-    "forecast": "predict what another kernel does to a recorded start",
-    "calibrate": "measure the cost of a disk's requests, which predicted seconds need",
-    "confirm": "measure whether the proposed window is faster, and by how much",
-    "sweep": "measure cold runs with every window (the manual method)",
-    "tune": "tune I/O scheduler, window and other settings by measured runs",
-    "validate": "compare a prediction with a sweep",
-    "diff": "compare two builds, kernels or boards: what changed in a start, and why",
-    "fleet": "analyse thousands of captures into a store, and report it by board and start",
-    "report": "write the board report: HTML, PDF and PNG",
-    "view": "open the board report in the browser, or say how to reach it",
-    "script": "write a boot script that applies the result, and files to install it",
-    "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
-    "layout": "write the order of files for an image, and predict its block size and compressor",
-    "export": "write a recorded start, and emulated runs of it, for viewers and tables",
-    "top": "show what is read now, by file and process, with hits and unused pages",
-    "fingerprint": "classify the current disk workload, and apply the settings learnt for it",
-    "boards": "list, show and create board profiles; run emulated boards",
+GROUPS = {
+    "the main job": {
+        "record": "record one cold run of a command",
+        "predict": "predict the time of a start at every readahead window",
+        "advise": "rank all changes that would make a recorded start faster",
+        "confirm": "measure on the board whether the proposed window is faster",
+        "tune": "tune window, I/O scheduler and other settings by measured runs",
+        "script": "write the boot script that applies the result, or install it",
+        "report": "write the board report (HTML, PDF, PNG), or open it",
+    },
+    "more about recorded starts": {
+        "show": "summarise a capture: kernel, disks, files, lost events",
+        "diff": "compare two builds, kernels or boards: what changed, and why",
+        "forecast": "predict what another kernel does to a recorded start",
+        "prefetch": "write the prefetch list of a start, and predict its effect",
+        "layout": "write the order of files for an image, and predict its effect",
+        "export": "write a start for viewers and tables of other tools",
+        "fleet": "analyse thousands of captures into a store, and report it",
+    },
+    "machines, boards and disks": {
+        "doctor": "check what works here, and print how to fix what does not",
+        "boards": "list, show and create board profiles; run emulated boards",
+        "calibrate": "measure the cost of a disk's requests",
+        "sweep": "measure cold runs at every window (the manual method)",
+        "top": "show what is read now, by file and process",
+        "fingerprint": "classify the running workload, and apply its settings",
+    },
+}
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+# Names that are gone, and what to type now.
+REPLACED = {
+    "view": "report CAPTURE --open",
+    "validate": "predict CAPTURE --measured SWEEP",
+    "fleet tune": "tune --target A --target B -o TUNING -- COMMAND",
+    "fleet confirm": "confirm CAPTURE --target A --target B",
 }
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of the whole command line; its help lists the commands in groups."""
+
+    def format_help(self) -> str:
+        """Return the help."""
+        (commands,) = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        choices = {choice.dest: choice for choice in commands._choices_actions}
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for title, names in GROUPS.items():
+            formatter.start_section(title)
+            formatter.add_arguments([choices[name] for name in names])
+            formatter.end_section()
+        options = [action for action in self._actions if action is not commands]
+        formatter.start_section("options")
+        formatter.add_arguments(options)
+        formatter.end_section()
+        formatter.add_text("foreread COMMAND --help lists the options of a command.")
+        return formatter.format_help()
 
 
 class Command(Protocol):
@@ -68,11 +103,11 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     """Return the parser; only the sub-commands in ``names`` get their arguments."""
     # From 3.14 on argparse colours its help, which the streams here would escape.
     plain: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="foreread",
         **plain,
-        description="Find the readahead window that starts an application fastest, from one "
-        "recorded run.",
+        formatter_class=partial(argparse.HelpFormatter, max_help_position=15),
+        description="Find the readahead window that starts an application fastest.",
     )
     parser.add_argument("--version", action="version", version=f"foreread {VERSION}")
     parser.add_argument(
@@ -80,7 +115,9 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
         choices=("bash", "zsh", "tcsh"),
         help="print a shell completion script",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser
+    )
     for name, summary in COMMANDS.items():
         sentence = f"{summary[:1].upper()}{summary[1:]}."
         sub = commands.add_parser(name, help=summary, description=sentence)
@@ -101,9 +138,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: list[str]) -> int:
     wanted = [word for word in argv[:1] if word in COMMANDS]
     parser = build_parser(wanted)
+    for old, now in REPLACED.items():
+        if argv[: len(old.split())] == old.split():
+            parser.error(f"foreread {old} is gone; type: foreread {now}")
     args = parser.parse_args(argv)
     if args.command is None and not args.print_completion:
-        parser.print_usage(sys.stderr)
+        parser.print_help(sys.stderr)
         return EXIT_USAGE
     return _run(args)
 

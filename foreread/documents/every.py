@@ -24,7 +24,6 @@ from analyzer.suite.answer import SuiteAdvice, SuiteDocument
 from analyzer.suite.document import SuiteFile
 from analyzer.tuner.findings.document import TuningDocument
 from boards.profile import Profile
-from foreread.browsing import ViewDocument
 from foreread.documents.boards import (
     BoardRunDocument,
     BoardsDocument,
@@ -52,19 +51,17 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "doctor": (DoctorDocument, JudgeDocument),
     "record": (RecordDocument, SuiteRecordDocument),
     "show": (ShowDocument,),
-    "predict": (PredictionDocument, SuiteDocument),
+    "predict": (PredictionDocument, SuiteDocument, Validation),
     "advise": (AdviceDocument, SuiteAdvice),
     "forecast": (Forecast,),
     "calibrate": (CalibrationDocument,),
     "confirm": (ConfirmationDocument, ScenariosDocument, SuiteConfirmationDocument),
     "sweep": (Sweep,),
     "tune": (TuningDocument,),
-    "validate": (Validation,),
     "diff": (DiffDocument,),
     "fleet-analyse": (FleetAnalysed,),
     "fleet-report": (FleetReportDocument,),
     "report": (ReportDocument,),
-    "view": (ViewDocument,),
     "script": (ScriptDocument, UninstalledDocument, CheckedDocument),
     "prefetch": (PrefetchDocument, StalenessDocument),
     "layout": (LayoutDocument,),

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import UNSET, UnsetType
+
 from boards.document import Document, says
 
 
 class ReportDocument(Document, frozen=True, kw_only=True):
-    """Paths of a report's files."""
+    """Paths of a report's files; with ``--open`` also how it was shown."""
 
     html: str
     pdf: str
     json: Annotated[str, says("the figures as numbers")]
+    opened: Annotated[
+        bool | UnsetType, says("with --open: whether a browser was opened on this machine")
+    ] = UNSET
+    commands: Annotated[
+        list[str] | UnsetType,
+        says("with --open: what to type where the reader is; empty if a browser was opened"),
+    ] = UNSET

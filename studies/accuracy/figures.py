@@ -98,7 +98,7 @@ def paced_targets(default_s: float, found: Spread | None) -> SecondsTargets:
 
 
 def seconds_figures(validation: Mapping[str, Any], targets: SecondsTargets) -> list[Figure]:
-    """Return the figures of a ``foreread validate --json`` document."""
+    """Return the figures of the document of ``foreread predict --measured``."""
     none_predicted = validation["seconds_error_median"] is None
     return [
         Figure("median error", validation["seconds_error_median"], targets.median_error),

@@ -1,7 +1,7 @@
 """The errors of a prediction from one capture and one device model, against the measured runs.
 
-The prediction is made in this process by the functions that ``foreread validate`` calls, so that
-stored captures and sweeps are judged again in seconds.
+The prediction is made in this process by the functions that ``foreread predict --measured`` calls,
+so that stored captures and sweeps are judged again in seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def judged(
     probe: bool = True,
     image: Path | None = None,
 ) -> Document:
-    """Return ``foreread validate``'s document, with the band at each measured window.
+    """Return the document of ``foreread predict --measured``, and the band at each window.
 
     ``device`` is a file for ``--device-model``; with None the capture itself has to say what the
     disk costs, without ``probe`` by the run's own requests. Each entry of ``points`` gets ``band``

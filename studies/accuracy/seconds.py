@@ -72,7 +72,7 @@ def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
         for file in asked.devices.values():
             given = () if file is None else ("--device-model", file)
             image = () if asked.image is None else ("--image", asked.image.name)
-            foreread.note("validate", *given, *image, capture, sweep)
+            foreread.note("predict", *given, *image, capture, "--measured", sweep)
     return judge(asked, folder)
 
 

@@ -147,14 +147,14 @@ def still(loop):
 
 
 @pytest.mark.thorough
-def test_sweep_and_validate(still, tmp_path):
+def test_sweep_is_compared_with_the_prediction(still, tmp_path):
     loop = still
     capture, sweep = tmp_path / "app.capture.tar.xz", tmp_path / "sweep.json"
     command = ["--", loop.busybox, "cat", loop.data]
     here = ["--json", "--wait", str(left_s()), "--allow-warm"]  # others may read files meanwhile
     foreread("record", *here, "-o", capture, *command)
     foreread("sweep", *here, "--windows", "0,4,32", "--repeat", "1", "-o", sweep, *command)
-    result = json.loads(foreread("validate", "--json", capture, sweep))
+    result = json.loads(foreread("predict", "--json", capture, "--measured", sweep))
     assert [point["read_ahead_kb"] for point in result["points"]] == [0, 16, 128]
     at_zero = result["points"][0]
     assert at_zero["predicted"]["F"] <= at_zero["measured"]["F"]

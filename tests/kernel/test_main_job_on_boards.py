@@ -73,7 +73,7 @@ def test_from_one_recorded_run_to_the_next_boot(name, tmp_path, capsys):
 
         prediction = json.loads(foreread("predict", capture, "--windows", windows, "--json"))
         (disk,) = prediction["devices"]
-        validated = json.loads(foreread("validate", capture, swept, "--json"))
+        validated = json.loads(foreread("predict", capture, "--measured", swept, "--json"))
         tell(capsys, f"{name}: F predicted {disk['F']} at {WINDOWS_KB} KiB")
         tell(capsys, f"  requests {[one['requests'] for one in points]}")
         tell(capsys, f"  seconds {[one['seconds'] for one in points]}")

@@ -36,13 +36,11 @@ def schema_name(command, words):
     """Return the schema of a command; that of boards and of fleet depends on what it does."""
     actions = {
         "boards": ("list", "show", "new", "run", "start", "stop"),
-        "fleet": ("analyse", "report", "tune", "confirm"),
+        "fleet": ("analyse", "report"),
     }.get(command)
     if actions is None:
         return command
-    name = f"{command}-{next(word for word in words if word in actions)}"
-    # A fleet's boards are a member of the document that one board's command prints.
-    return {"fleet-tune": "tune", "fleet-confirm": "confirm"}.get(name, name)
+    return f"{command}-{next(word for word in words if word in actions)}"
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Benches of ``fleet confirm`` without machines: a board process opens one by its target's words.
+"""Benches for ``confirm`` on several boards, without machines: a board process opens each by name.
 
 A target is as in fleet_benches.py, with ``saves=P``: the proposed window saves P % more on this
 board, and ``noise=P``: its runs differ by P % (standard deviation, by the board's name). The

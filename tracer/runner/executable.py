@@ -39,7 +39,7 @@ def executable(steps: Sequence[Step], machine: str, order: str, pause_ms: int = 
         raise RecordError(
             f"foreread has no program runner for {machine} ({order}-endian)",
             f"it has runners for {known}; on others compare a recording with a sweep: foreread "
-            "validate CAPTURE SWEEP",
+            "predict CAPTURE --measured SWEEP",
         )
     return _Writer(code, pause_ms).whole(steps)
 

@@ -10,6 +10,11 @@ from boards.open import LOCAL
 from foreread import run_words
 from foreread.cli.main import printable
 
+_HELP = (
+    "machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "
+    "or a board profile (default: {})"
+)
+
 
 def add_target(
     parser: argparse.ArgumentParser, default: str | None = LOCAL, named: str = "this machine"
@@ -19,22 +24,20 @@ def add_target(
         "--target",
         metavar="T",
         default=default,
-        help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "
-        f"or a board profile (default: {named})",
+        help=_HELP.format(named),
     )
     _add_identity(parser)
 
 
-def add_targets(parser: argparse.ArgumentParser) -> None:
-    """Add ``--target T`` for several boards."""
+def add_targets(parser: argparse.ArgumentParser, named: str = "this machine") -> None:
+    """Add ``--target T``, repeatable; ``named`` says in the help what the default is."""
     parser.add_argument(
         "--target",
         dest="targets",
         metavar="T",
         action="append",
-        required=True,
-        help="one of the boards: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "
-        "or a board profile; give two or more that are alike",
+        default=[],
+        help=f"{_HELP.format(named)}; several like boards share the runs: give --target for each",
     )
     _add_identity(parser)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from analyzer.suite.predicted import SuiteQuestion
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.scenario import scenario_of, scenarios_of
-from foreread.cli.arguments.target import add_target, tell
+from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.confirming import add_comparison, comparison_of, print_results
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.suite import proof_text
@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure every start of this suite, on its board, at the window now and at that of "
         "foreread predict SUITE; type the same again to continue after an interruption",
     )
-    add_target(parser, default=None, named="the one that was recorded")
-    add_comparison(parser, scenarios="; repeatable, each is measured by itself")
+    add_targets(parser, named="the recorded one")
+    add_comparison(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,22 +37,40 @@ def run(args: argparse.Namespace) -> int:
         return _suite(args)
     if args.capture is None:
         raise UsageError("give a capture, or --suite SUITE")
+    targets = [word for target in args.targets for word in ("--target", target)]
+    command = ["foreread", "confirm", str(args.capture), *targets]
+    if len(args.targets) > 1:
+        print_results([_spread(args)], args, command)
+        return 0
     scenarios = scenarios_of(args)
     if args.resume and len(scenarios) > 1:
         raise UsageError("--resume continues one result: give --scenario once")
-    target = [] if args.target is None else ["--target", args.target]
-    found: list[Confirmed] = []
+    results: list[Confirmed] = []
     try:
         for scenario in scenarios:
             if len(scenarios) > 1:
                 tell(f"measuring in the scenario {scenario}")
-            found.append(_measured(args, scenario))
-            if found[-1].interrupted:
+            results.append(_measured(args, scenario))
+            if results[-1].interrupted:
                 break
     finally:
-        if found:  # also before the error of a later scenario
-            print_results(found, args, ["foreread", "confirm", str(args.capture), *target])
+        if results:  # also before the error of a later scenario
+            print_results(results, args, command)
     return 0
+
+
+def _spread(args: argparse.Namespace) -> Confirmed:
+    """Measure the start of a capture on several boards at the same time."""
+    from foreread.fleet_confirming import fleet_confirm  # noqa: PLC0415
+
+    return fleet_confirm(
+        args.capture,
+        args.targets,
+        scenario=scenario_of(args, "confirm on several boards"),
+        **comparison_of(args),
+        tell=tell,
+        progress=show_progress,
+    )
 
 
 def _measured(args: argparse.Namespace, scenario: str) -> Confirmed:
@@ -60,7 +78,7 @@ def _measured(args: argparse.Namespace, scenario: str) -> Confirmed:
     return confirm(
         args.capture,
         scenario=scenario,
-        target=args.target,
+        target=next(iter(args.targets), None),
         **comparison_of(args),
         tell=tell,
         progress=show_progress,
@@ -71,7 +89,7 @@ def _suite(args: argparse.Namespace) -> int:
     """Measure the starts of a suite."""
     own = {
         "CAPTURE": args.capture is not None,
-        "--target": args.target is not None,
+        "--target": bool(args.targets),
         "--identity": args.identity is not None,
         "--advice": args.advice is not None,
         "--row": args.row is not None,

@@ -1,4 +1,4 @@
-"""``foreread fleet``: thousands of captures into a store; runs spread over several boards."""
+"""``foreread fleet``: thousands of captures into a store, and the report of the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from analyzer.fleet.place import is_address
 from boards.outputs import check_folder
 from foreread.cli.arguments.model import add_model
 from foreread.cli.arguments.output import add_check, add_output
-from foreread.cli.commands import fleet_confirm, fleet_tune
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.fleet import analysed_text
 from foreread.cli.text.progress import ProgressLine
@@ -22,14 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_analyse(actions.add_parser("analyse", help="add captures to a store"))
     _add_report(actions.add_parser("report", help="write the report of a store"))
-    tuning = actions.add_parser("tune", help="tune several like boards at once, as one campaign")
-    fleet_tune.add_arguments(tuning)
-    _add_json(tuning)
-    confirming = actions.add_parser(
-        "confirm", help="confirm a window on several like boards at once, by pairs of cold runs"
-    )
-    fleet_confirm.add_arguments(confirming)
-    _add_json(confirming)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,10 +6,12 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from analyzer.confirm.text import cited, stored, warnings_of
 from analyzer.predict.holds_for import holds_for
 from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.validate import validate
 from analyzer.suite.predicted import SuiteQuestion, predict_suite
 from analyzer.suite.read import is_suite, read_suite
 from boards.counted import plural
@@ -21,7 +23,9 @@ from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import suite_text
 from foreread.cli.text.table import render
+from foreread.cli.text.validation import validation_text
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.sweep import read_sweep
 
 _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 
@@ -33,15 +37,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_image(parser)
     add_criterion(parser)
+    parser.add_argument(
+        "--measured",
+        metavar="SWEEP",
+        type=Path,
+        help="print the prediction beside this file of foreread sweep: errors of requests, pages "
+        "and seconds, and the regret",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
+    sweep = None if args.measured is None else read_sweep(args.measured)
     recording, *more = (recording_of(path, args) for path in args.capture)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = question_of(args).predicted(recording, windows, more)
+    if sweep is not None:
+        comparison = validate(prediction, sweep, recording.capture)
+        print(comparison.to_json() if args.json else validation_text(comparison))
+        return 0
     confirmations = stored(recording.capture)
     if args.json:
         print(prediction.document(list(confirmations)).to_json())
@@ -55,7 +71,12 @@ def _suite(args: argparse.Namespace) -> int:
     """Print the answer for a suite."""
     if len(args.capture) > 1:
         raise UsageError("a suite names its captures itself: give the suite alone")
-    for name, given in (("--pid", args.pids != "tree"), ("--page-size", args.page_size)):
+    own = {
+        "--pid": args.pids != "tree",
+        "--page-size": args.page_size,
+        "--measured": args.measured is not None,
+    }
+    for name, given in own.items():
         if given:
             raise UsageError(f"{name} is for single captures: remove it")
     asked = SuiteQuestion(

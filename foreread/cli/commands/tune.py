@@ -1,20 +1,156 @@
-"""``foreread tune``: genetic tuning of settings that cannot be predicted, measured on the board."""
+"""``foreread tune``: genetic tuning of settings that cannot be predicted, measured on boards."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from foreread.cli.arguments.target import add_target
-from foreread.cli.tuning import add_tuning, options_of, tuned_by
-from foreread.tuning import tune
+from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
+from analyzer.predict.choice import PUBLISHED, SECONDS
+from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.proposal import Proposal, founding_proposal
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.catalogue import usual_names
+from boards.counted import plural
+from boards.open import LOCAL
+from foreread.beginning import changed_files
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.model import question_of
+from foreread.cli.arguments.output import add_check
+from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.scenario import add_scenario, scenarios_of
+from foreread.cli.arguments.target import add_targets, tell
+from foreread.cli.arguments.tune import add_search
+from foreread.cli.text.tuning import TuningLine, outcome_text
+from foreread.tune_options import TuneOptions
+from foreread.tuning import check_output, tune
+from tracer.formats.capture import Capture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_target(parser)
-    add_tuning(parser)
+    add_targets(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to create"
+    )
+    add_check(parser, "output", lambda args: check_output(args.output, args.resume))
+    add_scenario(parser, "; repeatable")
+    add_search(parser)
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="disk to tune; repeatable (default: the disk that holds the command)",
+    )
+    add_run(parser, own_stdout=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search, confirm the result, and print it."""
-    return tuned_by(tune, options_of(args, args.target), args)
+    target, *others = args.targets or [LOCAL]
+    line = TuningLine(sys.stderr)
+
+    def report_step(step: str) -> None:
+        line.end()
+        tell(step)
+
+    results = _search(others)(
+        _options(args, target, others),
+        args.output,
+        resume=args.resume,
+        tell=report_step,
+        searching=line.searching,
+        confirming=line.confirming,
+    )
+    line.end()
+    print(results.to_json() if args.json else outcome_text(results))
+    return 0
+
+
+def _search(others: Sequence[str]) -> Callable[..., Results]:
+    """Return the function that searches on one board, or on several."""
+    if not others:
+        return tune
+    from foreread.fleet_tuning import fleet_tune  # noqa: PLC0415
+
+    return fleet_tune
+
+
+def _options(args: argparse.Namespace, target: str, others: Sequence[str]) -> TuneOptions:
+    """Return what the arguments ask for."""
+    proposal, capture = (None, None) if args.resume else _proposal(args, here=target == LOCAL)
+    return TuneOptions(
+        run=run_options(args),
+        scenarios=scenarios_of(args),
+        devices=tuple(args.device),
+        target=target,
+        others=tuple(others),
+        identity=args.identity,
+        recipe=args.sampler or args.recipe,
+        genes=args.genes,
+        proposal=proposal,
+        capture=capture,
+        earlier=args.earlier,
+        repeats=args.repeats,
+        budget=args.budget,
+        seed=args.seed,
+        limit_s=args.limit,
+        wait_s=args.wait,
+        reset=tuple(args.reset),
+        allow=tuple(dict.fromkeys(args.allow)),
+        most_written=args.most_written,
+        most_stalled=args.most_stalled,
+        weights=dict(args.weigh),
+    )
+
+
+def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Capture | None]:
+    """Return what the capture predicts, if there is something to set, and the capture.
+
+    ``here``: this machine is tuned, so that the recorded files can be compared with its own.
+    """
+    if args.capture is None:
+        if (args.model, args.device_model, args.criterion) != (None, None, SECONDS):
+            raise UsageError("--model, --device-model and --criterion need --capture CAPTURE")
+        return None, None
+    recording = load(args.capture)
+    if recording.capture and recording.capture.command != args.command_line:
+        of = shlex.join(recording.capture.command)
+        tell(
+            f"{args.capture} was recorded with another command, which may need another window: {of}"
+        )
+    prediction = question_of(args).predicted(recording)
+    if here and (changed := changed_files(filter(None, recording.entries))):
+        more = f" and {plural(len(changed) - 1, 'other file')}" if len(changed) > 1 else ""
+        tell(
+            f"the capture is of another build of the start: {changed[0]}{more} changed or are "
+            "gone; record again: foreread record -o CAPTURE -- COMMAND"
+        )
+    found = founding_proposal(prediction)
+    if found is None:
+        tell(f"no window is predicted from the capture: {prediction.verdict.why}")
+    elif found.criterion == PUBLISHED and args.criterion == SECONDS:
+        tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
+    if found is not None and found.criterion == SECONDS:
+        found = _with_settings(found, recording, prediction, args)
+    return found, recording.capture
+
+
+def _with_settings(
+    window: Proposal, recording: Recording, prediction: Prediction, args: argparse.Namespace
+) -> Proposal:
+    """Return the proposal of a window with the genes that are predicted beside it."""
+    genes = [gene for gene in PREDICTABLE if gene in (args.genes or usual_names())]
+    device = device_from(args.device_model)
+    settings = predicted_settings([recording], prediction, device, genes)
+    if settings is None or not settings.genes:
+        return window
+    return replace(window, settings=settings.genes, beside_kb=settings.read_ahead_kb)

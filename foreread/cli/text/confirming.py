@@ -1,4 +1,4 @@
-"""What ``confirm`` and ``fleet confirm`` print: a line for each run, and the result."""
+"""What ``confirm`` prints: a line for each run, and the result."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_predict_and_validate_take_the_image(image, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"]["by"] == "seconds"
     assert found["total"]["windows"] == [0, 4, 32]
-    assert main(["validate", str(CAPTURE), str(SWEEP), *words]) == 0
+    assert main(["predict", str(CAPTURE), "--measured", str(SWEEP), *words]) == 0
     points = {
         one["read_ahead_kb"]: (one["predicted"]["seconds"], one["measured"]["seconds"])
         for one in json.loads(capsys.readouterr().out)["points"]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from foreread.cli.arguments.target import target_words
-from foreread.cli.main import COMMANDS, build_parser, main, printable
+from foreread.cli.main import COMMANDS, REPLACED, build_parser, main, printable
 
 ROOT = Path(__file__).parents[3]
 TRACE = ROOT / "tests/analyzer/ingest/data/ftrace/trace.txt"
@@ -46,6 +46,24 @@ def foreread(capsys):
 
 def test_no_command_is_wrong_usage():
     assert main([]) == 2
+
+
+def test_the_help_lists_every_command_on_a_line_of_its_own(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    for command, summary in COMMANDS.items():
+        assert f"  {command:11}  {summary}" in lines
+
+
+@pytest.mark.parametrize(("old", "now"), REPLACED.items())
+def test_a_name_that_is_gone_is_answered_with_the_present_one(old, now, foreread):
+    done = foreread(*old.split(), "capture")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"foreread {old} is gone; type: foreread {now}\n")
+    assert now.split()[0] in COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -183,9 +201,9 @@ def test_a_sweep_of_another_command_is_said(tmp_path, foreread):
     sweep = json.loads((example / "python-start.sweep.json").read_text())
     capture = example / "python-start.capture.tar.xz"
     (tmp_path / "sweep").write_text(json.dumps(sweep | {"command": ["other"], "kernel": "3.10"}))
-    own = foreread("validate", capture, example / "python-start.sweep.json").stdout
+    own = foreread("predict", capture, "--measured", example / "python-start.sweep.json").stdout
     assert "differs from the recorded" not in own
-    received = foreread("validate", capture, tmp_path / "sweep").stdout
+    received = foreread("predict", capture, "--measured", tmp_path / "sweep").stdout
     assert "differs from the recorded" in received and "that of the sweep 3.10" in received
 
 

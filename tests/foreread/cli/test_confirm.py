@@ -362,7 +362,7 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
     assert document["scenario"] == "reader"
     assert "requests and pages include those of the scenario's load" in document["notes"]
     capsys.readouterr()
-    assert main(["validate", str(folder), str(swept)]) == 1
+    assert main(["predict", str(folder), "--measured", str(swept)]) == 1
     said = capsys.readouterr().err
     assert "the sweep was measured beside the load reader" in said
     assert "measure without --scenario" in said

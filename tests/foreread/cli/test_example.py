@@ -104,7 +104,7 @@ def test_show_document():
 
 
 def test_validate_document():
-    document = json.loads(run("validate", "--json", CAPTURE, SWEEP))
+    document = json.loads(run("predict", "--json", CAPTURE, "--measured", SWEEP))
     points = json.loads(SWEEP.read_text())["points"]
     assert [p["read_ahead_kb"] for p in document["points"]] == [p["read_ahead_kb"] for p in points]
     seconds = {p["read_ahead_kb"]: sorted(p["seconds"])[1] for p in points}
@@ -121,8 +121,9 @@ def test_validate_document():
 
 
 def test_seconds_that_are_unknown_are_not_compared():
-    words = BEFORE / "no-scheduler.capture.tar.xz", BEFORE / "no-scheduler.sweep.json"
-    document = json.loads(run("validate", "--json", *words))
+    capture = BEFORE / "no-scheduler.capture.tar.xz"
+    sweep = BEFORE / "no-scheduler.sweep.json"
+    document = json.loads(run("predict", "--json", capture, "--measured", sweep))
     assert document["regret_quasi_optimal"] > 0.5
     assert document["chosen_read_ahead_kb"] is document["proposed_read_ahead_kb"] is None
     assert document["regret"] is document["regret_proposed"] is None
@@ -200,7 +201,7 @@ def test_text_is_printed():
     assert "quasi-optimal" in run("predict", CAPTURE)
     shown = run("show", "--by", "wasted", CAPTURE)
     assert "requests at 2560 KiB" in shown  # the window of the board, not the published criterion's
-    assert "regret" in run("validate", CAPTURE, SWEEP)
+    assert "regret" in run("predict", CAPTURE, "--measured", SWEEP)
 
 
 def test_a_report_is_written(example_report):

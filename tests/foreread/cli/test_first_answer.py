@@ -30,7 +30,9 @@ def test_with_an_unknown_disk_the_answer_is_the_command_that_makes_it_known(caps
 
 
 def test_with_a_known_disk_the_window_is_as_fast_as_the_best_measured(capsys):
-    found = run(capsys, "validate", "--json", "--device-model", "arm64", CAPTURE, SWEEP)
+    found = run(
+        capsys, "predict", "--json", "--device-model", "arm64", CAPTURE, "--measured", SWEEP
+    )
     assert found["regret_proposed"] == pytest.approx(0, abs=0.02)
     assert found["regret_quasi_optimal"] > 0.5  # 4 KiB
     assert found["quasi_optimal_read_ahead_kb"] == 4

@@ -33,7 +33,6 @@ COMMANDS = {
     "predict": [],
     "advise": [],
     "forecast": ["--model", "linux-6.12"],
-    "validate": [str(hostile.EXAMPLE).replace("capture.tar.xz", "sweep.json")],
     "report": ["-o", "out"],
     "prefetch": ["-o", "out"],
     "export": ["--format", "chrome", "-o", "out"],

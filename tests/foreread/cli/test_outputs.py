@@ -32,13 +32,13 @@ OUTPUTS = {
     "sweep --output": ("new file", "sweep -o {} -- none"),
     "tune --output": ("new file", "tune -o {} -- none"),
     "tune --resume": ("changed tuning", "tune -o {} --resume -- none"),
+    "tune --target --output": ("new file", f"tune {BOTH} -o {{}} -- none"),
+    "tune --target --resume": ("changed tuning", f"tune {BOTH} -o {{}} --resume -- none"),
+    "confirm --target capture": ("changed capture", f"confirm {BOTH} {{}}"),
     "diff --markdown": ("file", "diff none none --markdown {}"),
     "diff --junit": ("file", "diff none none --junit {}"),
     "fleet analyse --output": ("store", "fleet analyse none -o {}"),
     "fleet report --output": ("folder", "fleet report none -o {}"),
-    "fleet tune --output": ("new file", f"fleet tune {BOTH} -o {{}} -- none"),
-    "fleet tune --resume": ("changed tuning", f"fleet tune {BOTH} -o {{}} --resume -- none"),
-    "fleet confirm capture": ("changed capture", f"fleet confirm {BOTH} {{}}"),
     "report --output": ("folder", "report none -o {}"),
     "script --output": ("folder", "script none -o {}"),
     "prefetch --output": ("file", "prefetch none -o {}"),
@@ -49,7 +49,10 @@ OUTPUTS = {
     "fingerprint --learn": ("changed tuning", "fingerprint --learn {}"),
     "boards new --output": ("new file", "boards new -o {}"),
 }
-FURTHER = {"tune --resume", "fleet tune --resume", "prefetch --root"}  # more of an --output
+FURTHER = {  # more of an --output, and with several boards
+    *("tune --resume", "prefetch --root", "tune --target --output", "tune --target --resume"),
+    "confirm --target capture",
+}
 NO_FILE = (
     *("folder.toml", "socket.toml", "loop.toml", "shut-pipe", "missing/out", "file/below"),
     *("read-only/out", "read-only/file", "closed/out"),

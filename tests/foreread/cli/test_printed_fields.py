@@ -61,10 +61,10 @@ COMMANDS = {
     "forecast": ["forecast", "CAPTURE", "--model", "linux-6.12"],
     "forecast json": ["forecast", "CAPTURE", "--model", "linux-6.12", "--json"],
     "prefetch": ["prefetch", "CAPTURE", "-o", "OUT/list"],
-    "view": ["view", "CAPTURE"],
+    "report --open": ["report", "CAPTURE", "--open"],
     "export": ["export", "CAPTURE", "--format", "csv", "-o", "OUT/csv"],
     "script": ["script", "CAPTURE", "-o", "OUT/script", "--read-ahead-kb", "32"],
-    "validate": ["validate", "CAPTURE", "SWEEP"],
+    "predict --measured": ["predict", "CAPTURE", "--measured", "SWEEP"],
     "report": ["report", "CAPTURE", "SWEEP", "-o", "OUT/report"],
 }
 FEW = ("show", "predict", "script")  # for each of the kept fields

@@ -20,9 +20,7 @@ from analyzer.tuner.findings.plans import learn
 EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
 CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it
 TRACE = str(Path(__file__).parents[2] / "analyzer/ingest/data/foreign/plain.txt")
-SWEEP = str(EXAMPLES / "python-start.sweep.json")
 SSH = ["--target", "ssh://root@127.0.0.1:1"]
-BOTH = ("--target", "ssh://root@127.0.0.1:1", "--target", "ssh://root@127.0.0.1:2")
 # The path stands for {}; a key is a command and its option or argument.
 INPUTS = {
     "show capture": ["show", "{}"],
@@ -31,7 +29,7 @@ INPUTS = {
     "predict --device-model": ["predict", CAPTURE, "--device-model", "{}"],
     "predict --image": ["predict", CAPTURE, "--image", "{}"],
     "predict --unpacking": ["predict", CAPTURE, "--image", "image", "--unpacking", "{}"],
-    "validate --image": ["validate", CAPTURE, SWEEP, "--image", "{}"],
+    "predict --measured": ["predict", CAPTURE, "--measured", "{}"],
     "script --image": ["script", CAPTURE, "-o", "out", "--image", "{}"],
     "confirm --image": ["confirm", CAPTURE, "--image", "{}"],
     "advise capture": ["advise", "{}"],
@@ -46,15 +44,6 @@ INPUTS = {
     "fleet analyse --device-model": [
         *("fleet", "analyse", CAPTURE, "-o", "out", "--device-model", "{}"),
     ],
-    "fleet tune --resume": ["fleet", "tune", *BOTH, "-o", "{}", "--resume", "--", "true"],
-    "fleet tune --recipe": ["fleet", "tune", *BOTH, "-o", "out", "--recipe", "{}", "--", "true"],
-    "fleet tune --from": ["fleet", "tune", *BOTH, "-o", "out", "--from", "{}", "--", "true"],
-    "fleet tune --capture": ["fleet", "tune", *BOTH, "-o", "out", "--capture", "{}", "--", "true"],
-    "fleet tune --device-model": [
-        *("fleet", "tune", *BOTH, "-o", "out", "--capture", CAPTURE),
-        *("--device-model", "{}", "--", "true"),
-    ],
-    "fleet confirm capture": ["fleet", "confirm", *BOTH, "{}"],
     "fleet report store": ["fleet", "report", "{}", "-o", "out"],
     "diff old": ["diff", "{}", CAPTURE],
     "diff new": ["diff", CAPTURE, "{}"],
@@ -65,17 +54,10 @@ INPUTS = {
     "forecast --device-model": [
         *("forecast", CAPTURE, "--model", "linux-6.12", "--device-model", "{}"),
     ],
-    "validate capture": ["validate", "{}", SWEEP],
-    "validate sweep": ["validate", CAPTURE, "{}"],
-    "validate --device-model": ["validate", CAPTURE, SWEEP, "--device-model", "{}"],
     "report capture": ["report", "{}", "-o", "out"],
     "report measured": ["report", CAPTURE, "{}", "-o", "out"],
     "report --prefetch": ["report", CAPTURE, "--prefetch", "{}", "-o", "out"],
     "report --device-model": ["report", CAPTURE, "--device-model", "{}", "-o", "out"],
-    "view capture": ["view", "{}"],
-    "view measured": ["view", CAPTURE, "{}"],
-    "view --prefetch": ["view", CAPTURE, "--prefetch", "{}"],
-    "view --device-model": ["view", CAPTURE, "--device-model", "{}"],
     "export capture": ["export", "{}", "--format", "csv", "-o", "out"],
     "export --device-model": [
         *("export", CAPTURE, "--format", "csv", "-o", "out", "--window", "4"),
@@ -138,25 +120,18 @@ OTHERS = {
         "prefetch --only",
     ),  # of the board
     *("layout --target", "layout --mountpoint", "advise --mountpoint"),
-    *(f"{command} --mountpoint" for command in ("predict", "validate", "script", "confirm")),
-    *(f"{command} --unpacking" for command in ("validate", "script", "confirm")),  # as predict
+    *(f"{command} --mountpoint" for command in ("predict", "script", "confirm")),
+    *(f"{command} --unpacking" for command in ("script", "confirm")),  # as predict
     "advise --unpacking",  # with an image alone; layout reads it by the same function
     *("advise --root", "layout --root", "prefetch --root"),  # folders, read as the board would
     # All commands read the list as show does.
-    *(f"{command} --inodes" for command in ("predict", "validate", "advise", "layout", "export")),
-    *(f"{command} --inodes" for command in ("forecast", "report", "view", "prefetch", "script")),
+    *(f"{command} --inodes" for command in ("predict", "advise", "layout", "export")),
+    *(f"{command} --inodes" for command in ("forecast", "report", "prefetch", "script")),
     "fleet analyse --dask",
     "fleet analyse sources",  # addresses, whose errors are rows (test_fleet.py)
     "top --target",
-    *(f"fleet tune {one}" for one in ("--target", "--scenario", "--device", "command_line")),
-    *(f"fleet tune {one}" for one in ("--until-output", "--user")),
-    "fleet tune --identity",  # each board's process opens its target as tune does
-    "fleet confirm --target",
-    # Read before a board is opened, by the functions of confirm.
-    *(f"fleet confirm {one}" for one in ("--device-model", "--advice", "--replayer", "--image")),
-    *(f"fleet confirm {one}" for one in ("--mountpoint", "--unpacking", "--identity")),
     # Read or written on the measured machine, for as long as a run lasts.
-    *(f"{command} --scenario" for command in ("tune", "sweep", "confirm", "fleet confirm")),
+    *(f"{command} --scenario" for command in ("tune", "sweep", "confirm")),
 }
 # Calls that are left out: a large file is what this measures, for half a minute.
 # Before it connects confirm predicts, for seconds; every command checks a key by the same function.
@@ -171,7 +146,7 @@ NO_CONNECTION = "ssh://root@127.0.0.1:1: connecting"
 
 def test_every_option_that_takes_text_is_in_the_tables():
     """A new option must be added to INPUTS if its path is read, or to OTHERS; or be an output."""
-    inputs = set(INPUTS) - {"tune --resume", "fleet tune --resume"}
+    inputs = set(INPUTS) - {"tune --resume"}
     assert set(text_options()) == {*inputs, *OTHERS, *declared_outputs()}
     assert set(declared_outputs()) & OTHERS == set()
 

@@ -36,7 +36,7 @@ FIXED_KEYS = {  # docs/design.md: other programs rely on them
     "read_ahead_kb seconds requests pages": ("sweep", "Point"),
     "schema points": ("sweep", "Sweep"),
     "F_error_median F_error_max pages_error_median seconds_error_median seconds_error_max regret "
-    "regret_quasi_optimal regret_proposed": ("validate", "Validation"),
+    "regret_quasi_optimal regret_proposed": ("predict", "Validation"),
 }
 
 

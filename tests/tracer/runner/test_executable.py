@@ -107,7 +107,7 @@ def test_what_this_machine_executes_reads_these_bytes(tmp_path, file):
 def test_a_machine_without_code_is_named():
     with pytest.raises(RecordError, match="no program runner for sparc64") as caught:
         executable([], "sparc64", "big")
-    assert "foreread validate" in caught.value.remedy
+    assert "foreread predict CAPTURE --measured SWEEP" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

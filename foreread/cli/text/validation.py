@@ -1,38 +1,14 @@
-"""``foreread validate``: prediction against measurement."""
+"""What ``foreread predict --measured`` prints: prediction beside measurement."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from analyzer.predict.validate import Validation, validate
-from foreread.cli.arguments import add_capture
-from foreread.cli.arguments.model import add_image, add_model, question_of
-from foreread.cli.arguments.recording import recording_of
+from analyzer.predict.validate import Validation
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
-from tracer.formats.sweep import read_sweep
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_capture(parser)
-    add_model(parser)
-    add_image(parser)
-    parser.add_argument("sweep", metavar="SWEEP", type=Path, help="file written by foreread sweep")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print the comparison."""
-    sweep = read_sweep(args.sweep)
-    recording = recording_of(args.capture, args)
-    prediction = question_of(args).predicted(recording)
-    validation = validate(prediction, sweep, recording.capture)
-    print(validation.to_json() if args.json else _text(validation))
-    return 0
-
-
-def _text(validation: Validation) -> str:
+def validation_text(validation: Validation) -> str:
+    """Return the errors at each measured window, and the regret."""
     head = ("KiB", "F pred.", "measured", "error", "pages pred.", "measured", "error")
     timed = ("s pred.", "measured", "error")
     rows = [

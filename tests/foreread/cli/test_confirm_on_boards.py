@@ -1,4 +1,4 @@
-"""``foreread fleet confirm``: pairs of runs on several boards, each in a process of its own."""
+"""``foreread confirm`` on several boards: pairs of runs, each board in a process of its own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def folder(tmp_path):
 def words(folder, *targets, more=("--force",)):
     named = [word for target in targets for word in ("--target", target)]
     window = ("--read-ahead-kb", "32", "--seed", "1")
-    return ["fleet", "confirm", str(folder), *named, *window, *more]
+    return ["confirm", str(folder), *named, *window, *more]
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
     said = capsys.readouterr().out
     assert "undecided after" in said
     again = said.splitlines()[-1]
-    assert again.startswith(f"to continue: foreread fleet confirm {folder} --target {targets[0]}")
+    assert again.startswith(f"to continue: foreread confirm {folder} --target {targets[0]}")
     assert again.endswith("--force --resume")
     (first,) = read(folder)[0].confirmations
     more = ("--force", "--resume", "--budget", "8")
@@ -202,7 +202,6 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
     ("targets", "more", "said", "code"),
     further(
         [
-            (["a"], ["--force"], "at least two boards", 2),
             (["a", "b", "a"], ["--force"], "a is given twice", 2),
             (
                 [f"b{n}" for n in range(17)],
@@ -217,11 +216,11 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
             (
                 ["a", "b"],
                 ["--scenario", "idle", "--scenario", "reader"],
-                "fleet confirm has one scenario: give --scenario once",
+                "confirm on several boards has one scenario: give --scenario once",
                 2,
             ),
         ],
-        4,
+        3,
     ),
 )
 def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, folder, capsys):

@@ -1,4 +1,4 @@
-"""``foreread fleet tune``: one campaign on several boards, each in a process of its own."""
+"""``foreread tune`` on several boards: one campaign, each board in a process of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from waiting import wait_until
 
 from analyzer.tuner.findings.results import read_results
 from foreread import fleet_tuning
+from foreread.boards_at_work import check_targets
 from foreread.cli.main import main
+from foreread.error import ArgumentError
 
 ROOT = Path(__file__).parents[3]
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
@@ -33,7 +35,7 @@ def benches(monkeypatch, tmp_path):
 
 def words(output, *targets, more=("--budget", "40")):
     named = [word for target in targets for word in ("--target", target)]
-    return ["fleet", "tune", "-o", str(output), *named, "--genes", GENES, *more, "--", "true"]
+    return ["tune", "-o", str(output), *named, "--genes", GENES, *more, "--", "true"]
 
 
 def log(tmp_path, name):
@@ -122,7 +124,6 @@ def test_it_goes_on_without_a_board_that_is_gone(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("targets", "said", "code"),
     [
-        (["a"], "at least two boards", 2),
         (["a", "b", "a"], "a is given twice", 2),
         ([f"b{n}" for n in range(17)], "more than a fleet may have", 2),
         (["a", "b:kernel=5.10"], "b:kernel=5.10 is not like a: its kernel is 5.10", 2),
@@ -136,6 +137,11 @@ def test_boards_that_cannot_be_a_fleet_are_one_line(targets, said, code, tmp_pat
     assert not (tmp_path / "one.tuning").exists()
     for name in (tmp_path / "log").iterdir():
         assert log(tmp_path, name.name)[-1] == "closed"
+
+
+def test_the_library_refuses_a_fleet_of_one_board():
+    with pytest.raises(ArgumentError, match="at least two boards"):
+        check_targets(["a"], "foreread tune")
 
 
 def test_the_store_of_a_fleet_is_not_resumed_by_tune(tmp_path, capsys):
