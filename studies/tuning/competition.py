@@ -2,14 +2,13 @@
 
 Each engine runs in a campaign as it would on a machine: its repeats and its runs of the default are
 all counted. After each attempt the campaign is asked which chromosome it believes to be the best;
-its regret is that of the chromosome's true value. At the end the winner is confirmed as ``foreread
-tune`` confirms it, in runs that come on top.
+its regret is that of the chromosome's true value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -21,10 +20,8 @@ from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt, Evaluator, chromosome_of
-from analyzer.tuner.findings.confirming import Confirmation
-from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.store.records import Board, Evaluation, Objective, Spec
+from analyzer.tuner.store.records import Board, Objective, Spec
 from analyzer.tuner.store.store import Store
 
 MakeEngine = Callable[[int], Engine]  # of a seed
@@ -57,31 +54,12 @@ class Ground(Evaluator, Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Cost:
-    """A confirmation: its runs, and the sum of their values beside that of the search's runs.
-
-    ``saves``: whether it showed a saving over the default; ``regret``: of the chromosome that it
-    left.
-    """
-
-    runs: int
-    seconds: float
-    search_seconds: float
-    saves: bool
-    regret: float
-
-
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One engine's regrets: seeds × attempts, in parts of the optimum's value.
-
-    ``confirmations``: what confirming the winner took, by seed; none unless asked for.
-    """
+    """One engine's regrets: seeds × attempts, in parts of the optimum's value."""
 
     name: str
     regrets: npt.NDArray[np.float64]
-    confirmations: Sequence[Cost] = ()
 
     def reached(self, regret: float, attempts: int) -> int:
         """Return how many seeds were within ``regret`` after so many attempts."""
@@ -97,23 +75,17 @@ def compete(
     engines: Mapping[str, MakeEngine],
     seeds: Sequence[int],
     attempts: int,
-    fewest: int = 1,
-    most: int = 5,
-    confirm: bool = False,
 ) -> list[Curve]:
     """Return each engine's regret after 1, 2, … ``attempts`` attempts, for each of ``seeds``.
 
-    An engine that ends earlier keeps its last regret. ``fewest`` and ``most`` as in Spec.
+    An engine that ends earlier keeps its last regret.
     """
-    curves = []
-    for name, make_engine in engines.items():
-        searches = []
-        for seed in seeds:
-            spec = replace(spec_on(landscape, name, seed), fewest=fewest, most=most)
-            searches.append(_search(landscape, spec, make_engine(seed), attempts, confirm))
-        regrets = np.array([regrets for regrets, _ in searches])
-        curves.append(Curve(name, regrets, [cost for _, cost in searches if cost]))
-    return curves
+    return [
+        Curve(
+            name, np.array([_search(landscape, name, make(seed), seed, attempts) for seed in seeds])
+        )
+        for name, make in engines.items()
+    ]
 
 
 class _Watched:
@@ -148,34 +120,13 @@ def spec_on(landscape: Ground, sampler: str, seed: int) -> Spec:
     )
 
 
-def _search(
-    landscape: Ground, spec: Spec, engine: Engine, attempts: int, confirm: bool
-) -> tuple[list[float], Cost | None]:
+def _search(landscape: Ground, name: str, engine: Engine, seed: int, attempts: int) -> list[float]:
     rules = Rules(budget=Budget(evaluations=attempts), patience=None)
     watched = _Watched(landscape)
-    with Store.in_memory(spec) as store:
+    with Store.in_memory(spec_on(landscape, name, seed)) as store:
         watched.campaign = Campaign(store, engine, watched, rules)
         watched.campaign.run()
-        cost = _confirmed(landscape, store) if confirm else None
     believed = [*watched.believed[1:], watched.campaign.best]
     regret_of = {best: landscape.regret(chromosome_of(best)) for best in set(believed)}
     regrets = [regret_of[best] for best in believed]
-    return regrets + regrets[-1:] * (attempts - len(regrets)), cost
-
-
-def _confirmed(landscape: Ground, store: Store) -> Cost:
-    results = Results.of(store)
-    confirmed = Confirmation(store, landscape, contest=results).run()
-    made = store.evaluations(stage="confirmation")
-    change = confirmed.over_default
-    return Cost(
-        runs=len(made),
-        seconds=_sum(made),
-        search_seconds=_sum(results.search),
-        saves=change is not None and change.saves,
-        regret=landscape.regret(confirmed.chromosome),
-    )
-
-
-def _sum(evaluations: Sequence[Evaluation]) -> float:
-    return sum(one.attempt.value or 0.0 for one in evaluations)
+    return regrets + regrets[-1:] * (attempts - len(regrets))

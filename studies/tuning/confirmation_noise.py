@@ -37,17 +37,16 @@ from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.findings.noise import Noise
 from analyzer.tuner.space.genes import Chromosome
 from boards.document import SCHEMA
-from studies.tuning.compete import landscape_of, scenarios_in, usual_sets
 from studies.tuning.competition import Ground
 from studies.tuning.made_up import made_up
 from studies.tuning.provenance import made
+from studies.tuning.starts import landscape_of, lines_of, scenarios_in, usual_sets
 from studies.tuning.whole_catalogue import WholeCatalogue
 
-RAW = Path(__file__).parent / "raw"
 MEASURED = ("start-up", "start-up-writer", "start-up-php")
 SEARCHED = 40  # chromosomes of a search by chance
 CATALOGUE = 6  # landscapes of all genes
-FIRST = 48  # number of the first made-up landscape, as in compete_made_up.py
+FIRST = 48  # number of the first made-up landscape
 TRIES = 1000  # draws for chromosomes that save nothing
 USELESS = 20  # of them, of which the fastest is taken
 Rule = Literal["own", "pooled"]
@@ -221,7 +220,7 @@ def _count_campaign(
 def grounds(made_up_ones: int) -> Iterator[tuple[str, Ground, Chromosome]]:
     """Yield every landscape by name, with its optimum."""
     for stem in MEASURED:
-        lines = [json.loads(line) for line in (RAW / f"{stem}.jsonl").read_text().splitlines()]
+        lines = lines_of(stem)
         for chosen in usual_sets(scenarios_in(lines)):
             landscape = landscape_of(lines, chosen)
             yield f"{stem}: {', '.join(chosen)}", landscape, landscape.optimum

@@ -1,7 +1,6 @@
 """The contest of the search: start-up against samplers of others, confirmation included.
 
     python -m studies.tuning.contest [--seeds N] [--only NAME,…] [--places NAME,…] [-o FILE]
-    python -m studies.tuning.contest --table [FILE]
 
 Eight measured landscapes and six made-up boards of 37 genes. All contestants have the same number
 of runs, the same first chromosomes (one gene at a time: the default and the predicted window, as in
@@ -43,14 +42,14 @@ from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.mechanisms import absent, without
 from analyzer.tuner.store.records import Spec
 from analyzer.tuner.store.store import Store
-from studies.tuning.compete import CLOSE, SHARES, landscape_of, predicted_in
 from studies.tuning.competition import Ground, spec_on
 from studies.tuning.peers import CatCma, Smac
+from studies.tuning.starts import CLOSE, SHARES, landscape_of, lines_of, predicted_in
 from studies.tuning.study_recipes import load_recipe
 from studies.tuning.whole_catalogue import WholeCatalogue
 
 HERE = Path(__file__).parent
-RAW, PAGE, FIGURES = HERE / "raw", HERE / "contest.md", HERE / "figures/contest.jsonl"
+RAW = HERE / "raw"
 PROGRAMS = {"madplay": "start-up", "php": "start-up-php"}
 SETS = (("idle",), ("reader",), ("writer",), ("idle", "reader", "writer"))
 BOARDS = (*((number, False) for number in range(3)), *((number, True) for number in range(3, 6)))
@@ -89,7 +88,7 @@ def _board(name: str, number: int, quiet: bool) -> Place:
 
 
 def _measured(name: str, stem: str, scenarios: Sequence[str]) -> Place:
-    lines = [json.loads(line) for line in (RAW / f"{stem}.jsonl").read_text().splitlines()]
+    lines = lines_of(stem)
     whole = sum(line["scenario"] in scenarios for line in lines)
     looks = tuple(round(share * whole) for share in SHARES)
     predicted = predicted_in(RAW / f"{stem}-predicted.json")
@@ -186,7 +185,10 @@ def contest(place: Place, contestant: str, seed: int) -> dict[str, Any]:
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return the figures as Markdown: close seeds by look, and the median after confirmation."""
+    """Return the figures as Markdown: close seeds by look, and two medians of regret in per cent.
+
+    The medians are those after the last look and after the confirmation.
+    """
     names = [one for one in CONTESTANTS if any(line["contestant"] == one for line in lines)]
     text = [f"| landscape | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for place in dict.fromkeys(name for name, _ in places()):
@@ -204,7 +206,7 @@ def _cell(some: Sequence[Mapping[str, Any]]) -> str:
     close = [sum(one["looks"][look] <= CLOSE for one in some) for look in looks]
     last = 100 * median(one["looks"][looks[-1]] for one in some)
     confirmed = 100 * median(one["confirmed"] for one in some)
-    return f"{'; '.join(map(str, close))} of {len(some)}; {last:.1f} %; {confirmed:.1f} %"
+    return f"{','.join(map(str, close))}/{len(some)}; {last:.1f}; {confirmed:.1f}"
 
 
 def main() -> int:
@@ -214,13 +216,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="NAME,…", help="contestants (all)")
     parser.add_argument("--places", default="", metavar="NAME;…", help="that begin so (all)")
     parser.add_argument("-o", "--output", type=Path, default=Path("contest.jsonl"), metavar="FILE")
-    parser.add_argument(
-        "--table", type=Path, nargs="?", const=FIGURES, metavar="FILE", help="print FILE's table"
-    )
     args = parser.parse_args()
-    if args.table:
-        print(table([json.loads(line) for line in args.table.read_text().splitlines()]))
-        return 0
     known = args.output.read_text().splitlines() if args.output.exists() else []
     made = {tuple(json.loads(line)[k] for k in ("place", "contestant", "seed")) for line in known}
     wanted = args.only.split(",") if args.only else CONTESTANTS

@@ -31,10 +31,10 @@ from analyzer.tuner.findings.earlier import earlier_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.store.records import Board, Spec
 from analyzer.tuner.store.store import Store
-from studies.tuning.compete import HERE, landscape_of
 from studies.tuning.competition import Curve, compete
 from studies.tuning.landscape import Landscape, Row
 from studies.tuning.provenance import made
+from studies.tuning.starts import landscape_of, lines_of
 
 EARLIER = 60  # runs
 SHARES = (0.02, 0.03, 0.05, 0.1, 0.2)  # of the runs that measuring everything takes
@@ -59,9 +59,9 @@ def main() -> None:
 
 def pairs() -> dict[str, tuple[Landscape, Landscape, int]]:
     """Return the earlier landscape, the new one, and the runs that measuring the new one takes."""
-    madplay, writer = _lines("start-up"), _lines("start-up-writer")
+    madplay, writer = lines_of("start-up"), lines_of("start-up-writer")
     idle, reader = (_of(madplay, scenario) for scenario in ("idle", "reader"))
-    php = _of(_lines("start-up-php"), "idle")
+    php = _of(lines_of("start-up-php"), "idle")
     return {
         "like, idle": _pair(_rounds(idle, 0), _rounds(idle, 1), len(idle)),
         "like, writer": _pair(_rounds(writer, 0), _rounds(writer, 1), len(writer) // 2),
@@ -169,10 +169,6 @@ def _summary(curve: Curve, at: int) -> dict[str, float]:
 
 def _pair(earlier: Lines, new: Lines, runs: int) -> tuple[Landscape, Landscape, int]:
     return landscape_of(earlier), landscape_of(new), runs
-
-
-def _lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (HERE / f"raw/{name}.jsonl").open()]
 
 
 def _of(lines: Lines, scenario: str) -> Lines:

@@ -1,4 +1,4 @@
-"""Made-up landscapes, whose truth is known, for samplers to compete on: compete_made_up.py.
+"""Made-up landscapes, whose truth is known, for confirmations: confirmation_noise.py.
 
 Their spaces are of the kind that is tuned on a board: words, numbers, and numbers that exist beside
 some words only. What a start takes is a sum, in logarithms, of effects that KINDS names; a run is

@@ -17,13 +17,6 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def _on_starts(landscape: str, stem: str, of: str = "", *more: str) -> tuple[tuple[str, ...], ...]:
-    """Return the commands that measure starts, and let the samplers compete on them."""
-    raw, predicted = str(HERE / f"raw/{stem}.jsonl"), str(HERE / f"raw/{of or stem}-predicted.json")
-    files = ("--raw", raw, "--predicted", predicted, "-o", f"{{out}}/{stem}.json")
-    return ("measure.py", "--landscape", landscape), ("compete.py", *files, *more)
-
-
 def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
     """Return the commands that measure a part of the file systems, and search it."""
     table, found = f"{{out}}/storage-{name}.json", f"{{out}}/storage-{name}-found.json"
@@ -34,12 +27,9 @@ def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...]
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
     "start-up": (
-        *_on_starts("madplay", "start-up"),
-        *_on_starts("writer", "start-up-writer", "start-up", "--runs", "504"),
-        *_on_starts("php", "start-up-php"),
+        *(("measure.py", "--landscape", name) for name in ("madplay", "writer", "php")),
+        ("from_earlier.py", "-o", "{out}/from-earlier.json"),
     ),
-    "made-up": (("compete_made_up.py", "-o", "{out}/made-up-rules.json"),),
-    "whole-catalogue": (("compete_catalogue.py", "-o", "{out}/whole-catalogue.json"),),
     "confirmation-noise": (
         ("confirmation_noise.py", "-o", "{out}/confirmation-noise.json"),
         ("confirmation_noise.py", "--campaigns", "2000", "-o", "{out}/simulated-campaigns.json"),
@@ -54,10 +44,7 @@ STUDIES = {
         ("fingerprint_table.py",),
         ("genetic_library.py", "-o", "{out}/genetic-library.json"),
     ),
-    "turns": (
-        ("turns.py", "-o", "{out}/turns.json"),
-        ("turns_live.py", "-o", "{out}/turns-live.json"),
-    ),
+    "turns": (("turns.py", "-o", "{out}/turns.json"),),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (
         *_on_landscape("mailserver", "mailserver", "--part", "fewer"),

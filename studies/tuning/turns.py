@@ -3,7 +3,7 @@
 On the measured starts (start-up.jsonl), for many seeds: evaluations of a turn until the better half
 of a generation takes, on average, no more than 5 % longer than the best there is (*converged*), and
 until one child does so (*found*), with fingerprints and without. The fingerprints are given here,
-so that they tell the scenarios apart. turns_live.py makes such a search on a board.
+so that they tell the scenarios apart.
 
     python -m studies.tuning.turns -o FILE
 """
@@ -25,8 +25,8 @@ from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.engines.recipe import Genetic
 from analyzer.tuner.evaluation import key_of
 from boards.document import SCHEMA
-from studies.tuning.compete import RAW, landscape_of
 from studies.tuning.landscape import Landscape
+from studies.tuning.starts import landscape_of, lines_of
 from studies.tuning.study_recipes import load_recipe
 
 # Of the measured scenarios, those that want opposite windows, and whose runs are more than chance.
@@ -94,8 +94,7 @@ def on_the_table(landscape: Landscape, recipe: Genetic, seed: int) -> dict[str, 
 
 def counted() -> dict[str, Any]:
     """Return means over the seeds, by scenario, recipe and goal, for each pass."""
-    lines = [json.loads(line) for line in RAW.read_text().splitlines()]
-    landscape = landscape_of(lines, SCENARIOS)
+    landscape = landscape_of(lines_of("start-up"), SCENARIOS)
     runs = {
         name: [on_the_table(landscape, recipe_of(name), seed) for seed in range(SEEDS)]
         for name in RECIPES

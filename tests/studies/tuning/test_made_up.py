@@ -1,8 +1,7 @@
-"""Landscapes that are made up: what they are made of, and that samplers can compete on them."""
+"""Landscapes that are made up: what they are made of."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,9 @@ FOLDER = Path(__file__).parents[3] / "studies/tuning"
 
 
 @pytest.fixture
-def modules(monkeypatch):
-    with imported(FOLDER, ["made_up", "compete_made_up"]) as found:
-        yield found
-
-
-@pytest.fixture
-def made_up(modules):
-    return modules["made_up"]
+def made_up(monkeypatch):
+    with imported(FOLDER, ["made_up"]) as modules:
+        yield modules["made_up"]
 
 
 def steps(space):
@@ -68,37 +62,3 @@ def test_a_flat_one_is_flat_and_a_cliff_is_high(made_up):
     flat, cliff = made_up.made_up(52).landscape, made_up.made_up(54).landscape
     assert max(map(flat.regret, flat.space.enumerate())) < 0.03
     assert max(map(cliff.regret, cliff.space.enumerate())) > 3
-
-
-def test_a_competition_from_a_number_to_json(modules, tmp_path, capsys, monkeypatch):
-    compete, out = modules["compete_made_up"], tmp_path / "out.json"
-    words = ["compete_made_up.py", "--first", "8", "--landscapes", "1", "--seeds", "2"]
-    monkeypatch.setattr("sys.argv", [*words, "--only", "start-up,random", "-o", str(out)])
-    assert compete.main() == 0
-    document = json.loads(out.read_text())
-    (found,) = document["found"]
-    assert (found["number"], found["kind"], found["points"]) == (8, "additive", 196)
-    names = ("start-up (model)", "random (model)", "random (race)")
-    assert {name: len(found[name]["0.1"]) for name in names} == dict.fromkeys(names, 2)
-    assert document["landscapes"] == 1 and names[2] in document["median_no_worse_than"]
-    assert document["made"][0]["command"].startswith("python -m studies.tuning.compete_made_up")
-    assert "| all | 1 |" in capsys.readouterr().out
-
-
-def test_cells_and_aims_are_those_of_the_regrets(modules):
-    compete = modules["compete_made_up"]
-
-    def outcome(ours, theirs):
-        regrets = {"start-up": {"0.1": ours}, "random": {"0.1": theirs}}
-        landscape = {"kind": "flat", "noise": 0.03, "prediction": "none", "heavy": False}
-        return compete.Outcome(landscape, regrets)
-
-    found = [outcome([0.0, 0.01], [0.0, 0.3]), outcome([0.2, 0.02], [0.3, 20.0])]
-    lines = compete.table(found, ("start-up", "random")).splitlines()
-    assert lines[2] == "| all | 2 | 75 %, 5.8 % | 25 %, 40.0 % |"
-    assert lines[-1].startswith("| prediction: none | 2 |")
-    assert compete.aims(found, ("start-up", "random")) == {
-        "landscapes": 2,
-        "close_in_nine_of_ten": {"start-up": 1, "random": 0},
-        "median_no_worse_than": {"random": 2},
-    }

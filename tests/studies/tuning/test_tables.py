@@ -1,8 +1,9 @@
-"""The journal's tables are those of the figures."""
+"""The tables of the tuning pages are those of the raw data and the figures."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -10,36 +11,29 @@ import pytest
 from studies.tuning import tables
 
 
-def test_the_journal_has_the_tables_of_the_figures(capsys, monkeypatch):
+def test_the_pages_have_the_tables_of_the_figures(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
     assert tables.main() == 0, capsys.readouterr().err
+    text = "".join(page.read_text() for page in tables.PAGES)
+    assert sorted(re.findall("<!-- table (.*) -->", text)) == sorted(tables.TABLES)
 
 
 def test_a_changed_figure_is_a_table_out_of_date(tmp_path):
     figures = tmp_path / "figures"
     shutil.copytree(tables.FIGURES, figures)
-    page = tables.PAGE.read_text()
+    page = tables.PAGES[0].read_text()
     assert tables.refreshed(page, figures) == page
-    path = figures / "start-up.json"
+    path = figures / "from-earlier.json"
     document = json.loads(path.read_text())
-    document["competitions"][0]["samplers"][0]["median_regret"]["0.05"] = 0.777
+    document["pairs"][0]["after"][0]["from"]["median"] = 0.777
     path.write_text(json.dumps(document))
-    assert "77.7 %" in tables.refreshed(page, figures)
+    assert "77.7 (4.7)" in tables.refreshed(page, figures)
 
 
-@pytest.mark.parametrize("name", ["regrets:start-up", "regrets:start-up-php"])
-def test_every_sampler_has_a_row_with_each_rule_in_every_scenario(name):
-    lines = tables.TABLES[name](tables.FIGURES).splitlines()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:] if "|" in line]
-    assert all(cell for row in rows for cell in row)
-    samplers = [(row[0].rstrip(" *"), row[1]) for row in rows]
-    assert len(samplers) == len(set(samplers))
-    slow = ["gaussian-process"] if name.endswith("php") else []
-    for sampler in ("one-gene", "tpe", "multivariate-tpe", "exhaustive", *slow):
-        assert {rule for one, rule in samplers if one == sampler} == {"model", "race"}
-    library = [one for one, _ in samplers if one.startswith("genetic-library")]
-    assert library == ["genetic-library, without its counters"] * 2
-    assert "Made on 2" in lines[-1]
+def test_the_gains_are_those_of_the_best_settings():
+    rows = tables.landscapes(tables.FIGURES).splitlines()
+    assert "| madplay: writer | 0.612 | 0.562 (256) | 0.465 | bfq/64/512/60 | 24.1 | 17.3 |" in rows
+    assert "| php: writer | 1.077 | 0.993 (64) | 0.705 | bfq/2/64/60 | 34.6 | 29.0 |" in rows
 
 
 def test_an_unknown_table_is_an_error():

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from study_modules import imported
-from tuned_stores import KnownLandscape, spec_of
-from tuner_landscapes import SPACE
-
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.store.store import Store
 
 FOLDER = Path(__file__).parents[3] / "studies/tuning"
 
 
 @pytest.fixture
 def study(monkeypatch):
-    with imported(FOLDER, ("measure", "compete", "turns", "turns_live")) as modules:
+    with imported(FOLDER, ("turns",)) as modules:
         yield modules
 
 
@@ -51,37 +41,3 @@ def test_genes_that_come_back_are_found_sooner(study, monkeypatch, tmp_path, cap
     ]
     assert sums[0] < sums[1]
     assert "| reader |" in capsys.readouterr().out
-
-
-class Told(KnownLandscape):
-    """Scenarios by their true fingerprints."""
-
-    def __init__(self, received):
-        super().__init__(noise=0, contended=0)
-        self.received = received
-
-    def evaluate(self, chromosome, scenario):
-        metrics = self.received[scenario].metrics()
-        return replace(super().evaluate(chromosome, scenario), metrics=metrics)
-
-
-def test_the_course_of_a_search(study, tmp_path):
-    turns, live = study["turns"], study["turns_live"]
-    space, recipe = Space(SPACE.genes[:3]), turns.recipe_of("with")
-    ground = CampaignSetup(recipe, space)
-    spec = replace(spec_of(turns.SCENARIOS, space=space), recipe=ground.recipe_text, most=1)
-    with Store.in_memory(spec) as store:
-        rules = Rules(Budget(evaluations=90), patience=None)
-        Campaign(store, ground.engine(1), Told(turns.TOLD), rules, turns=ground.turns).run()
-        found = live.course(Results.of(store), store.top_genes())
-    first, second, third, *_ = found["turns"]
-    assert (first["scenario"], second["scenario"], third["scenario"]) == ("idle", "reader", "idle")
-    assert {*first["fingerprints"]} == {"read-random-small"}
-    assert {*second["fingerprints"]} == {"read-sequential-small"}
-    assert first["came_back"] is None
-    assert space.repair(second["came_back"]) == space.default()
-    assert third["came_back"] != second["came_back"]
-    assert max(max(one) for turn in found["turns"] for one in turn["worths"]) == 1
-    live.draw(found, tmp_path / "turns.png")
-    assert (tmp_path / "turns.png").stat().st_size > 1000
-    json.dumps(found)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 
 import pytest
 
 from analyzer.tuner.engines.operators import mutate, random_child
 from analyzer.tuner.space.catalogue import entries
-from studies.tuning import compete_catalogue
 from studies.tuning.whole_catalogue import WholeCatalogue, board_space
 
 SPACE = board_space()
@@ -63,20 +61,3 @@ def test_runs_differ_by_noise_and_the_same_seed_draws_the_same():
         assert values[-1] == same.evaluate(default, "made up").value
     assert 0.01 < max(values) / min(values) - 1 < 0.15
     assert other.cost(default) != landscape.cost(default)
-
-
-def test_a_competition_writes_its_rows_and_resumes(tmp_path, monkeypatch, capsys):
-    out = tmp_path / "out.json"
-    words = ["compete_catalogue.py", "--landscapes", "1", "--seeds", "1", "--runs", "24"]
-    words += ["-o", str(out), "--resume", "--only"]
-    for only in ("random", "random,one-gene"):
-        monkeypatch.setattr("sys.argv", [*words, only])
-        assert compete_catalogue.main() == 0
-    document = json.loads(out.read_text())
-    rows = [(one["name"], one["judged_by"]) for one in document["samplers"]]
-    assert rows == [(name, by) for name in ("random", "one-gene") for by in ("model", "race")]
-    for one in document["samplers"]:
-        assert list(one["regrets"]) == ["6", "12", "24"]
-        assert one["confirmation"]["runs"] >= 10
-    assert document["genes"] == 37 and len(document["made"]) == 2
-    assert len(capsys.readouterr().out.splitlines()) == 4
