@@ -20,10 +20,10 @@ _WHOLE = (
 )
 _BEFORE = """# What each input can answer
 
-Made by `python docs/make_inputs.py` from `analyzer/predict/basis.py`, the one place that withholds
-a verdict. A verdict that an input does not support is *measure*, with the reason and the command to
-type. Requests and pages by window are predicted in any case, with a doubt for what is missing;
-`predict --json` has it in `doubts` and `lost_events`.
+For readers who have a trace and ask what it is good for. Made by `python docs/make_inputs.py` from
+`analyzer/predict/basis.py`. A verdict that an input does not support is *measure*, with the reason
+and the command to type. Requests and pages by window are predicted in any case, with a doubt for
+what is missing (`doubts` and `lost_events` of `predict --json`).
 """
 _AFTER = """
 An input that lacks several things supports what each row allows. Pages whose read is not seen count

@@ -8,13 +8,13 @@ def text() -> str:
     """Return the page."""
     parts = [
         "# Tables",
-        "Made by `python docs/make_tables.py` from `analyzer/ingest/tables.py` and "
-        "`analyzer/predict/tables.py`. In Python each is a mapping of numpy columns; "
-        "[python.md](python.md) says how to get them, and how they go to Arrow, pandas and polars.",
+        "For readers of the tables. Made by `python docs/make_tables.py` from "
+        "`analyzer/ingest/tables.py` and `analyzer/predict/tables.py`. [Python API](python.md) "
+        "says how to get them, and how they go to Arrow, pandas and polars.",
         *(_schema(schema) for schema in (EVENTS, ACCESSES, REQUESTS, FILES)),
         *(_schema(schema) for schema in (WINDOWS, RUNS, COMPARED)),
-        "## Kind\n\n" + "\n".join(f"- {kind.value}: {kind.name}" for kind in Kind),
-        "## Rwbs\n\n" + "\n".join(f"- {flag.value}: {flag.name}" for flag in Rwbs),
+        "## Kind\n\n" + ", ".join(f"{kind.value} {kind.name}" for kind in Kind),
+        "## Rwbs\n\n" + ", ".join(f"{flag.value} {flag.name}" for flag in Rwbs),
     ]
     return "\n\n".join(parts) + "\n"
 
