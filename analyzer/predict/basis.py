@@ -1,6 +1,6 @@
 """Which verdicts an input supports: the one place that withholds one for lack of evidence.
 
-docs/reference/inputs.md is the table of LACKS (docs/make_inputs.py).
+docs/reference/inputs.md shows the table of LACKS (docs/tools/lists.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The site's own directives: a command's options from its parser, a document from its schema."""
+"""The site's own directives: options from parsers, documents from schemas, tables from data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from docs.tools import api
+from docs.tools import api, lists
 from docs.tools.manual import manuals
 from docs.tools.options import command_lines
 from docs.tools.schemas import schema_lines
@@ -54,9 +54,18 @@ class Schema(_Generated):
         return schema_lines(path.read_text())
 
 
+class List(_Generated):
+    """``{foreread-list} settings``: a table of the reference, from the program's own data."""
+
+    def lines(self) -> list[str]:
+        """Return the Markdown."""
+        return lists.LISTS[self.arguments[0]]()
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("foreread-command", Command)
+    app.add_directive("foreread-list", List)
     app.add_directive("json-schema", Schema)
     # Before napoleon, which has priority 500.
     app.connect("autodoc-process-docstring", api.complete_docstring, priority=400)

@@ -1,8 +1,6 @@
-"""Columns of the store: documented, and those of a capture's rows."""
+"""The rows of a capture in the store, and their columns."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from capture_builder import capture_of
 from fleet_captures import LARGE
@@ -10,8 +8,6 @@ from fleet_captures import LARGE
 import foreread
 from analyzer.fleet.rows import COLUMNS, analysed_rows, error_row
 from tracer.formats.confirmation import Confirmation
-
-PAGE = Path(__file__).parents[3] / "docs/reference/files.md"
 
 
 def proof(created, outcome, **changes):
@@ -24,11 +20,6 @@ def proof(created, outcome, **changes):
         "gain": 0.1,
     }
     return Confirmation(created=created, outcome=outcome, **{**base, **changes})
-
-
-def test_the_columns_are_those_of_the_documentation():
-    lines = [f"| `{one.name}` | {one.kind} | {one.meaning} |" for one in COLUMNS]
-    assert "\n".join(lines) in PAGE.read_text(), "write the columns of rows.py into the page"
 
 
 def test_rows_have_known_columns_only():
