@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_each_table_of_the_reference_stands_on_one_page(name):
-    pages = [path.read_text() for path in (ROOT / "docs/reference").glob("*.md")]
+def test_each_table_stands_on_one_page(name):
+    pages = [path.read_text() for path in (ROOT / "docs").glob("*/*.md")]
     assert sum(page.count(f"{{foreread-list}} {name}\n") for page in pages) == 1
 
 
@@ -30,6 +30,12 @@ def test_tables_of_the_reference_have_the_rows_of_the_program():
     assert sum(line.startswith(knob) for line in settings) == 1
     assert sum(line.startswith("| without ") for line in LISTS["inputs"]()) == len(LACKS)
     assert "| `bytes` | BIGINT | size of the capture |" in LISTS["store"]()
+
+
+def test_tables_of_accuracy_have_a_row_for_each_board_and_kernel():
+    assert sum(line.startswith("| arm64 | 7.2") for line in LISTS["kernels"]()) == 1
+    assert sum(line.startswith("| arm64 | 7.2") for line in LISTS["judged"]()) == 1
+    assert sum(line.startswith("| 7.2 | aarch64 |") for line in LISTS["compared"]()) == 1
 
 
 def test_man_pages_are_those_of_the_parsers():

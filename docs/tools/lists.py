@@ -13,6 +13,7 @@ from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs
 from analyzer.predict.basis import LACKS, Answer
 from analyzer.predict.tables import COMPARED, RUNS, WINDOWS
 from boards.knobs import Knob, knobs
+from studies.accuracy.kernel_tables import kept_tables
 
 _ANSWERS = {
     Answer.NONE: "*none*",
@@ -90,7 +91,10 @@ def store() -> list[str]:
 
 
 LISTS: dict[str, Callable[[], list[str]]] = {
+    "compared": lambda: kept_tables()["compared"],
     "inputs": inputs,
+    "judged": lambda: kept_tables()["judged"],
+    "kernels": lambda: kept_tables()["kernels"],
     "settings": settings,
     "store": store,
     "tables": tables,

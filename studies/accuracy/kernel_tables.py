@@ -3,8 +3,8 @@
     python -m studies.accuracy.kernel_tables [accuracy-out]
 
 takes the cells of area ``kernels`` from a folder of results into figures/kernels.json and
-figures/judged.json, and writes the tables into docs/explanation/accuracy.md; without a folder it
-writes the tables anew. Predictions know what was compared by
+figures/judged.json, and prints the tables, which docs/explanation/accuracy.md shows on the site;
+without a folder it only prints them. Predictions know what was compared by
 analyzer/predict/confirmed.py, which tests hold to these figures.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,7 +32,6 @@ from studies.accuracy.store import Cell, Document
 
 FIGURES = Path(__file__).with_name("figures") / "kernels.json"
 JUDGED = Path(__file__).with_name("figures") / "judged.json"
-PAGE = Path(__file__).parents[2] / "docs/explanation/accuracy.md"
 _JUDGED_HEAD = ("CPU", "kernel", "programs", "folios", "requests", "result")
 _HEAD = (
     *("CPU", "kernel", "start", "KiB: default, best, ours, verdict"),
@@ -169,29 +168,24 @@ def _key(one: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
     return one["machine"], tuple(int(n) for n in one["series"].split(".")), one.get("start", "")
 
 
-def with_table(page: str, name: str, table_lines: Iterable[str]) -> str:
-    """Return a page with a table between the marks of its ``name``."""
-    begin, end = (f"<!-- {name}: {which} -->\n" for which in ("begin", "end"))
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    return before + begin + "\n".join(table_lines) + "\n" + end + after
-
-
-def with_tables(page: str) -> str:
-    """Return the page of the documentation with its tables as they are now."""
+def kept_tables() -> dict[str, list[str]]:
+    """Return the tables of the figures that are kept with the project, by name."""
     starts = stored(FIGURES)
-    page = with_table(page, "kernels", [*table(starts), "", *unmade(starts)])
-    page = with_table(page, "judged", judged_table(stored(JUDGED)))
-    return with_table(page, "compared", compared())
+    return {
+        "kernels": [*table(starts), "", *unmade(starts)],
+        "judged": judged_table(stored(JUDGED)),
+        "compared": compared(),
+    }
 
 
 def main(words: Sequence[str]) -> None:
-    """Collect the cells of a folder, if one is named, and write the tables."""
+    """Collect the cells of a folder, if one is named, and print the tables."""
     if words:
         FIGURES.parent.mkdir(exist_ok=True)
         for file, found in zip((FIGURES, JUDGED), collected(Path(words[0])), strict=True):
             file.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n")
-    PAGE.write_text(with_tables(PAGE.read_text()))
+    for table_lines in kept_tables().values():
+        print("\n".join(table_lines), end="\n\n")
 
 
 if __name__ == "__main__":

@@ -82,8 +82,6 @@ def test_a_cell_without_seconds_is_shown_as_such():
 def test_a_folder_of_results_adds_to_what_is_kept(tmp_path, monkeypatch):
     for name in ("FIGURES", "JUDGED"):
         monkeypatch.setattr(kernel_tables, name, tmp_path / f"{name}.json")
-    monkeypatch.setattr(kernel_tables, "PAGE", tmp_path / "page.md")
-    kernel_tables.PAGE.write_text("")
     points = [point(0, (1, 1, 1.0), (1, 1, 1.0))]
     (tmp_path / "kernels").mkdir()
     for series in ("7.2", "5.10"):
@@ -128,12 +126,6 @@ def test_incomplete_and_missing_cells_are_named():
     assert few == "Fewer than three starts: s390x 6.1 (a)."
     assert "arm64 5.10" in absent
     assert "arm64 7.2" not in absent
-
-
-def test_the_documentation_has_the_tables_of_what_was_measured():
-    page = kernel_tables.PAGE.read_text()
-    assert kernel_tables.with_tables(page) == page
-    assert len(kernel_tables.stored(kernel_tables.JUDGED)) >= 9
 
 
 def test_the_table_of_what_was_compared_has_every_kernel():
