@@ -1,9 +1,8 @@
-"""The jobs of docs/howto/ci.md: their steps that compare are run, with recorded captures."""
+"""The jobs of examples/ci: their steps that compare are run, with recorded captures."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,11 +17,11 @@ from unpacked import unpack
 from analyzer.suite.read import decode_suite
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/howto/ci.md").read_text()
+JOBS = ROOT / "examples/ci"
 DATA = ROOT / "tests/foreread/data/suite"
-GITHUB, GITLAB_FILE = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
-GITLAB = GITLAB_FILE["start-up"]
-(SUITE,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+GITHUB = yaml.safe_load((JOBS / "github.yml").read_text())
+GITLAB = yaml.safe_load((JOBS / "gitlab.yml").read_text())["start-up"]
+SUITE = (JOBS / "suite.toml").read_text()
 CAPTURE = "captures/arm64/python-1"
 
 
