@@ -22,7 +22,7 @@ LINKS = 8  # random links, whose mean is the cost of code that is linked anew
 # What the draws do not explain of the seconds with a list: a relative standard deviation, learnt
 # from the rows with lists of the measured starts (studies/advice/bands.py).
 LISTED = 0.035
-# The same of early reads, from the seven rows measured (studies/advice/results.md).
+# The same of early reads, from the seven rows measured (studies/advice/README.md).
 EARLY = 0.0045
 
 

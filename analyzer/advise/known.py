@@ -1,7 +1,7 @@
 """Files of known kinds, whose content a build can choose: fonts, caches, tables.
 
 Not locale archives: with one locale alone, what a start uses of it lies no closer together
-(studies/advice/results.md).
+(studies/advice/README.md).
 """
 
 from __future__ import annotations

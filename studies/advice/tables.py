@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from analyzer.advise.lists import WHOLE
-from studies.accuracy.markdown import markdown, percent
+from studies.accuracy.markdown import NONE, markdown
 
-HEAD = ("start", "what", "rows", "median error", "from", "to", "seconds of the best")
 KINDS = ("windows", "windows in phases", "list of the start", "list of some files")
-FIRST = ("start", "ranked first", "measured s", "best of all", "measured s", "longer")
-_SHORT = 60  # characters of a row's name
+HEAD = ("start", *KINDS, "first-ranked longer than the best")
 
 Document = Mapping[str, Any]
 
@@ -39,46 +37,31 @@ def errors(document: Document) -> dict[str, list[float]]:
     return found
 
 
-def rows(name: str, document: Document) -> Iterator[Sequence[str]]:
-    """Yield a row of HEAD for each kind."""
+def row_of(name: str, document: Document) -> Sequence[str]:
+    """Return the row of HEAD of a start, in per cent: median error, and the signed extremes."""
     by_kind = errors(document)
-    for kind in KINDS:
-        if kind in by_kind:
-            own = by_kind[kind]
-            best = min(_seconds(row) for row in document["rows"] if kind_of(row) == kind)
-            middle = median(map(abs, own))
-            yield (
-                name,
-                kind,
-                str(len(own)),
-                *(percent(one) for one in (middle, min(own), max(own))),
-                f"{best:.3f}",
-            )
+    cells = [_cell(by_kind[kind]) if kind in by_kind else NONE for kind in KINDS]
+    return (name, *cells, f"{document['verdict']['longer_percent']:.1f}")
 
 
-def first(name: str, document: Document) -> Sequence[str]:
-    """Return the row of FIRST: the row that is ranked first, against the best of all."""
-    verdict = document["verdict"]
-    return (
-        name,
-        str(verdict["first"])[:_SHORT],
-        f"{verdict['first_seconds']:.3f}",
-        str(verdict["best"])[:_SHORT],
-        f"{verdict['best_seconds']:.3f}",
-        f"{verdict['longer_percent']:.1f} %",
-    )
+def _cell(own: Sequence[float]) -> str:
+    middle, least, most = (100 * one for one in (median(map(abs, own)), min(own), max(own)))
+    return f"{middle:.2f} ({least:.2f}…{most:.2f})"
 
 
 def _seconds(row: Document) -> float:
     return float(median(row["seconds"]))
 
 
+def table(files: Sequence[Path]) -> str:
+    """Return the table of all files, as Markdown."""
+    documents = {file.stem: json.loads(file.read_text()) for file in files}
+    return "\n".join(markdown(HEAD, [row_of(*one) for one in documents.items()]))
+
+
 def main(files: Sequence[str]) -> int:
-    """Print both tables of all files."""
-    documents = {Path(file).stem: json.loads(Path(file).read_text()) for file in files}
-    every = [row for name, one in documents.items() for row in rows(name, one)]
-    print("\n".join(markdown(HEAD, every)), end="\n\n")
-    print("\n".join(markdown(FIRST, [first(*one) for one in documents.items()])))
+    """Print the table of all files."""
+    print(table([Path(file) for file in files]))
     return 0
 
 

@@ -9,19 +9,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from studies.accuracy.markdown import markdown, percent
+from studies.accuracy.markdown import markdown
 
 Document = dict[str, Any]
 HEAD = (
-    "init",
-    "case",
-    "KiB in phases",
-    "predicted",
-    "measured",
-    "error",
-    "measured saving",
-    "predicted saving",
-    "boots",
+    *("init, case", "KiB in phases", "predicted, s", "measured, s", "error, %"),
+    "saving: predicted, measured, %",
 )
 
 
@@ -34,33 +27,37 @@ def rows(document: Document) -> Iterator[Sequence[str]]:
             continue
         seconds = _seconds(case)
         saved, expected = _seconds(first) - seconds, first["seconds"] - case["seconds"]
+        shares = (expected / first["seconds"], saved / _seconds(first))
+        boots = ", ".join(f"{boot['seconds']:.3f}" for boot in measured)
         yield (
-            document["init"],
-            case["name"],
+            f"{document['init']}, {case['name']}",
             _phases(case),
-            f"{case['seconds']:.3f} s",
-            f"{seconds:.3f} s",
-            percent((case["seconds"] - seconds) / seconds),
-            percent(saved / _seconds(first)),
-            percent(expected / first["seconds"]),
-            " ".join(f"{boot['seconds']:.3f}" for boot in measured),
+            f"{case['seconds']:.3f}",
+            f"{seconds:.3f} ({boots})",
+            f"{100 * (case['seconds'] / seconds - 1):.2f}",
+            ", ".join(f"{100 * share:.2f}" for share in shares),
         )
 
 
 def _phases(case: Document) -> str:
     """Return the windows at the begin and at the end of a boot, and after it, as measured."""
     windows = case["measured"][-1].get("read_ahead_kb", [case["read_ahead_kb"]])
-    return " → ".join(map(str, windows))
+    return "→".join(map(str, windows))
 
 
 def _seconds(case: Document) -> float:
     return float(median(boot["seconds"] for boot in case["measured"]))
 
 
+def table(files: Sequence[Path]) -> str:
+    """Return the table of all files, as Markdown."""
+    documents = [json.loads(file.read_text()) for file in files]
+    return "\n".join(markdown(HEAD, [row for one in documents for row in rows(one)]))
+
+
 def main(files: Sequence[str]) -> int:
     """Print the table of all files."""
-    documents = [json.loads(Path(file).read_text()) for file in files]
-    print("\n".join(markdown(HEAD, [row for one in documents for row in rows(one)])))
+    print(table([Path(file) for file in files]))
     return 0
 
 

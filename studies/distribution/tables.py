@@ -1,4 +1,4 @@
-"""The tables of the distribution's boots and starts, as Markdown.
+"""The table of the distribution's boots and starts, as Markdown.
 
 python -m studies.distribution.tables FOLDER
 """
@@ -12,28 +12,30 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from studies.accuracy.markdown import NONE, markdown, percent
+from studies.accuracy.markdown import NONE, markdown
 from studies.distribution.predicted import STARTS, Predicted, predicted
 
 Document = dict[str, Any]
 # By the names of files: the default image first, to which savings are relative.
 CASES = {
-    "default": "default image, 128 KiB",
-    "script": "boot script that sets 128 KiB",
-    "window": "window: 0 KiB, by boot script",
-    "list": "prefetch list, 128 KiB, by boot script",
+    "default": "default image",
+    "script": "boot script, 128 KiB",
+    "window": "window of 0 KiB",
+    "list": "list",
     "order": "order",
     "lz4-order": "order, lz4",
-    "everything": "order, lz4, window and list",
+    "everything": "all four",
 }
 # By the first word of the files of measured runs.
 TABLES = {
-    "boots": "Boots of a new board",
-    "second": "Boots of the board that was recorded, not its first",
-    "starts": "Starts",
+    "boots": "new board",
+    "second": "recorded board",
+    "starts": "start",
 }
-HEAD = ("case", "predicted s", "measured s", "lowest to highest", "runs", "error")
-MORE = ("predicted saving", "measured saving", "requests", "MiB")
+HEAD = (
+    *("case", "predicted, s", "measured, s (range, runs)", "error, %"),
+    "saving: predicted, measured, %",
+)
 
 
 def rows(
@@ -47,17 +49,13 @@ def rows(
             continue
         seconds, mine = _median(runs, "seconds"), expected.get(name)
         every = [one["seconds"] for one in runs]
+        shares = (None if mine is None else 1 - mine.seconds / mine.default, 1 - seconds / first)
         yield (
             title,
             NONE if mine is None else f"{mine.seconds:.2f}",
-            f"{seconds:.2f}",
-            f"{min(every):.2f} to {max(every):.2f}",
-            str(len(every)),
-            NONE if mine is None else percent(mine.seconds / seconds - 1),
-            NONE if mine is None else percent(1 - mine.seconds / mine.default),
-            percent(1 - seconds / first),
-            f"{_median(runs, 'requests'):,.0f}",
-            f"{_median(runs, 'read_bytes') / (1 << 20):.1f}",
+            f"{seconds:.2f} ({min(every):.2f}…{max(every):.2f}, {len(every)})",
+            NONE if mine is None else f"{100 * (mine.seconds / seconds - 1):.1f}",
+            ", ".join(NONE if share is None else f"{100 * share:.1f}" for share in shares),
         )
 
 
@@ -77,13 +75,19 @@ def _predicted_as(what: str) -> str:
     return STARTS[1] if what == STARTS[1] else STARTS[0]
 
 
+def table(folder: Path) -> str:
+    """Return the table of a folder, as Markdown."""
+    lines = [
+        (f"{title}: {case}", *cells)
+        for what, title in TABLES.items()
+        for case, *cells in rows(measured(folder, what), predicted(folder, _predicted_as(what)))
+    ]
+    return "\n".join(markdown(HEAD, lines))
+
+
 def main(folders: Sequence[str]) -> int:
-    """Print the tables of a folder."""
-    folder = Path(folders[0])
-    for what, title in TABLES.items():
-        print(f"\n## {title}\n")
-        found = rows(measured(folder, what), predicted(folder, _predicted_as(what)))
-        print("\n".join(markdown((*HEAD, *MORE), found)))
+    """Print the table of a folder."""
+    print(table(Path(folders[0])))
     return 0
 
 

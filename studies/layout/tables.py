@@ -11,8 +11,13 @@ _TARGETS = {"bytes": 0.05, "requests": 0.10, "seconds": 0.03}
 
 
 def text(rows: Sequence[Document]) -> str:
-    """Return the errors in all, each cell, and what the order brings, as Markdown."""
-    return "\n\n".join([_summary(rows), _cells(rows), _gains(rows)]) + "\n"
+    """Return the errors in all, what the order brings, and each cell, as Markdown."""
+    return "\n\n".join([*in_all(rows), _cells(rows)]) + "\n"
+
+
+def in_all(rows: Sequence[Document]) -> tuple[str, str]:
+    """Return the tables of the page: the errors in all, and what the order brings."""
+    return _summary(rows), _gains(rows)
 
 
 def error(row: Document, what: str) -> float | None:
@@ -22,14 +27,17 @@ def error(row: Document, what: str) -> float | None:
 
 
 def _summary(rows: Sequence[Document]) -> str:
-    lines = ["| | median error | worst | within the target | target |", "|---|---|---|---|---|"]
+    lines = [
+        "| | median error, % | worst, % | within the target | target, % |",
+        "|---|---|---|---|---|",
+    ]
     for what, target in _TARGETS.items():
         errors = [abs(one) for row in rows if (one := error(row, what)) is not None]
         if errors:
             held = sum(one <= target for one in errors)
             lines.append(
-                f"| {what} | {statistics.median(errors):.1%} | {max(errors):.1%} | "
-                f"{held} of {len(errors)} | {target:.0%} |"
+                f"| {what} | {100 * statistics.median(errors):.1f} | {100 * max(errors):.1f} | "
+                f"{held}/{len(errors)} | {100 * target:.0f} |"
             )
     return "\n".join(lines)
 
@@ -54,23 +62,27 @@ def _pair(row: Document, what: str, unit: float, digits: int) -> str:
 
 
 def _gains(rows: Sequence[Document]) -> str:
-    """Return what the order changes, predicted and measured."""
+    """Return what the order changes, in per cent: bytes and seconds, predicted/measured."""
     by_key = {(row["pair"], row["start"], row["ordered"]): row for row in rows}
-    lines = ["| sorted against default | start | bytes | requests | seconds |"]
-    lines.append("|---|---|---|---|---|")
-    for (pair, start, ordered), row in by_key.items():
-        plain = by_key.get((pair, start, False))
-        if not ordered or plain is None:
-            continue
-        cells = [_gain(plain, row, what) for what in ("bytes", "requests", "seconds")]
-        lines.append(f"| {pair} | {start} | {' | '.join(cells)} |")
+    starts = list(dict.fromkeys(row["start"] for row in rows))
+    lines = [f"| sorted against default | {' | '.join(starts)} |", "|---" * (len(starts) + 1) + "|"]
+    for pair in dict.fromkeys(row["pair"] for row in rows):
+        cells = [_gain(by_key.get((pair, s, False)), by_key.get((pair, s, True))) for s in starts]
+        lines.append(f"| {pair} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _gain(plain: Document, row: Document, what: str) -> str:
-    """Return the change predicted and measured."""
+def _gain(plain: Document | None, ordered: Document | None) -> str:
+    if plain is None or ordered is None:
+        return "–"
+    return ", ".join(_change(plain, ordered, what) for what in ("bytes", "seconds"))
+
+
+def _change(plain: Document, row: Document, what: str) -> str:
     shares = []
     for source in ("predicted", "measured"):
         before, after = plain[source][what], row[source][what]
-        shares.append("-" if before is None or after is None else f"{after / before - 1:+.0%}")
-    return " / ".join(shares)
+        shares.append(
+            "-" if before is None or after is None else f"{100 * (after / before - 1):+.0f}"
+        )
+    return "/".join(shares)

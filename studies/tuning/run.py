@@ -51,7 +51,6 @@ STUDIES = {
         *_on_landscape("few", "mailserver", "--part", "few"),
         *_on_landscape("schedulers", "mailserver", "--part", "plain", "--v2"),
         *_on_landscape("fileserver", "fileserver", "--part", "fewer"),
-        *_on_landscape("webserver", "webserver", "--part", "fewer"),
     ),
     "faults": (("faults.py", "-o", "{out}/faults.json"),),
 }

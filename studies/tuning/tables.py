@@ -18,11 +18,12 @@ from statistics import fmean
 from typing import Any
 
 from studies.tuning import contest, turns
-from studies.tuning.starts import GENES, gains, landscape_of, lines_of, scenarios_in, usual_sets
+from studies.tuning.starts import GENES, gains, landscape_of, lines_of, scenarios_in
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures"
 PAGES = tuple(HERE / name for name in ("start-up.md", "contest.md", "fingerprints.md"))
+SHARES = (0.02, 0.03, 0.05, 0.2)  # of the runs that measuring everything takes
 PROGRAMS = {"madplay": "start-up", "php": "start-up-php"}
 _TABLE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -41,20 +42,16 @@ def landscapes(_: Path) -> str:
     rows = []
     for program, stem in PROGRAMS.items():
         lines = lines_of(stem)
-        for scenarios in usual_sets(scenarios_in(lines)):
-            found = gains(landscape_of(lines, scenarios))
-            seconds = [_seconds(each) for each in found["seconds"].values()]
+        for scenario in scenarios_in(lines):
+            found = gains(landscape_of(lines, [scenario]))
+            seconds = [f"{each[scenario]:.3f}" for each in found["seconds"].values()]
             seconds[1] += f" ({found['best_window_alone']})"
             best = "/".join(str(found["optimum"][name]) for name in GENES)
             shares = (100 * found[name] for name in ("over_default", "over_window_alone"))
             cells = (*seconds, best, *(f"{share:.1f}" for share in shares))
-            rows.append(f"{program}: {', '.join(scenarios)} | {' | '.join(cells)}")
-    head = "start, scenarios | default, s | best window (KiB) | best, s | its settings"
+            rows.append(f"{program}: {scenario} | {' | '.join(cells)}")
+    head = "start, scenario | default, s | best window (KiB) | best, s | its settings"
     return _table(f"{head} | over default | over window", rows)
-
-
-def _seconds(medians: Mapping[str, float]) -> str:
-    return ", ".join(f"{value:.3f}" for value in medians.values())
 
 
 def from_earlier(figures: Path) -> str:
@@ -65,24 +62,31 @@ def from_earlier(figures: Path) -> str:
         + " | ".join(
             f"{100 * at['from']['median']:.1f} ({100 * at['fresh']['median']:.1f})"
             for at in pair["after"]
+            if at["share"] in SHARES
         )
         for pair in pairs
     ]
-    shares = " | ".join(f"{100 * at['share']:.0f} %" for at in pairs[0]["after"])
+    shares = " | ".join(f"{100 * share:.0f} %" for share in SHARES)
     return _table(f"earlier, new (runs) | {shares}", rows)
 
 
 def confirmation_noise(figures: Path) -> str:
-    """Return false and lost savings, and regrets, by group of landscapes and kind of winner."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    """Return false and lost savings by group of landscapes, and the regret of each kind of winner.
+
+    By the noise of each chromosome, and in brackets by the pooled one.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in _read(figures, "confirmation-noise")["found"]:
-        groups.setdefault((_group(row["landscape"]), row["winner"]), []).append(row)
+        groups.setdefault(_group(row["landscape"]), []).append(row)
     rows = [
-        f"{group}, {winner} | {sum(row['own']['confirmations'] for row in some)} | "
-        + " | ".join(_both(some, name) for name in ("false", "lost", "regret"))
-        for (group, winner), some in groups.items()
+        f"{group} | {sum(row['own']['confirmations'] for row in some)} | "
+        + " | ".join(_both(some, name) for name in ("false", "lost"))
+        + " | "
+        + ", ".join(_regrets(some, winner) for winner in ("optimum", "searched", "useless"))
+        for group, some in groups.items()
     ]
-    return _table("landscapes, winner | confirmations | false | lost | regret after it, %", rows)
+    head = "landscapes | confirmations | false | lost"
+    return _table(f"{head} | regret after it: optimum, searched, useless, %", rows)
 
 
 def _group(landscape: str) -> str:
@@ -94,11 +98,14 @@ def _group(landscape: str) -> str:
 
 
 def _both(some: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Return a figure by the noise of each chromosome, and in brackets by the pooled one."""
-    own, pooled = ([row[rule][name] for row in some] for rule in ("own", "pooled"))
-    if name == "regret":
-        return f"{100 * fmean(own):.1f} ({100 * fmean(pooled):.1f})"
-    return f"{sum(own)} ({sum(pooled)})"
+    own, pooled = (sum(row[rule][name] for row in some) for rule in ("own", "pooled"))
+    return f"{own} ({pooled})"
+
+
+def _regrets(some: Sequence[Mapping[str, Any]], winner: str) -> str:
+    rows = [row for row in some if row["winner"] == winner]
+    own, pooled = (100 * fmean(row[rule]["regret"] for row in rows) for rule in ("own", "pooled"))
+    return f"{own:.1f} ({pooled:.1f})"
 
 
 def contests(figures: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from studies.boot import tables
 
@@ -26,10 +27,14 @@ def test_a_row_for_each_measured_case(tmp_path, capsys):
     file.write_text(json.dumps(document))
     tables.main([str(file)])
     lines = capsys.readouterr().out.splitlines()[2:]
-    kib = "128 → 128 → 128", "128 → 96 → 128"
     assert lines == [
-        f"| busybox | neither | {kib[0]} | 2.000 s | 2.000 s | 0.00 % | 0.00 % | 0.00 % | "
-        "1.900 2.100 |",
-        f"| busybox | window | {kib[1]} | 1.500 s | 1.600 s | -6.25 % | 20.00 % | "
-        "25.00 % | 1.600 |",
+        "| busybox, neither | 128→128→128 | 2.000 | 2.000 (1.900, 2.100) | 0.00 | 0.00, 0.00 |",
+        "| busybox, window | 128→96→128 | 1.500 | 1.600 (1.600) | -6.25 | 25.00, 20.00 |",
     ]
+
+
+def test_the_page_has_the_table_of_the_raw_figures():
+    folder = Path(tables.__file__).parent
+    assert (
+        tables.table(sorted((folder / "raw").glob("*.json"))) in (folder / "README.md").read_text()
+    )

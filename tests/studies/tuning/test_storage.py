@@ -68,7 +68,6 @@ def test_the_part_has_every_default_and_the_documented_size(study):
         ("mailserver", "fewer", (), 50),
         ("few", "few", (), 158),
         ("fileserver", "fewer", (), 50),
-        ("webserver", "fewer", (), 50),
         ("schedulers", "plain", SCHEDULERS, 24),
     ],
 )
