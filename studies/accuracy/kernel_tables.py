@@ -34,10 +34,6 @@ FIGURES = Path(__file__).with_name("figures") / "kernels.json"
 JUDGED = Path(__file__).with_name("figures") / "judged.json"
 _JUDGED_HEAD = ("CPU", "kernel", "programs", "folios", "requests", "result")
 _HEAD = (
-    *("CPU", "kernel", "start", "KiB: default, best, ours, verdict"),
-    *("pages", "requests", "error in % at KiB", "regret", "in the band"),
-)
-_HEAD = (
     *("CPU", "kernel", "starts", "windows", "pages", "requests"),
     *("seconds: median, worst", "regret", "in the band"),
 )

@@ -45,7 +45,7 @@ def row_of(name: str, document: Document) -> Sequence[str]:
 
 
 def _cell(own: Sequence[float]) -> str:
-    middle, least, most = (100 * one for one in (median(map(abs, own)), min(own), max(own)))
+    middle, least, most = (100 * share for share in (median(map(abs, own)), min(own), max(own)))
     return f"{middle:.2f} ({least:.2f}…{most:.2f})"
 
 
@@ -56,7 +56,7 @@ def _seconds(row: Document) -> float:
 def table(files: Sequence[Path]) -> str:
     """Return the table of all files, as Markdown."""
     documents = {file.stem: json.loads(file.read_text()) for file in files}
-    return "\n".join(markdown(HEAD, [row_of(*one) for one in documents.items()]))
+    return "\n".join(markdown(HEAD, [row_of(*start) for start in documents.items()]))
 
 
 def main(files: Sequence[str]) -> int:

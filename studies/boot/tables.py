@@ -52,7 +52,7 @@ def _seconds(case: Document) -> float:
 def table(files: Sequence[Path]) -> str:
     """Return the table of all files, as Markdown."""
     documents = [json.loads(file.read_text()) for file in files]
-    return "\n".join(markdown(HEAD, [row for one in documents for row in rows(one)]))
+    return "\n".join(markdown(HEAD, [row for document in documents for row in rows(document)]))
 
 
 def main(files: Sequence[str]) -> int:

@@ -43,12 +43,12 @@ def landscapes(_: Path) -> str:
     for program, stem in PROGRAMS.items():
         lines = lines_of(stem)
         for scenario in scenarios_in(lines):
-            found = gains(landscape_of(lines, [scenario]))
-            seconds = [f"{each[scenario]:.3f}" for each in found["seconds"].values()]
-            seconds[1] += f" ({found['best_window_alone']})"
-            best = "/".join(str(found["optimum"][name]) for name in GENES)
-            shares = (100 * found[name] for name in ("over_default", "over_window_alone"))
-            cells = (*seconds, best, *(f"{share:.1f}" for share in shares))
+            best = gains(landscape_of(lines, [scenario]))
+            seconds = [f"{each[scenario]:.3f}" for each in best["seconds"].values()]
+            seconds[1] += f" ({best['best_window_alone']})"
+            settings = "/".join(str(best["optimum"][name]) for name in GENES)
+            shares = (100 * best[name] for name in ("over_default", "over_window_alone"))
+            cells = (*seconds, settings, *(f"{share:.1f}" for share in shares))
             rows.append(f"{program}: {scenario} | {' | '.join(cells)}")
     head = "start, scenario | default, s | best window (KiB) | best, s | its settings"
     return _table(f"{head} | over default | over window", rows)
