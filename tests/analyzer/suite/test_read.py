@@ -11,6 +11,7 @@ from analyzer.suite.read import SuiteError, decode_suite, is_suite, line_of, rea
 DATA = Path(__file__).parent / "data"
 REFUSED = sorted(path.stem for path in DATA.glob("*.error"))
 HERE = Path("SUITE")
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def test_there_are_suites_of_both_kinds():
@@ -24,6 +25,11 @@ def test_a_suite_that_is_refused_names_line_and_remedy(name):
         decode_suite((DATA / f"{name}.toml").read_bytes(), HERE)
     assert str(caught.value) == (DATA / f"{name}.error").read_text().rstrip("\n")
     assert "docs/reference/files.md" in caught.value.remedy
+
+
+def test_the_shipped_example_is_a_suite():
+    suite = decode_suite((EXAMPLES / "suite.toml").read_bytes(), EXAMPLES)
+    assert [case.start.name for case in suite.boards[0].cases] == ["browser"]
 
 
 def test_starts_of_two_boards_have_captures_of_each():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,8 +15,10 @@ from boards.profile import ProfileError
 from emulator.devices.device import FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import Paced
+from emulator.devices.stateful import Stateful
 
 LARGE = [8, 16, 32, 64, 128]
+EXAMPLES = Path(__file__).parents[4] / "examples/device-models"
 
 
 def requests(kib, service_ns, apart_ns=1_000_000, complete=True):
@@ -175,3 +179,14 @@ def test_a_wrong_file_is_refused(tmp_path, text):
 def test_a_profile_without_a_cost_is_refused():
     with pytest.raises(ProfileError, match="0 storage devices with a known cost"):
         read_device_model("omap5912osk")
+
+
+def test_the_shipped_examples_are_device_models():
+    kinds = {file.stem: type(read_device_model(file)) for file in EXAMPLES.glob("*.toml")}
+    assert kinds == {
+        "data-sheet": Paced,
+        "fixed": FixedCost,
+        "limiter": Paced,
+        "measured": Measured,
+        "stateful": Stateful,
+    }
