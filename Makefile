@@ -77,12 +77,12 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 
 docs: $(READY) ## the documentation as a site, in build/site; broken links are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -n -j auto -c docs -d build/site-cache . build/site
-	@mkdir -p build/site/docs/reference/schemas && cp docs/reference/schemas/*.json build/site/docs/reference/schemas
+	@$(BIN)/python -m docs.tools.json_schemas build/site/docs/reference/schemas
 	@$(BIN)/foreread report examples/python-start/python-start.capture.tar.xz examples/python-start/python-start.sweep.json -o build/site/docs/live-report
 	@echo "the site: file://$(CURDIR)/build/site/index.html"
 
-man: $(READY) ## write the man pages in docs/man from the command line's parsers
-	$(BIN)/python -m docs.tools.man docs/man
+man: $(READY) ## the man pages, in build/man (man -l build/man/foreread.1)
+	$(BIN)/python -m docs.tools.man build/man
 
 wheel: ## the source archive and a wheel that needs no compiler, in dist (root; network)
 	@.ci/wheel

@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from glob import glob
+from pathlib import Path
 
-from setuptools import Extension, setup
+from setuptools import Command, Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 C_FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-fvisibility=hidden"]
@@ -46,6 +49,65 @@ class BuildWithoutRpath(build_ext):
         linker = self.compiler.linker_so
         self.compiler.linker_so = [word for word in linker if not word.startswith("-Wl,-rpath")]
         super().build_extensions()
+
+
+class BuildManual(Command):
+    """Writes the man pages and the JSON Schemas with the built program, for share/ of a wheel.
+
+    Where the program does not run, as in a build for another machine, there are none.
+    """
+
+    WRITERS = (
+        ("share/man/man1", "docs.tools.man"),
+        ("share/foreread/schemas", "docs.tools.json_schemas"),
+    )
+    user_options = ()
+    editable_mode = False
+
+    def initialize_options(self) -> None:
+        """Begin without a folder."""
+        self.build_base: str = None  # type: ignore[assignment]  # what setuptools fills in
+        self.build_lib: str = None  # type: ignore[assignment]
+
+    def finalize_options(self) -> None:
+        """Take the folders of the build."""
+        names = ("build_base", "build_lib")
+        self.set_undefined_options("build", *((name, name) for name in names))
+
+    def run(self) -> None:
+        """Write them."""
+        if self.editable_mode:
+            return
+        root = os.path.dirname(os.path.abspath(__file__))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([self.build_lib, root])}
+        files = []
+        for place, writer in self.WRITERS:
+            folder = Path(self.build_base, place)
+            shutil.rmtree(folder, ignore_errors=True)
+            command = [sys.executable, "-P", "-m", writer, str(folder)]
+            if subprocess.run(command, env=environment, check=False).returncode:
+                self.warn(f"{place} stays empty: python -m {writer} failed, see above")
+                continue
+            files.append((place, sorted(map(str, folder.iterdir()))))
+        self.distribution.data_files = files
+
+    def get_outputs(self) -> list[str]:
+        """Return no files of packages: these are installed as data."""
+        return []
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Return none, too."""
+        return {}
+
+    def get_source_files(self) -> list[str]:
+        """Return none: MANIFEST.in lists the writers."""
+        return []
+
+
+class Build(build):
+    """Builds the program, then what it writes itself."""
+
+    sub_commands = (*build.sub_commands, ("build_manual", None))
 
 
 READER_LIBRARIES = ("libtraceevent", "zlib", "libzstd")
@@ -93,8 +155,7 @@ setup(
             py_limited_api=True,
         ),
     ],
-    data_files=[("share/man/man1", sorted(glob("docs/man/*.1")))],  # written by `make man`
-    cmdclass={"build_ext": BuildWithoutRpath},
+    cmdclass={"build": Build, "build_ext": BuildWithoutRpath, "build_manual": BuildManual},
     options={
         "bdist_wheel": {"py_limited_api": "cp311"},
         "build_ext": {"parallel": os.cpu_count()},

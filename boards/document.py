@@ -1,7 +1,7 @@
 """JSON documents: how foreread declares, writes and reads them.
 
 A document is a struct, declared once in the package that makes it. The JSON Schema in
-docs/reference/schemas is generated from the struct (docs/make_schemas.py).
+The JSON Schema is generated from the struct (docs/tools/json_schemas.py).
 """
 
 from __future__ import annotations

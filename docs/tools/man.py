@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
 def page(manual: Manual, names: list[str], found: dict[str, Manual]) -> str:
     """Return one man page in the man(7) macros."""
     lines = [
-        '.\\" Written by `make man` from the parsers of foreread/cli. Do not edit.',
+        '.\\" Generated from the parsers of foreread/cli.',
         f'.TH {escape(manual.page).upper()} 1 "" foreread "foreread manual"',
         ".SH NAME",
         f"{escape(manual.page)} \\- {escape(manual.summary)}",
@@ -89,14 +89,10 @@ def escape(text: str) -> str:
 
 
 def main() -> None:
-    """Write every page into the folder, and remove those of commands that are gone."""
+    """Write every page into the folder."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    texts = pages()
-    for old in folder.glob("*.1"):
-        if old.name not in texts:
-            old.unlink()
-    for name, text in texts.items():
+    for name, text in pages().items():
         (folder / name).write_text(text)
 
 

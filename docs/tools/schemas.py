@@ -8,9 +8,8 @@ from typing import Any
 _SIMPLE = {"integer": "integer", "number": "number", "string": "text", "boolean": "true or false"}
 
 
-def schema_lines(text: str) -> list[str]:
+def schema_lines(schema: dict[str, Any]) -> list[str]:
     """Return the Markdown of a schema as msgspec writes it: a reference and ``$defs``."""
-    schema: dict[str, Any] = json.loads(text)
     structures: dict[str, Any] = schema.get("$defs", {})
     first = [n for n in map(_name_of, schema.get("oneOf", [schema])) if n in structures]
     names = first + [n for n in structures if n not in first]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -11,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from docs.tools import api, lists
+from docs.tools.json_schemas import schemas
 from docs.tools.manual import manuals
 from docs.tools.options import command_lines
 from docs.tools.schemas import schema_lines
@@ -29,6 +29,7 @@ class _Generated(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of the Markdown."""
+        self.env.note_reread()  # Sphinx does not see changes of the code
         source = f"<{self.name} {self.arguments[0]}>"
         container = nodes.container()
         self.state.nested_parse(StringList(self.lines(), source=source), 0, container)
@@ -44,14 +45,17 @@ class Command(_Generated):
 
 
 class Schema(_Generated):
-    """``{json-schema} sweep.json``: the members of a JSON document, from its schema."""
+    """``{json-schema} sweep``: a link to the schema of a JSON document, and its members."""
 
     def lines(self) -> list[str]:
-        """Return the Markdown."""
-        folder = Path(self.env.doc2path(self.env.docname)).parent
-        path = folder / self.arguments[0]
-        self.env.note_dependency(str(path))
-        return schema_lines(path.read_text())
+        """Return the Markdown of the members."""
+        return schema_lines(schemas()[self.arguments[0]])
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes of the link and of the members."""
+        path = f"schemas/{self.arguments[0]}.json"  # `make docs` writes it beside the page
+        link = nodes.reference("", path, refuri=path)
+        return [nodes.paragraph("", "", link), *super().run()]
 
 
 class List(_Generated):

@@ -1,7 +1,7 @@
 """Every document that foreread writes as JSON, by the name of its JSON Schema.
 
 The schemas are for programs that read foreread's output; this module is for those who publish or
-check them (docs/make_schemas.py, the tests).
+check them (docs/tools/json_schemas.py, the tests).
 """
 
 from __future__ import annotations

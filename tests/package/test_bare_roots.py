@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from bare_roots import ROOT, run_ci
 
+from docs.tools import man
+from docs.tools.json_schemas import schemas
 from foreread.version import VERSION
 
 HERE = Path(__file__).parent
@@ -49,7 +51,9 @@ def check_use(out: Path, place: str) -> None:
     assert min(seen["programs"].values()) > 1000
     assert set(seen["modules_without"].values()) <= {"serial", "optuna"}
     pages = {Path(line).name.removesuffix(".gz") for line in (out / "manual").read_text().split()}
-    assert pages == {path.name for path in (ROOT / "docs/man").glob("*.1")}
+    assert pages == set(man.pages())
+    described = {Path(line).stem for line in (out / "schemas").read_text().split()}
+    assert described == set(schemas())
     assert document(out, "doctor")["schema"]
     check_answers(out)
 

@@ -29,8 +29,9 @@ esac
 shared=$PWD
 cd /root
 python3 "$shared/look.py" >"$shared/out/look.json"
-manual=$(dirname "$(dirname "$(command -v foreread)")")/share/man/man1
-find "$manual" -name 'foreread*' >"$shared/out/manual"
+share=$(dirname "$(dirname "$(command -v foreread)")")/share
+find "$share/man/man1" -name 'foreread*' >"$shared/out/manual"
+find "$share/foreread/schemas" -name '*.json' >"$shared/out/schemas"
 foreread --version >"$shared/out/version"
 status=0
 foreread doctor --json >"$shared/out/doctor.json" || status=$?

@@ -9,15 +9,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from docs.tools.json_schemas import schemas
 from foreread.cli import main as command_line
-
-SCHEMAS = Path(__file__).parents[2] / "docs/reference/schemas"
 
 
 @cache
 def validator(name):
-    """Return the validator of a published schema in which unknown keys are errors, too."""
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    """Return the validator of a schema in which unknown keys are errors, too."""
+    schema = schemas()[name]
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(_closed(schema))
 

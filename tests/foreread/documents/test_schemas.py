@@ -1,17 +1,16 @@
-"""The published JSON Schemas are current, complete, and refuse what is not the document."""
+"""The JSON Schemas are complete, refuse what is not the document, and change by decision only."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
-from json_outputs import SCHEMAS, check, validator
+from document_members import FILE, changes, declared, read_members, text_of
+from json_outputs import check, validator
 
+from docs.tools.json_schemas import schemas
 from foreread.cli.main import COMMANDS as COMMAND_LINE
 from foreread.documents.every import COMMANDS, FILES
 
-ROOT = Path(__file__).parents[3]
 FIXED_KEYS = {  # docs/design.md: other programs rely on them
     "dev name tap windows read_ahead_kb F G G_formula pages C_opt seconds quasi_optimal "
     "predicted_best seconds_low seconds_high smallest_within spent F_fixed metadata_requests "
@@ -40,16 +39,28 @@ FIXED_KEYS = {  # docs/design.md: other programs rely on them
 }
 
 
-def _makes_schemas():
-    spec = importlib.util.spec_from_file_location("make_schemas", ROOT / "docs/make_schemas.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def test_members_are_those_of_the_list():
+    """What other programs read stays: a change of the list is a decision."""
+    old, new = read_members(FILE.read_text()), declared(schemas())
+    refresh = "type: python tests/support/document_members.py"
+    assert changes(old, new) == [], f"if this is what you want (docs/design.md), {refresh}"
+    assert FILE.read_text() == text_of(new), f"only the order differs; {refresh}"
 
 
-def test_published_schemas_are_current():
-    published = {path.name: path.read_text() for path in SCHEMAS.glob("*.json")}
-    assert published == _makes_schemas().schemas(), "run python docs/make_schemas.py"
+def test_each_change_of_a_member_is_named():
+    old = declared(schemas())
+    new = {name: dict(types) for name, types in old.items()}
+    del new["Curve"]["tap"]
+    new["Curve"]["F"] = "number[]"
+    new["Curve"]["depth"] = "integer?"
+    del new["document sweep"]
+    assert changes(old, new) == [
+        "document sweep.is: was Sweep, is gone",
+        "Curve.tap: was integer, is gone",
+        "Curve.F: was integer[], is number[]",
+        "Curve.depth: is new, integer?",
+    ]
+    assert changes(old, read_members(text_of(old))) == []
 
 
 def test_every_command_has_a_schema():
@@ -58,7 +69,7 @@ def test_every_command_has_a_schema():
 
 @pytest.mark.parametrize("name", [*COMMANDS, *FILES])
 def test_every_schema_is_valid_and_describes_its_objects(name):
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    schema = schemas()[name]
     jsonschema.Draft202012Validator.check_schema(schema)
     assert {key for key, one in schema["$defs"].items() if not one.get("description")} == set()
 
@@ -66,7 +77,7 @@ def test_every_schema_is_valid_and_describes_its_objects(name):
 @pytest.mark.parametrize(("keys", "place"), FIXED_KEYS.items(), ids=lambda one: one[-1])
 def test_the_keys_that_other_programs_rely_on_are_always_there(keys, place):
     name, of = place
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text())["$defs"][of]
+    schema = schemas()[name]["$defs"][of]
     assert set(keys.split()) <= set(schema["required"])
 
 
