@@ -56,11 +56,12 @@ def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     """Run QEMU to its end with the console in ``log``; raises BoardError on a time-out.
 
     ``timeout`` runs QEMU and gets a signal when this process is killed, so that QEMU ends, too; -k
-    since a stuck QEMU ignores SIGTERM.
+    since a stuck QEMU ignores SIGTERM. A signal that reaches ``timeout`` just after its fork ends
+    it alone: QEMU gets a signal of its own then.
     """
     tied = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM"]
     limit = [require_tool("timeout", "coreutils"), "-k", str(_KILL_AFTER_S), f"{time_out_s:.3f}"]
-    if _wait([*tied, *limit, *words], log) in _TIMED_OUT:
+    if _wait([*tied, *limit, *tied, *words], log) in _TIMED_OUT:
         raise BoardError(
             f"the guest did not finish within {time_out_s:g} s{last_line(log)}",
             "allow more time with --time-out S, or check that its command ends",

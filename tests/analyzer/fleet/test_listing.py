@@ -126,5 +126,6 @@ def test_a_folder_of_many_files_is_listed_in_little_memory(tmp_path):
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(1200)  # a million files take minutes on a busy machine
 def test_a_folder_of_a_million_files_is_listed_in_little_memory(tmp_path):
     assert peak_of(filled(tmp_path, 1_000_000), 1_000_000) < 300_000
