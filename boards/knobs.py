@@ -149,17 +149,14 @@ def _check(path: str, refusal: str, value: str) -> None:
         )
 
 
-def shell_functions(mounts: bool = True) -> str:
-    """Return ``is_knob``, ``may_set`` and ``may_put_back`` for a POSIX shell.
-
-    Without ``mounts`` the options of mounts are left out, and thus refused.
-    """
+def shell_functions() -> str:
+    """Return ``is_knob``, ``may_set`` and ``may_put_back`` for a POSIX shell."""
     text = (resources.files("boards") / "knobs.sh").read_text()
     lines = ["# knob_range PLACE: set the ranges of a knob; made from boards/knobs.toml."]
     lines += [
         "knob_range() {",
         "    case $1 in",
-        *_shell_cases(mounts),
+        *_shell_cases(),
         "    *) return 1 ;;",
         "    esac",
         "}",
@@ -167,12 +164,11 @@ def shell_functions(mounts: bool = True) -> str:
     return "\n".join([*lines, "", text.rstrip()])
 
 
-def _shell_cases(mounts: bool) -> Iterator[str]:
+def _shell_cases() -> Iterator[str]:
     """Yield the cases. Files of one folder share a pattern: a slow board compares fewer strings."""
     folders: defaultdict[str, list[Knob]] = defaultdict(list)
     for knob in knobs():
-        if mounts or not knob.path.startswith(_MOUNT):
-            folders[posixpath.dirname(knob.path) or knob.path].append(knob)
+        folders[posixpath.dirname(knob.path) or knob.path].append(knob)
     alone = [some[0] for some in folders.values() if len(some) == 1]
     for folder in sorted(folders, key=len, reverse=True):  # one may be in another
         if len(folders[folder]) > 1:

@@ -1,7 +1,6 @@
 """Which udev rules, tuned profiles, services and scripts of a machine set a readahead window.
 
-origin.sh finds them; it is run on the machine, here or through a target, and a boot script's
-``status`` runs the same file from its board (analyzer/apply).
+origin.sh finds them; it is run on the machine, here or through a target.
 """
 
 from __future__ import annotations

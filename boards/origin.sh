@@ -1,7 +1,6 @@
 # shellcheck shell=sh disable=SC2034
 # Finds the rules, services and scripts of a machine that set a readahead window. `foreread doctor` and
-# `foreread script --check` run it on the target, and `foreread-apply status` on its board. It changes
-# nothing. Conditions of udev rules are evaluated as far as sysfs and udev's database allow; what
+# `foreread script --check` run it on the target. It changes nothing. Conditions of udev rules are evaluated as far as sysfs and udev's database allow; what
 # remains open is printed with "may set".
 
 newline='

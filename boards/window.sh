@@ -16,10 +16,8 @@ find_window() {
         window=/sys/class/bdi/$name/read_ahead_kb
         [ ! -e "$window" ] || return 0
     done
-    window=/sys/class/bdi/$device/read_ahead_kb # a partition has the one of its disk
-    if [ -e "/sys/dev/block/$device" ]; then
-        [ -e "$window" ] || window=/sys/dev/block/$device/../queue/read_ahead_kb
-    elif [ ! -e "$window" ]; then
+    window=/sys/class/bdi/$device/read_ahead_kb
+    if [ ! -e "$window" ]; then
         set -- /sys/class/bdi/"$kind"-[0-9]*/read_ahead_kb
         window=$1
         [ $# = 1 ] || return

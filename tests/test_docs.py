@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.predict.basis import LACKS
-from docs.tools import man, options, schemas, transcripts
+from docs.tools import boot_script, man, options, schemas, transcripts
 from docs.tools.lists import LISTS
 from docs.tools.manual import manuals
 from foreread.cli.main import COMMANDS
@@ -35,6 +35,14 @@ def test_tables_of_accuracy_have_a_row_for_each_board_and_kernel():
     assert sum(line.startswith("| arm64 | 7.2") for line in LISTS["kernels"]()) == 1
     assert sum(line.startswith("| arm64 | 7.2") for line in LISTS["judged"]()) == 1
     assert sum(line.startswith("| 7.2 | aarch64 |") for line in LISTS["compared"]()) == 1
+
+
+def test_the_page_of_the_boot_script_prints_the_script():
+    page = boot_script.PAGE.read_text()
+    assert boot_script.refreshed(page) == page, "type: python -m docs.tools.boot_script"
+    script = boot_script.script_of(boot_script.PLAN)
+    assert f"```sh\n{script}```\n" in page
+    assert script.count("\n") <= 300
 
 
 def test_each_command_has_a_manual_with_its_options():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from analyzer.apply.plan import ApplyError, ApplyPlan
-from analyzer.apply.write import LIST, LIST_PLACE, ORIGINS, REPLAYER, SCRIPT, beside
+from analyzer.apply.write import LIST, LIST_PLACE, REPLAYER, SCRIPT, beside
 
 Init = Literal["systemd", "procd", "busybox", "sysv"]
 INITS: tuple[Init, ...] = get_args(Init)
@@ -77,9 +77,9 @@ def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str)
     Raises ApplyError when nothing on the board would call the script.
     """
     layout = _layout(init, plan, script, inittab, rcs)
-    added = {beside(script, ORIGINS): ORIGINS}
-    if plan.prefetch is not None:
-        added |= {beside(script, REPLAYER): REPLAYER, LIST_PLACE: LIST}
+    if plan.prefetch is None:
+        return layout
+    added = {beside(script, REPLAYER): REPLAYER, LIST_PLACE: LIST}
     return replace(layout, files=layout.files | added)
 
 

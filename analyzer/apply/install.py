@@ -7,6 +7,7 @@ its old files or all new ones (``on_target.sh``).
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +40,8 @@ from boards.scratch import scratch_folder
 from boards.target import Target, TargetError
 
 _STATUS = (0, 1, 3)  # of the script: as wanted, not all, not started
-_STATUS_S = 120.0  # a slow board reads all its rules and units
+_STATUS_S = 30.0
+_OTHER_WINDOW = re.compile(r"(/\S+/read_ahead_kb): \S+ -> ")  # of the script's status
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,18 @@ def check_installed(target: Target) -> Checked | None:
             "install it again: foreread script CAPTURE -o DIR --install --target T",
         )
     lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
-    return Checked(script, lines, done.status == 0)
+    return Checked(script, _with_origins(target, lines), done.status == 0)
+
+
+def _with_origins(target: Target, lines: list[str]) -> list[str]:
+    """Return the status with what sets each window that is not as wanted after its line."""
+    windows = [window[1] if (window := _OTHER_WINDOW.match(line)) else "" for line in lines]
+    origins = origins_of(target, [window for window in windows if window])
+    return [
+        text
+        for line, window in zip(lines, windows, strict=True)
+        for text in (line, *(f"{window}: {sentence}" for sentence in origins.get(window, ())))
+    ]
 
 
 class _Installation:

@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.apply.init_system import INITTAB, Init
 from analyzer.apply.plan import ATTEMPTS, ApplyError
-from analyzer.apply.write import LIST_PLACE, ORIGINS, PLACE, REPLAYER, beside
+from analyzer.apply.write import LIST_PLACE, PLACE, REPLAYER, beside
 
 MANIFEST = "/etc/foreread-apply.manifest"
 SCRIPT_PLACES = (PLACE, "/etc/foreread-apply")
@@ -84,7 +84,7 @@ def obsolete_paths(before: Manifest, manifest: Manifest) -> list[str]:
 
 def _is_ours(path: str) -> bool:
     folder, _, name = path.rpartition("/")
-    programs = [beside(script, name) for script in SCRIPT_PLACES for name in (ORIGINS, REPLAYER)]
+    programs = [beside(script, REPLAYER) for script in SCRIPT_PLACES]
     places = (*SCRIPT_PLACES, *programs, LIST_PLACE)
     known = path in places or (folder.startswith("/etc/") and name.startswith(_OURS))
     return known and ".." not in path.split("/")

@@ -114,13 +114,18 @@ class ApplyPlan:
     @property
     def finds_windows(self) -> bool:
         """Whether the script looks for the window of a mounted file system."""
-        return any(setting.mounted or is_window(setting.knob) for setting in self.settings)
+        return any(is_window(setting.knob) for setting in self.settings)
 
     @property
     def queues(self) -> bool:
-        """Whether nr_requests are set, or change with a scheduler."""
-        knobs = ("queue/scheduler", "queue/nr_requests")
-        return any(setting.knob.endswith(knobs) for setting in self.settings)
+        """Whether nr_requests are set."""
+        return any(setting.knob == "queue/nr_requests" for setting in self.settings)
+
+    @property
+    def udev_is_enough(self) -> bool:
+        """Whether a udev rule does all of it: windows of disks, the same during and after boot."""
+        windows = all(s.disk and s.knob == READ_AHEAD for s in self.settings)
+        return windows and not self.has_after and self.prefetch is None
 
     @property
     def has_after(self) -> bool:

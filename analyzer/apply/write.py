@@ -13,12 +13,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Disk, Setting, check
-from boards import knobs, origin, remount, scheduler, window
+from boards import knobs, remount, scheduler, window
 from boards.written import write_whole
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
-ORIGINS = "foreread-origins"
 REPLAYER = "foreread-prefetch"
 LIST = "foreread-prefetch.list"
 LIST_PLACE = "/etc/foreread-prefetch.list"
@@ -54,6 +53,10 @@ _MODELS = {
     "sd": "device/model",
 }
 _RESETTING = ("/scheduler", "/max_sectors_kb", "/rotational")
+# The kernel resets others with these (block/elevator.c, block/blk-settings.c).
+_RESET_OTHERS = (*_RESETTING, "/nr_requests")
+_SYSCTLS = "/proc/sys/"
+_IN_BYTES = ("/dirty_ratio", "/dirty_background_ratio")  # 0: dirty_bytes are in force
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
 
 
@@ -74,8 +77,7 @@ def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Pat
             text = templates.get_template(template).render(context)
             write_whole(path, text.encode(), mode)
             written.append(path)
-        write_whole(output / ORIGINS, origin.program().encode(), 0o755)
-        written += [output / ORIGINS, *_write_prefetch(plan, output)]
+        written += _write_prefetch(plan, output)
     except OSError as error:
         raise ApplyError(f"{output}: {error.strerror}", "give a directory to write to") from error
     return written
@@ -101,7 +103,7 @@ def shipped(name: str) -> bytes:
 
 
 def beside(script: str, name: str) -> str:
-    """Return the path of a program beside the script: REPLAYER or ORIGINS."""
+    """Return the path of a program beside the script."""
     return f"{script.rpartition('/')[0]}/{name}"
 
 
@@ -126,23 +128,27 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "plan": plan,
         "script": place,
         "disks": [(disk, list(knobs)) for disk, knobs in groupby(settings, lambda s: s[0].disk)],
+        "places": _places(settings),
         "mounted": _mounted(settings),
         "window_of_disk": _WINDOW,
         "vm": _vm_settings(plan),
         "timer": plan.has_timer,
         "attempts": plan.attempts_file,
         "settings_id": _settings_id(plan),
-        "processes": _processes(plan),
+        "programs": _programs(plan),
         "limited": _limited(plan),
-        "origins": beside(place, ORIGINS),
+        "memory_share": 8,
+        "sysctls": any(setting.knob.startswith(_SYSCTLS) for setting in plan.settings),
+        "tunables": any("/iosched/" in setting.knob for setting in plan.settings),
+        "resets": any(setting.knob.endswith(_RESET_OTHERS) for setting in plan.settings),
+        "unreadable": [s.knob for s in plan.settings if s.knob.endswith(_IN_BYTES)],
         "replayer": beside(place, REPLAYER),
         "list": LIST_PLACE,
+        "udev_enough": plan.udev_is_enough,
         "quick": all(setting.disk and setting.knob == _WINDOW for setting in plan.settings),
-        "window": knobs.knob_of(f"/sys/block/disk/{_WINDOW}"),
-        "knobs": knobs.shell_functions(plan.remounts),
-        "remount": remount.shell_functions(),
-        "find_window": window.shell_functions(),
-        "scheduler": scheduler.shell_functions(),
+        "remount": _included(remount.shell_functions()),
+        "find_window": _included(window.shell_functions()),
+        "scheduler": _included(scheduler.shell_functions()),
     }
 
 
@@ -153,11 +159,38 @@ def _settings_id(plan: ApplyPlan) -> str:
     return hashlib.sha256(repr(settings).encode() + listing).hexdigest()[:12]
 
 
-def _processes(plan: ApplyPlan) -> str:
-    """Return the processes that a boot starts, in words."""
+def _included(functions: str) -> str:
+    """Return functions of a shell without the comment at the head of their file."""
+    return functions.partition("\n\n")[2].rstrip()
+
+
+def _programs(plan: ApplyPlan) -> str:
+    """Return the programs that the script starts besides flock, in words."""
     names = ["sync"] * bool(plan.attempts) + ["mount"] * plan.remounts
-    names += ["the replayer"] * bool(plan.prefetch)
-    return f"only {' and '.join(names)}" if names else "no process"
+    names += ["cat"] * any(setting.knob.startswith(_SYSCTLS) for setting in plan.settings)
+    return ", ".join(["rm", *names])
+
+
+def _places(settings: list[tuple[Setting, str]]) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return the lines of the script that name a disk or a mount, each with its knobs."""
+    placed = [(_place(s), (_below(s), phase, s.value, s.reason)) for s, phase in settings]
+    return [(place, [knob for _, knob in some]) for place, some in groupby(placed, lambda p: p[0])]
+
+
+def _place(setting: Setting) -> str:
+    if window.is_window(setting.knob):
+        return f"files_on {shell_quoted(setting.knob.removeprefix(window.PREFIX))}"
+    if setting.disk is None:
+        return ""
+    disk, model = setting.disk, identity(setting.disk.model)
+    pairs = [f"size={disk.sectors}"] * bool(disk.sectors)
+    pairs += [f"{_model_attribute(disk.name)}={model}"] * bool(model)
+    return " ".join(["disk", *map(shell_quoted, [disk.name, *pairs])])
+
+
+def _below(setting: Setting) -> str:
+    """Return the knob as its place leaves it."""
+    return "read_ahead_kb" if window.is_window(setting.knob) else setting.knob
 
 
 def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
@@ -231,10 +264,15 @@ def udev_pattern(text: str) -> str:
 def udev_disk(disk: Disk) -> str:
     """Return the conditions of a udev rule for a disk: its model if it may get another number."""
     model = identity(disk.model)
-    for prefix, attribute in _MODELS.items():
-        if model and disk.name.startswith(prefix):
-            return f'KERNEL=="{prefix}*", ATTR{{{attribute}}}=="{udev_pattern(model)}"'
+    prefix = next((prefix for prefix in _MODELS if disk.name.startswith(prefix)), "")
+    if model and prefix:
+        return f'KERNEL=="{prefix}*", ATTR{{{_MODELS[prefix]}}}=="{udev_pattern(model)}"'
     return f'KERNEL=="{disk.name}"'
+
+
+def _model_attribute(name: str) -> str:
+    found = (attribute for prefix, attribute in _MODELS.items() if name.startswith(prefix))
+    return next(found, "device/model")
 
 
 @cache

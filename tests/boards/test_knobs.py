@@ -56,10 +56,10 @@ def filled(place, names=HERE):
     return place
 
 
-def in_shell(shell, pairs, mounts=True):
+def in_shell(shell, pairs):
     """Return "10" for a knob and a value that may be set but not put back, and so on."""
     words = [word for pair in pairs for word in pair]
-    script = knobs.shell_functions(mounts) + RULING
+    script = knobs.shell_functions() + RULING
     done = subprocess.run([*shell, "-c", script, "sh", *words], capture_output=True, check=True)
     assert done.stderr == b""
     return done.stdout.decode().split()
@@ -290,13 +290,6 @@ def test_an_eighth_of_the_memory_may_be_kept_free(shell):
     knob, most = "/proc/sys/vm/min_free_kbytes", min(MEMORY_KIB // 8, 4194304)
     pairs = [(knob, str(value)) for value in (most, most + 1, 1023, 1024, 0)]
     assert in_shell(shell, pairs) == in_python(pairs) == ["11", "00", "01", "11", "01"]
-
-
-@SHELLS
-def test_a_script_without_mounts_refuses_them(shell):
-    pairs = [("mount:commit=:/", "5"), ("/proc/sys/vm/swappiness", "5")]
-    assert in_shell(shell, pairs) == ["11", "11"]
-    assert in_shell(shell, pairs, mounts=False) == ["00", "11"]
 
 
 @cache

@@ -48,27 +48,27 @@ class LoopBoard:
         series = ".".join(platform.release().split(".")[:2])
         plan = ApplyPlan(settings, Board(platform.machine(), series))
         write_scripts(replace(plan, **changes), self.directory)
-        places = "in /run /var/run /dev; do"
+        place = "\nrun=/run "
         text = self.script.read_text()
-        assert places in text
-        self.script.write_text(text.replace(places, f"in {self.run_directory}; do"))
+        assert place in text
+        self.script.write_text(text.replace(place, f"\nrun={self.run_directory} "))
 
-    def words(self, verb: str) -> list[str]:
+    def words(self, *words: str) -> list[str]:
         """Return the command line of the script."""
-        return [*self.shell, str(self.script), verb]
+        return [*self.shell, str(self.script), *words]
 
-    def begin(self, verb: str) -> subprocess.Popen[str]:
+    def begin(self, *words: str) -> subprocess.Popen[str]:
         """Start the script, and do not wait for it."""
         # With INVOCATION_ID, as under systemd, the kernel log is left alone.
         environment = {**os.environ, "INVOCATION_ID": "test"}
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            self.words(verb), stdout=pipe, stderr=pipe, text=True, env=environment
+            self.words(*words), stdout=pipe, stderr=pipe, text=True, env=environment
         )
 
-    def run(self, verb: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the script to its end."""
-        process = self.begin(verb)
+        process = self.begin(*words)
         out, err = process.communicate(timeout=left_s())
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 # Where a path of the real machine begins in a script; "/proc/sys/" holds no second one.
 ROOTS = re.compile(
-    r"(?<![\w/.$}])/(?=(?:sys|proc|run|var/run|dev/kmsg|etc/foreread-apply\.attempts)\b|dev[ ;])"
+    r"(?<![\w/.$}])/(?=(?:sys|proc|run|dev/kmsg|dev/foreread|etc/foreread-apply\.attempts)\b"
+    r"|dev[ ;\n])"
 )
 
 

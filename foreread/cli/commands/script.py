@@ -190,6 +190,9 @@ def run(args: argparse.Namespace) -> int:
     for setting in plan.settings:
         where = f"{setting.disk.name}/" if setting.disk else ""
         print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
+    if plan.udev_is_enough:
+        rule = args.output / "udev/99-zz-foreread.rules"
+        print(f"udev rule: {rule} (enough on a board with udev; the script does what it cannot)")
     print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
     if done:
         _print_installed(done, target_words(args))

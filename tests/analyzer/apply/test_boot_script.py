@@ -72,19 +72,19 @@ def test_status_shows_started_and_in_force(board):
     board.start()
     result = board.run("status")
     assert result.returncode == 0
-    assert "2048 (as wanted, before 128)" in result.stdout
+    assert "2048 as wanted (boot; predicted best; before: 128)" in result.stdout
     board.put(WINDOW, "64")
     result = board.run("status")
     assert result.returncode == 1
-    assert "64 (wanted 2048" in result.stdout
+    assert "64 -> 2048 (boot; predicted best; before: 128)" in result.stdout
 
 
 @ESSENTIAL
 def test_dry_run_shows_the_change_with_its_reason_and_changes_nothing(board):
     result = board.run("dry-run")
     assert result.returncode == 0
-    assert "128 -> 2048 (while booting; predicted best)" in result.stdout
-    assert "128 -> 512 (after boot; asked for)" in result.stdout
+    assert "128 -> 2048 (boot; predicted best)" in result.stdout
+    assert "128 -> 512 (after; asked for)" in result.stdout
     assert board.window == "128"
     assert not list(board.path("run").iterdir())
     assert board.get("dev/kmsg") == ""
@@ -124,7 +124,7 @@ def test_usage(board):
 def test_absent_knob_is_skipped(board):
     board.install(one("queue/iosched/slice_idle", "1"))
     board.start()
-    assert "slice_idle: absent, skipped" in board.err
+    assert "slice_idle: absent" in board.err
     assert "slice_idle: absent" in board.run("dry-run").stdout
 
 
@@ -132,7 +132,7 @@ def test_read_only_knob_is_skipped(board):
     board.path(WINDOW).unlink()
     board.path(WINDOW).symlink_to("/proc/sys/kernel/ngroups_max")
     board.start()
-    assert "read-only" in board.err
+    assert "asked for 2048, the kernel has" in board.err
     assert board.run("stop").returncode == 0
 
 
@@ -142,7 +142,7 @@ def test_value_the_kernel_rounds_is_reported(board):
     board.path(WINDOW).symlink_to("/proc/self/oom_adj")
     board.install(one("queue/read_ahead_kb", "10"))
     board.start()
-    assert "asked for 10, the kernel took 9" in board.err
+    assert "asked for 10, the kernel has 9" in board.err
 
 
 def test_choice_in_brackets_is_the_current_value(board):
@@ -253,7 +253,7 @@ def test_two_indistinguishable_disks_are_left_alone(board):
     board.start()
     assert board.get("sys/block/mmcblk1/queue/read_ahead_kb") == "128"
     assert board.get("sys/block/mmcblk2/queue/read_ahead_kb") == "128"
-    assert "look like it" in board.err
+    assert "(one of " in board.err
 
 
 @pytest.mark.parametrize(("file", "text"), [("size", "1"), ("device/name", "OTHER")])
@@ -261,7 +261,7 @@ def test_another_disk_of_the_name_is_skipped_unless_forced(board, file, text):
     board.put(f"sys/block/mmcblk0/{file}", text)
     board.start()
     assert board.window == "128"
-    assert "not here, skipped" in board.err
+    assert "(no disk like mmcblk0 " in board.err
     board.start("force")
     assert board.window == "2048"
 
@@ -273,13 +273,13 @@ def test_disk_of_unknown_size_and_model_is_found_by_name_only(board):
     board.install(one("queue/read_ahead_kb", "512", Disk("sda")))
     board.start()
     assert board.window == "2048"
-    assert "disk sda" in board.err
+    assert "(no disk like sda " in board.err
 
 
 def test_absent_disk_is_reported_once(board):
     board.install(one("queue/read_ahead_kb", "2048", Disk("sda", 512, "DISK")))
     board.start()
-    assert board.err.count("disk sda") == 1
+    assert board.err.count("sda") == 1
 
 
 # ---- /run, and whatever happens ----

@@ -10,7 +10,7 @@ import pytest
 from chroot_board import ChrootBoard, plan
 from requirements import busybox_chroot_missing
 
-from analyzer.apply import install
+from analyzer.apply import check_installed, install
 from boards.emulated.live import EmulatedTarget
 from foreread.cli.commands import script
 from foreread.cli.main import main
@@ -105,11 +105,11 @@ def test_check_reports_an_installed_script_and_what_sets_other_values(board, tmp
     board.put("etc/rc.local", "#!/bin/sh\necho 64 >/sys/block/slow0/queue/read_ahead_kb\n")
     board.run(["/usr/sbin/foreread-apply", "start"])
     assert main(["script", "--check"]) == 0
-    assert "read_ahead_kb: 512 (as wanted, before 128)" in capsys.readouterr().out
+    assert "read_ahead_kb: 512 as wanted (always; predicted best; " in capsys.readouterr().out
     board.put("sys/block/slow0/queue/read_ahead_kb", "64\n")
     assert main(["script", "--check"]) == 1
     said = capsys.readouterr().out
-    assert "read_ahead_kb: 64 (wanted 512, before 128)" in said
+    assert "read_ahead_kb: 64 -> 512 (always; predicted best; before: 128)" in said
     assert "read_ahead_kb: /etc/rc.local:2 sets 64 KiB" in said
     assert main(["script", "--check", "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
@@ -141,6 +141,8 @@ def test_install_notes_what_else_sets_the_window(board, tmp_path, capsys):
 
 def test_a_board_without_grep_is_not_said_to_have_no_other_rule(board):
     install(board, plan(512))
-    done = board.run(["/usr/sbin/foreread-origins", "/sys/block/slow0/queue/read_ahead_kb"])
-    assert b"was not looked up, for want of programs: grep sed" in done.stdout
-    assert b"no udev rule" not in done.stdout
+    board.run(["/usr/sbin/foreread-apply", "start"])
+    board.put("sys/block/slow0/queue/read_ahead_kb", "64\n")
+    said = "\n".join(check_installed(board).lines)
+    assert "was not looked up, for want of programs: grep sed" in said
+    assert "no udev rule" not in said
