@@ -77,7 +77,7 @@ class AdbTarget(ShellTarget):
         stdout: IO[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
-        """Run one line of the device's shell; one given up after ``timeout_s`` may go on."""
+        """Run one line of the device's shell; after ``timeout_s`` it may go on there."""
         self._check()
         line, stdin = through_stdin(line, stdin, LONGEST_LINE)
         reporting = f'(\n{line}\n); echo "foreread: ended with $?" >&2'

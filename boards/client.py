@@ -16,7 +16,7 @@ def run_client(
     timeout_s: float | None,
     environment: Mapping[str, str] | None = None,
 ) -> Result:
-    """Run the client to its end; raises TimeoutError, and leaves no client behind.
+    """Run the client to its end; raises TimeoutError, and leaves no client running.
 
     ``environment``: that of the client. With the mark of its owner (boards.owner.marked), a guard
     ends it when foreread is killed; without, a client whose board is silent lives on. A client

@@ -27,8 +27,8 @@ def fixed_window_at(
         if (file, page) not in loaded:
             requests += 1
             end = ends[file]
-            behind = page + window + 1 if end is None else min(page + window + 1, end)
-            loaded.update((file, index) for index in range(page, behind))
+            stop = page + window + 1 if end is None else min(page + window + 1, end)
+            loaded.update((file, index) for index in range(page, stop))
     return requests, len(loaded)
 
 

@@ -3,7 +3,7 @@
     python fuzz/fuzz_ftrace.py SECONDS [SEED]
 
 Mutates the fixtures; anything but a result or an error with a remedy is a finding. Each input is
-written to ``fuzz-out/ftrace/`` before it is read, so that a crash leaves it behind. Worth most with
+written to ``fuzz-out/ftrace/`` before it is read, so that a crash leaves it there. Worth most with
 the extension built with -fsanitize=address,undefined (see fuzz/README.md).
 """
 

@@ -3,7 +3,7 @@
     python fuzz/fuzz_imports.py SECONDS [SEED]
 
 Mutates the fixtures; anything but a result or an error with a remedy is a finding. The input is in
-``fuzz-out/imports/input`` when it is read, so that a crash leaves it behind.
+``fuzz-out/imports/input`` when it is read, so that a crash leaves it there.
 """
 
 from __future__ import annotations

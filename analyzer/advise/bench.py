@@ -71,7 +71,7 @@ class Bench:
         """Return the band of that difference, either way; never 0.
 
         Both are replayed on the same random draws of device and processor. It contains what the
-        draws do not explain of starts with lists or early reads, and is no smaller than the spread
+        draws do not explain of starts with lists or early reads, and is at least the spread
         of identical runs.
         """
         beside = np.hypot(self._unexplained(chosen), self._unexplained(than))

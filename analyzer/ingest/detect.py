@@ -48,7 +48,7 @@ def open_trace(path: Path, page_size: int | None = None) -> Trace:
     """Decode a trace of any kind that can be read.
 
     ``page_size`` is that of the traced kernel in bytes, for a text. Every error names the file.
-    Raises LimitError, and TraceError when it is none of them (the message says what was found),
+    Raises LimitError, and TraceError when it is of another kind (the message says of which),
     cannot be read, or is damaged.
     """
     try:

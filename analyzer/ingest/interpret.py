@@ -178,7 +178,7 @@ def _window_of_events(windows: SeenWindows, files: Table, page_size: int) -> int
 def _slack(read_ahead_kb: int | None, page_size: int, inserts: Inserts) -> int:
     """Return how many pages beside an access the kernel's readahead may begin to read.
 
-    A window that the file does not say is no larger than the longest run of pages that entered
+    A window that the file does not say is at most the longest run of pages that entered
     the page cache in order.
     """
     if read_ahead_kb is None:

@@ -125,8 +125,8 @@ def _bios(issued: Table, queued: Table) -> Array:
         sector, time = of_disk["index"][order], of_disk["time_ns"][order]
         large = np.flatnonzero((issued["dev"] == dev) & (issued["value"] > _BLOCK_SECTORS))
         first = np.searchsorted(sector, issued["index"][large])
-        behind = np.searchsorted(sector, issued["index"][large] + issued["value"][large])
-        for row, low, high in zip(large.tolist(), first.tolist(), behind.tolist(), strict=True):
+        stop = np.searchsorted(sector, issued["index"][large] + issued["value"][large])
+        for row, low, high in zip(large.tolist(), first.tolist(), stop.tolist(), strict=True):
             within = slice(low, min(high, low + _MOST_BIOS))
             before = time[within] <= issued["time_ns"][row]
             found[row] = max(len(np.unique(sector[within][before])), 1)

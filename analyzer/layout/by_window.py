@@ -244,12 +244,12 @@ def first_sector(start: OnErofs) -> int:
 def _within(sector: Array, reads: Iterable[Read], first: int) -> Array:
     """Return a mask of the sectors that lie within reads of the image."""
     spans = sorted((read.at // SECTOR, (read.at + read.length) // SECTOR) for read in reads)
-    begin, behind = np.array(spans, np.int64).reshape(-1, 2).T
+    begin, stop = np.array(spans, np.int64).reshape(-1, 2).T
     if not len(begin):
         return np.zeros(len(sector), bool)
     at = sector.astype(np.int64) - first
     row = np.maximum(np.searchsorted(begin, at, side="right") - 1, 0)
-    return np.asarray((at >= begin[row]) & (at < np.maximum.accumulate(behind)[row]))
+    return np.asarray((at >= begin[row]) & (at < np.maximum.accumulate(stop)[row]))
 
 
 def _decided(found: Prediction, timed: _TimedStart, seconds: Seconds) -> Prediction:

@@ -185,13 +185,13 @@ def _around(
     holes: list[tuple[int, int]], files: set[int], page_sectors: int
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield the extents of files that have holes and are contiguous otherwise."""
-    behind: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for file, page in holes:
         if file in files:
-            at, end = behind.get(file, 0), page * page_sectors
+            at, end = ends.get(file, 0), page * page_sectors
             yield file, at, (file << 40) + at, end - at, 1
-            behind[file] = end + page_sectors
-    for file, at in behind.items():
+            ends[file] = end + page_sectors
+    for file, at in ends.items():
         yield file, at, (file << 40) + at, 1 << 39, 1
 
 

@@ -215,8 +215,8 @@ def replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]
 def parts_of(runs: Sequence[Timed]) -> Array:
     """Return the parts of the time (Seconds.parts)."""
     columns = [(run.compute_ns, run.waited_ns, run.behind_ns, run.total_ns) for run in runs]
-    compute, waited, behind, total = np.array(columns).T / 1e9
-    return np.array([compute, waited, behind, np.maximum(total - compute - waited, 0.0)])
+    compute, waited, unused, total = np.array(columns).T / 1e9
+    return np.array([compute, waited, unused, np.maximum(total - compute - waited, 0.0)])
 
 
 def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:

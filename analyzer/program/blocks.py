@@ -19,7 +19,7 @@ from analyzer.program.schedule import stays
 from emulator.linux.requests import SECTOR
 from emulator.linux.timed import CpuCost
 
-_NEAR_SECTORS = 8  # a page: pieces of one block are no further apart
+_NEAR_SECTORS = 8  # a page: pieces of one block are at most this far apart
 _SOON_SHARE = 25  # percentile: the shortest times after a read are pure unpacking
 _MANY_PAGES = 8  # of a block that is used to estimate the cost of unpacking
 _LENGTH_SECTORS = 8  # to read the length of a metadata block: at most a disk block of 4 KiB
@@ -305,8 +305,8 @@ def _all_blocks(
             room = end - begin
         at = float(begin if begin is not None else max((end or 0) - room, 0.0))
         for number in between:
-            behind = at + room * held[number] / pages
-            yield number, (round(at), max(round(behind) - round(at), 1))
-            at = behind
+            stop = at + room * held[number] / pages
+            yield number, (round(at), max(round(stop) - round(at), 1))
+            at = stop
         if right < len(held):
             yield right, known[right]

@@ -49,8 +49,8 @@ class Calls:
                 self._map(image, values[0], *arguments[:5])
             case What.MREMAPPED if entered == What.MREMAP and 0 < values[0] < LARGEST * size:
                 first, end = pages_of(arguments[0], arguments[1], size)
-                to, behind = pages_of(values[0], arguments[2], size)
-                image.move(first, end, to, behind - to)
+                to, stop = pages_of(values[0], arguments[2], size)
+                image.move(first, end, to, stop - to)
             case What.MUNMAP:
                 image.cut(*pages_of(values[0], values[1], size))
             case What.MPROTECT:

@@ -86,17 +86,17 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     events = recording.trace.events
     each = event_cost(events)
     has_faults = bool((events["kind"] == Kind.FAULT).any())
-    first, insert, bio, behind = _singles(events, _MISS if has_faults else _MISS[1:])
+    first, insert, bio, following = _singles(events, _MISS if has_faults else _MISS[1:])
     issue, complete = _request_rows(recording, bio)
     known = complete >= 0
-    first, insert, bio, behind = (rows[known] for rows in (first, insert, bio, behind))
+    first, insert, bio, following = (rows[known] for rows in (first, insert, bio, following))
     issue, complete = issue[known], complete[known]
     page = took(events, each, *((first, insert) if has_faults else (insert, bio)))
     submit = took(events, each, insert, _left(events, insert, issue))
     wake = np.full(len(insert), np.nan)
-    last = behind > complete
-    complete, behind = complete[last], behind[last]
-    wake[last] = took(events, each, _back(events, complete, behind), behind)
+    last = following > complete
+    complete, following = complete[last], following[last]
+    wake[last] = took(events, each, _back(events, complete, following), following)
     if has_faults:
         return CpuSamples(page, submit, wake)
     soonest = float(np.median(page)) if len(page) else 0.0
@@ -115,8 +115,8 @@ def _singles(events: Table, pattern: tuple[Kind, ...]) -> tuple[Array, Array, Ar
     for step, wanted in enumerate(pattern):
         at = at[(kind[at + step] == wanted) & (pid[at + step] == pid[at])]
     last = at + len(pattern) - 1
-    behind = np.where(pid[last + 1] == pid[last], np.append(rows, -1)[last + 1], -1)
-    return rows[at], rows[last - 1], rows[last], behind
+    following = np.where(pid[last + 1] == pid[last], np.append(rows, -1)[last + 1], -1)
+    return rows[at], rows[last - 1], rows[last], following
 
 
 def _request_rows(recording: Recording, bio: Array) -> tuple[Array, Array]:

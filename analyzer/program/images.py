@@ -176,8 +176,8 @@ class Image:
         self.cut(to, to + pages)
         for area in taken:
             start = area.first - first + to
-            behind = to + pages if area.end == end else area.end - first + to
-            moved = Area(start, min(behind, to + pages), area.handle, area.start, area.flags)
+            stop = to + pages if area.end == end else area.end - first + to
+            moved = Area(start, min(stop, to + pages), area.handle, area.start, area.flags)
             if moved.first < moved.end:
                 self.add(moved)
 

@@ -165,15 +165,13 @@ def _metadata(
         used = np.sort(accesses["time_ns"][accesses["pid"] == pid].astype(np.int64)).tolist()
         at = opens.get(pid, _Opens([], [], []))
         for when, file in uses:
-            behind = bisect_right(own, (when, np.inf))
+            stop = bisect_right(own, (when, np.inf))
             is_known = file not in first_in_folder
-            found = [
-                one for read, one in own[before:behind] if at.is_of(read, when, used, is_known)
-            ]
+            found = [one for read, one in own[before:stop] if at.is_of(read, when, used, is_known)]
             if _is_linked_loader(recording.paths[file]):
                 found = found[-1:] if at_boot else []
             yield file, found
-            before = behind
+            before = stop
 
 
 def _reads(requests: Table) -> dict[int, list[tuple[int, int]]]:

@@ -53,9 +53,12 @@ def _calls(recording: Recording, event: str, field: str) -> dict[int, list[tuple
     read, found = recording.trace.read_fields, defaultdict(list)
     if read is None or event not in recording.trace.event_names:
         return {}
-    told = read(event, (field,))
+    fields = read(event, (field,))
     for when, pid, path in zip(
-        told["time_ns"].astype(np.int64).tolist(), told["pid"].tolist(), told[field], strict=True
+        fields["time_ns"].astype(np.int64).tolist(),
+        fields["pid"].tolist(),
+        fields[field],
+        strict=True,
     ):
         found[pid].append((when, bytes(path).decode(errors="replace")))
     return {pid: sorted(calls) for pid, calls in found.items()}

@@ -265,18 +265,18 @@ class _Threads:
         spared = np.concatenate(([0], self.spared.before(thread, moments["time_ns"])))
         others = np.diff(spent) * self.each_ns + np.diff(spared) * self.spared.each_ns
         moments["cpu_ns"] = np.maximum(np.diff(before) - others, 0.0)
-        behind = np.searchsorted(moments["time_ns"], off.came_ns)
+        following = np.searchsorted(moments["time_ns"], off.came_ns)
         for why in (Why.SLEEP, Why.THREAD):
-            rows = np.flatnonzero((off.why == why) & (behind < len(moments)))
+            rows = np.flatnonzero((off.why == why) & (following < len(moments)))
             if why == Why.SLEEP:
-                moments["sleep_ns"][behind[rows]] = (off.ready_ns - off.left_ns)[rows]
+                moments["sleep_ns"][following[rows]] = (off.ready_ns - off.left_ns)[rows]
                 rows = rows[ended_by_timer(off, self.slept_ns.get(thread, _NO_TIMES))[rows]]
                 at_ns, by = self.demands[thread].after(off.ready_ns[rows])
-                moments["alarm"][behind[rows]] = by
-                moments["alarm_ns"][behind[rows]] = at_ns
+                moments["alarm"][following[rows]] = by
+                moments["alarm_ns"][following[rows]] = at_ns
             else:
-                moments["waker"][behind[rows]] = off.waker[rows]
-                moments["woken_ns"][behind[rows]] = off.woken_ns[rows]
+                moments["waker"][following[rows]] = off.waker[rows]
+                moments["woken_ns"][following[rows]] = off.woken_ns[rows]
         return moments
 
     def _readers(self, rows: list[int]) -> Iterator[Array]:

@@ -105,9 +105,9 @@ def spent_rows(subject: Subject) -> list[tuple[int, tuple[float, float, float, f
         return []
     columns = zip(parts.compute, parts.asleep, parts.waited, parts.behind, strict=True)
     return [
-        (window, (compute, asleep, waited - behind, behind))
-        for window, (compute, asleep, waited, behind) in zip(total.windows, columns, strict=True)
-        if compute is not None and asleep is not None and waited is not None and behind is not None
+        (window, (compute, asleep, waited - unused, unused))
+        for window, (compute, asleep, waited, unused) in zip(total.windows, columns, strict=True)
+        if compute is not None and asleep is not None and waited is not None and unused is not None
     ]
 
 

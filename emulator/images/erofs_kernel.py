@@ -36,13 +36,13 @@ def erofs_extents(image: ErofsImage, rows: Sequence[int]) -> npt.NDArray[np.void
         if row < 0 or image.files["layout"][row] in COMPRESSED:
             continue
         first, count = int(image.files["first"][row]), int(image.files["pieces"][row])
-        behind = 0
+        covered = 0
         for at, length, place, *_ in image.pieces[first : first + count].tolist():
-            if at > behind:
-                found.append((file, behind // SECTOR, 0, (at - behind) // SECTOR, 0))
+            if at > covered:
+                found.append((file, covered // SECTOR, 0, (at - covered) // SECTOR, 0))
             sectors = -(-length // PAGE) * _BLOCK
             found.append((file, at // SECTOR, place // SECTOR, sectors, int(place % PAGE == 0)))
-            behind = at + length
+            covered = at + length
         if not count:
             found.append((file, 0, 0, max(int(image.files["size"][row]) // SECTOR, 1), 0))
     return np.array(found, EXTENT)
@@ -90,9 +90,9 @@ class OnErofs(Kernel):
                 file.state.async_size += 1
                 return True
 
-            behind = min(end, inode.last + 1)
+            stop = min(end, inode.last + 1)
             self.of_call = self.reader.readahead(
-                *(self.rows[inode.row], start, behind),
+                *(self.rows[inode.row], start, stop),
                 insert=lambda one: self._more(inode, one),
                 expanded=expanded,
             )

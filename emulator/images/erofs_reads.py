@@ -71,19 +71,17 @@ class ErofsReader:
         self._read_page(row, page, insert, call)
         return call
 
-    def readahead(
-        self, row: int, first: int, behind: int, insert: Insert, expanded: Insert
-    ) -> Call:
+    def readahead(self, row: int, first: int, stop: int, insert: Insert, expanded: Insert) -> Call:
         """z_erofs_readahead: read pages that were inserted; ``expanded`` inserts those after."""
         call = Call()
         front = _Frontend(self, self._file(row), first * PAGE, call)
         if self.rules.reads_more:
-            front.look(behind * PAGE - 1, readmore=True)
+            front.look(stop * PAGE - 1, readmore=True)
             until = -(-front.map.end // PAGE)
-            while behind < until and expanded(behind):
-                behind += 1
-        call.ahead = behind - first
-        for page in range(behind - 1, first - 1, -1):
+            while stop < until and expanded(stop):
+                stop += 1
+        call.ahead = stop - first
+        for page in range(stop - 1, first - 1, -1):
             front.scan(page)
         if self.rules.reads_more:
             front.read_before(insert)

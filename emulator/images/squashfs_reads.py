@@ -196,25 +196,25 @@ class _Reader:
     def read(self, kind: ReadOf, row: int, at: int, length: int) -> None:
         """Read bytes in whole device blocks, but for those that are kept (squashfs_bio_read)."""
         unit, kept = self.rules.device_block, self.kept
-        first, behind = at // unit, -(-(at + length) // unit)
-        for low, high in _missing(first, behind, kept):
+        first, stop = at // unit, -(-(at + length) // unit)
+        for low, high in _missing(first, stop, kept):
             self.reads.append((kind, self.touch, row, low * unit, (high - low) * unit))
         if self.rules.buffered:
-            kept.update(range(first, behind))
+            kept.update(range(first, stop))
         elif self.rules.keeps_parts:
             if at % unit:
                 kept.add(first)
-            if (at + length) % unit and (behind - first > 1 or not at % unit):
-                kept.add(behind - 1)
+            if (at + length) % unit and (stop - first > 1 or not at % unit):
+                kept.add(stop - 1)
 
 
-def _missing(first: int, behind: int, kept: set[int]) -> Iterator[tuple[int, int]]:
+def _missing(first: int, stop: int, kept: set[int]) -> Iterator[tuple[int, int]]:
     """Yield the runs of device blocks that are not kept."""
     low = first
-    for block in range(first, behind):
+    for block in range(first, stop):
         if block in kept:
             if low < block:
                 yield low, block
             low = block + 1
-    if low < behind:
-        yield low, behind
+    if low < stop:
+        yield low, stop

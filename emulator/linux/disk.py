@@ -125,11 +125,11 @@ class TimedKernel(Kernel):
 
     def use(self, needed: Needed) -> Request | None:
         """Return the request of pages that somebody needs; None if they were never read."""
-        inode, first, behind = needed
+        inode, first, stop = needed
         request = self._by_page.get((inode.row, first))
         if request is None:
             return None
-        pages = {(inode.row, page) for page in range(first, behind)}
+        pages = {(inode.row, page) for page in range(first, stop)}
         pages = {page for page in pages if self._by_page.get(page) is request}
         request.used += len(pages - self._used)
         self._used |= pages

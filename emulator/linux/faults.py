@@ -244,8 +244,8 @@ def around_window(kernel: Kernel, mapping: Mapping, page: int) -> tuple[int, int
     vpn = mapping.address + page - mapping.start
     around, table = kernel.machine.fault_around, kernel.machine.table_pages
     first = max(vpn // around * around, mapping.address, vpn // table * table)
-    behind = min(first + around, mapping.address + mapping.pages, (vpn // table + 1) * table)
-    return first - vpn + page, behind - vpn + page
+    stop = min(first + around, mapping.address + mapping.pages, (vpn // table + 1) * table)
+    return first - vpn + page, stop - vpn + page
 
 
 def _mapped_of(kernel: Kernel, mapping: Mapping, folio: Folio, at: int, end: int) -> range:
@@ -259,12 +259,12 @@ def _fits(kernel: Kernel, mapping: Mapping, folio: Folio) -> bool:
     """Return whether a whole folio can be mapped: in the VMA, one page table and the file."""
     first = mapping.address + folio.index - mapping.start
     table = kernel.machine.table_pages
-    behind = folio.index + folio.pages
+    stop = folio.index + folio.pages
     return (
         mapping.start <= folio.index
-        and behind <= mapping.end
+        and stop <= mapping.end
         and first // table == (first + folio.pages - 1) // table
-        and behind <= mapping.file.inode.last  # the kernel's test leaves the last page out
+        and stop <= mapping.file.inode.last  # the kernel's test leaves the last page out
     )
 
 

@@ -88,8 +88,8 @@ class _Kernel(TimedKernel):
     def use(self, needed: Needed) -> Request | None:
         """Return the request of pages that somebody needs."""
         request = super().use(needed)
-        inode, first, behind = needed
-        for page in range(first, behind):
+        inode, first, stop = needed
+        for page in range(first, stop):
             if (inode.row, page) not in self._touched:
                 self._touched.add((inode.row, page))
                 self._touches.append((self.clock_ns, request, self.thread, inode.row, page))

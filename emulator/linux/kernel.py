@@ -26,7 +26,7 @@ class Inode:
     cache: PageCache = field(default_factory=PageCache)
 
 
-# Pages [first, behind) of one folio that must have been read before an operation continues.
+# Pages [first, stop) of one folio that must have been read before an operation continues.
 Needed = tuple[Inode, int, int]
 
 
@@ -81,10 +81,10 @@ class Kernel:
         """
         block, cause = inode.block_pages, self.cause
         self.cause = Cause.BLOCK
-        behind = -(-end // block) * block
+        stop = -(-end // block) * block
         if not self.rules.fills_past_end or inode.size % self.machine.page_size == 0:
-            behind = min(behind, inode.last + 1)
-        for page in range(start // block * block, behind):
+            stop = min(stop, inode.last + 1)
+        for page in range(start // block * block, stop):
             self._insert(inode, Folio(page, 0))
         self.cause = cause
 

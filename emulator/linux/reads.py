@@ -18,21 +18,21 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
     end = min(position + count, inode.size)
     page_size = kernel.machine.page_size
     page = first = position // page_size
-    behind = -(-(position + count) // page_size)  # last_index: not cut at the end of the file
+    stop = -(-(position + count) // page_size)  # last_index: not cut at the end of the file
     if rules.algorithm == Algorithm.ADAPTIVE:
         if position < end:
             asked = _asked(kernel, position, count)
             yield from _read_adaptive(kernel, file, first, -(-end // page_size), asked)
         return
     while position < end and page * page_size < end:
-        following = _next_page(kernel, file, page, behind)
+        following = _next_page(kernel, file, page, stop)
         yield inode, page, min(following, -(-end // page_size))
         page = following
         if rules.prev_pos == PrevPos.EVERY_PAGE:
             file.state.prev_page = min(page * page_size, end) // page_size
     past = _page_past_end(kernel, inode, position, count)
     if past is not None:
-        _next_page(kernel, file, past, behind)
+        _next_page(kernel, file, past, stop)
         yield inode, past, past + 1
     if position < end:
         last = (end - 1) // page_size
@@ -53,18 +53,18 @@ def _page_past_end(kernel: Kernel, inode: Inode, position: int, count: int) -> i
     return inode.last + 1 if rule == PastEnd.BEYOND and whole else None
 
 
-def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
+def _next_page(kernel: Kernel, file: OpenFile, page: int, stop: int) -> int:
     """filemap_get_pages: bring in ``page``; return the first page after its folio."""
     cache = file.inode.cache
     if cache.get(page) is None:
-        ondemand.miss(kernel, file, page, behind - page)
+        ondemand.miss(kernel, file, page, stop - page)
     folio = cache.get(page)
     if folio is None:
         kernel.read_single(file, page)
         return page + 1
     at = folio.index if kernel.rules.folio_index else page
     if folio.marked:
-        ondemand.marker(kernel, file, folio, at, behind - at)
+        ondemand.marker(kernel, file, folio, at, stop - at)
     return folio.index + folio.pages
 
 

@@ -91,17 +91,17 @@ class Layout:
             return None
         return extents[row][1], extents[row][2]
 
-    def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int, int]]:
+    def pieces(self, file: int, first: int, stop: int) -> Iterator[tuple[int, int, int]]:
         """Yield (sector in the file, on the device, sectors) of the reads of a range."""
         extents = self._by_file.get(file)
         if extents is None:
-            yield first, (file << _FILE_BITS) + first, behind - first
+            yield first, (file << _FILE_BITS) + first, stop - first
             return
         row = max(bisect_right(extents, first, key=lambda extent: extent[0]) - 1, 0)
         for at, sector, sectors, read in extents[row:]:
-            if at >= behind:
+            if at >= stop:
                 break
-            low, high = max(at, first), min(at + sectors, behind)
+            low, high = max(at, first), min(at + sectors, stop)
             if low < high and read:
                 yield low, sector + low - at, high - low
 
@@ -206,8 +206,8 @@ def _bios(
     bio: Bio | None = None
     end = -1
     for (file, index, order, _), follows in zip(run, joined, strict=True):
-        behind = index + (1 << order)
-        for _, sector, sectors in layout.pieces(file, index * unit, behind * unit):
+        stop = index + (1 << order)
+        for _, sector, sectors in layout.pieces(file, index * unit, stop * unit):
             if bio is not None and end == sector:
                 if follows:
                     bio.folios[-1] += sectors

@@ -90,9 +90,9 @@ class TimedReplay(Replay):
         ends = np.full(max(rows) + 1, np.nan)
         for one, thread in all_threads.items():
             ends[one] = thread.over_ns
-        behind = wasted(self.kernel.sent, threads.spans)
+        unused_ns = wasted(self.kernel.sent, threads.spans)
         return Timed(
-            threads.now_ns, threads.compute_ns, threads.waited_ns, behind, ends, self._work
+            threads.now_ns, threads.compute_ns, threads.waited_ns, unused_ns, ends, self._work
         )
 
     def _tell(self, now_ns: float) -> None:
@@ -102,7 +102,7 @@ class TimedReplay(Replay):
         """Execute a thread's steps; savings that exceed computing are carried over."""
         kernel = self.kernel
         saved = 0.0
-        behind = 0.0  # change of the next computing time
+        change_ns = 0.0  # of the next computing time
         for row in rows:
             thread.row = row
             cpu_ns, sleep_ns, operation, waits_for, woken_by, *read = self._steps[row]
@@ -110,7 +110,7 @@ class TimedReplay(Replay):
                 yield Sleep(kernel.clock_ns + sleep_ns, woken_by=woken_by)
             if waits_for >= 0 and not self._over[waits_for]:
                 yield Over(waits_for)
-            due = cpu_ns + behind + saved
+            due = cpu_ns + change_ns + saved
             saved = min(due, 0.0)
             yield Compute(max(due, 0.0))
             for wait in self._do(row, operation, read):
@@ -119,8 +119,8 @@ class TimedReplay(Replay):
                     yield Compute(0.0)
             self._over[row] = True
             self._threads.wake(row)
-            behind = self._change(row) if operation >= 0 else 0.0
-        yield Compute(max(tail_ns + behind + saved, 0.0))
+            change_ns = self._change(row) if operation >= 0 else 0.0
+        yield Compute(max(tail_ns + change_ns + saved, 0.0))
 
     def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:
         """Execute a step; yield what it has to wait for, which may be over already."""

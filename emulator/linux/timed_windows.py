@@ -114,5 +114,5 @@ def _replay(
     fill: Callable[..., None] = _linux.replay
     with errors():
         fill(*core, *inputs, *outputs, window, run.cpus, run.ends)
-    total, compute, waited, behind = times.tolist()
-    return Timed(total, compute, waited, behind, ends, work)
+    total, compute, waited, unused = times.tolist()
+    return Timed(total, compute, waited, unused, ends, work)

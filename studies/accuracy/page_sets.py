@@ -152,8 +152,8 @@ def _within(recording: Recording, reads: Reads) -> Reads:
     """
     files = recording.files
     sizes = zip(files["ino"].tolist(), files["size_bytes"].tolist(), strict=True)
-    behind = {ino: -(-size // recording.page_size) for ino, size in sizes if size >= 0}
-    inside = [one for one in reads.folios if one[1] < behind.get(one[0], one[1] + 1)]
+    pages_in = {ino: -(-size // recording.page_size) for ino, size in sizes if size >= 0}
+    inside = [one for one in reads.folios if one[1] < pages_in.get(one[0], one[1] + 1)]
     return replace(reads, folios=inside)
 
 

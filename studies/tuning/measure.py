@@ -5,7 +5,7 @@ on an emulated board, whose start-up times are the guest's own and do not depend
 load. One trial a combination and round; rounds are shuffled, so that no drift favours a setting. A
 scenario evicts pages of running programs, which later starts find or not: so each has a board of
 its own in each round. Trials are lines of the raw file once made: what is stopped goes on where it
-was. What was given up once is not tried again: it takes longest, and would be given up again.
+was. A start that was ended once is not tried again: it takes longest, and would be ended again.
 
     python -m studies.tuning.measure [--landscape madplay|php] [--rounds N] [--minutes N]
         [SCENARIO...]
@@ -34,7 +34,7 @@ SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 NR_REQUESTS = (2, 64)  # what a scheduler has on a disk that takes one request, and more
 WINDOWS_KB = (8, 16, 32, 64, 128, 256, 512, 1024)
 SWAPPINESS = (0, 60, 200)
-LIMIT_S = 20  # guest seconds, after which a start is given up
+LIMIT_S = 20  # guest seconds, after which a start is ended
 BATCH = 12  # trials that one command on the board makes
 _SEED = 5
 _FOLDER = "/run/study"

@@ -89,7 +89,7 @@ class StorageBench:
     def run(self, file_system: FileSystem) -> Measured:
         """Try a file system; raises StorageError, and TargetError if the target is out of reach.
 
-        Signals wait for its end, which they hasten, so that nothing is left behind. On this
+        Signals wait for its end, which they hasten, so that nothing is left over. On this
         machine it holds the settings' lock, and their journal: RecordError where others do.
         """
         words = self._words(file_system)

@@ -110,7 +110,7 @@ def run(
     """Run ``workload`` for ``seconds`` under (knob, value) settings, which are restored.
 
     Raises CalibrateError, also for a setting that the target refuses, RecordError for what is no
-    knob, TargetError. Signals wait for the end, so that nothing is left behind.
+    knob, TargetError. Signals wait for the end, so that nothing is left over.
     """
     return _run(target, job_text(ground, workload, seconds), seconds, settings)[0]
 

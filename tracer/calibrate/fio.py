@@ -67,9 +67,9 @@ def find_place(target: Target, place: str) -> Place:
     """Return the disk or file that ``place`` is on the target; raises CalibrateError."""
     done = target.run(["sh", "-c", _script("place.sh"), "sh", place], timeout_s=_START_S)
     lines = os.fsdecode(done.stdout[:_MOST_ANSWER]).splitlines()
-    told = dict(line.partition(" ")[::2] for line in lines)
-    path, size = told.get("path", ""), told.get("bytes", "")
-    if not told.get("fio"):
+    facts = dict(line.partition(" ")[::2] for line in lines)
+    path, size = facts.get("path", ""), facts.get("bytes", "")
+    if not facts.get("fio"):
         raise CalibrateError(
             "fio is not installed there",
             "install it (Debian: apt install fio), or give the disk's figures by hand: "
@@ -85,10 +85,10 @@ def find_place(target: Target, place: str) -> Place:
             f"{path}: {int(size):,} bytes are too few to measure a disk",
             f"name the disk, or a file of at least {SMALLEST_BYTES >> 20} MiB",
         )
-    kernel = told.get("kernel", "") or "unknown"
-    largest = told.get("largest", "")
+    kernel = facts.get("kernel", "") or "unknown"
+    largest = facts.get("largest", "")
     largest_kib = int(largest) if largest.isdecimal() else UNLIMITED_KIB
-    return Place(path, int(size), told.get("disk", ""), kernel, told["fio"], largest_kib)
+    return Place(path, int(size), facts.get("disk", ""), kernel, facts["fio"], largest_kib)
 
 
 def measure(target: Target, place: Place, job: Job, start: float = 0.0) -> Seen:

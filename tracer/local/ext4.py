@@ -78,9 +78,9 @@ def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
             if not _take(found, node.inode, pieces, nodes):
                 broken.add(node.inode)
     broken.update(node.inode for node in nodes)
-    told = ((inode, _extents(some, layout)) for inode, some in pieces.items())
+    pairs = ((inode, _extents(some, layout)) for inode, some in pieces.items())
     return {
-        inode: extents for inode, extents in told if extents is not None and inode not in broken
+        inode: extents for inode, extents in pairs if extents is not None and inode not in broken
     }
 
 

@@ -42,15 +42,15 @@ def without_readahead(journal: Journal, devices: Devices) -> Tables:
     """Turn readahead in inode tables off where the tables are known; return these."""
     found = {}
     for dev, knob in devices_of(devices).items():
-        told = _read(devices, dev)
-        if told is None:
+        geometry = _read(devices, dev)
+        if geometry is None:
             continue
         try:
             before = int(journal.target.read_knob(knob))
             in_force = int(journal.set(knob, OFF))
         except (OSError, KnobRefused):
             continue  # an ext2 of another driver, or a container's /sys
-        block, tables = told
+        block, tables = geometry
         found[dev] = InodeTables(
             block_bytes=block,
             read_ahead_blocks_before=before,

@@ -53,8 +53,8 @@ class Btf:
     def offset(self, path: str) -> int:
         """Return where "struct.member" is, in bytes from the struct's start.
 
-        A member of an anonymous struct or union inside is found too. Raises ProbeError if there
-        is no such member, or several that differ.
+        A member of an anonymous struct or union inside is found too. Raises ProbeError if the
+        struct has no such member, or several that differ.
         """
         name, _, member = path.partition(".")
         structs = self._structs.get(name.encode(), [])

@@ -17,9 +17,9 @@ def places_on(job: Job, devices: Devices) -> dict[str, Places]:
     found = {}
     for dev in devices_of(devices):
         node = node_of(job, dev)
-        told = ext4.inode_tables(Disk(job, node).read) if node is not None else None
-        if told is not None:
-            found[dev] = told
+        in_use = ext4.inode_tables(Disk(job, node).read) if node is not None else None
+        if in_use is not None:
+            found[dev] = in_use
     return found
 
 

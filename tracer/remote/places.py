@@ -24,8 +24,8 @@ def with_places(job: Job, files: list[FileEntry], mounts: list[MountPoint]) -> l
         inodes = [file.ino for file in files if file.dev == dev]
         node = node_of(job, dev) if inodes else None
         if node is not None:
-            told = ext4.places(Disk(job, node).read, inodes)
-            found |= {(dev, ino): [Extent(*one) for one in some] for ino, some in told.items()}
+            by_inode = ext4.places(Disk(job, node).read, inodes)
+            found |= {(dev, ino): [Extent(*one) for one in some] for ino, some in by_inode.items()}
     return [
         msgspec.structs.replace(file, extents=found.get((file.dev, file.ino))) for file in files
     ]

@@ -117,10 +117,10 @@ def _recorded(
         orderly_exit(),
         output_directory(output),
         no_space_as_error(output),
-        losing_no_target() as told,
+        losing_no_target() as jobs,
         Job(target, PARTS, shell) as job,
     ):
-        told.append(job)
+        jobs.append(job)
         options.tell("reading the target's facts")
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
@@ -139,8 +139,8 @@ def _record(
     inodes_of: InodesOf | None,
 ) -> tuple[Capture, list[FileEntry]]:
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    described, told = described_settings(prepared, options)
-    job.settings(told, options.run.command)
+    described, settings = described_settings(prepared, options)
+    job.settings(settings, options.run.command)
     options.tell(f"running the command on the target, cold, at {options.read_ahead_kb} KiB")
     run_to_end(job)
     pass_on_output(job, options.run.streams)

@@ -9,12 +9,12 @@ say_period() {
     echo "period $1" >"$job/period.new" && mv "$job/period.new" "$job/period"
 }
 
-told=0
+written=0
 say() {
     echo "$1" >>"$job/said"
-    told=$((told + 1))
+    written=$((written + 1))
     # It runs for months, and the folder is in memory.
-    [ $((told % 100)) -ne 0 ] || { tail -n 300 "$job/said" >"$job/said.new" &&
+    [ $((written % 100)) -ne 0 ] || { tail -n 300 "$job/said" >"$job/said.new" &&
         mv "$job/said.new" "$job/said"; }
     ! command -v logger >/dev/null || logger -t foreread "$1"
 }

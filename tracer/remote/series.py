@@ -38,7 +38,7 @@ class Series:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the target may have given up waiting for this side."""
+        """Whether the target may have stopped waiting for this side."""
         return not self._queued and time.monotonic() - self._heard_s > REST_S / 2
 
     def expect(self, runs: Sequence[str]) -> bool:

@@ -189,8 +189,8 @@ def top_of(
     The buffers are taken at least every ``within_s`` seconds. ``buffer_kib``: of each CPU, by
     ``buffer_for`` if None.
     """
-    with losing_no_target() as told, Job(target, PARTS, shell) as job:
-        told.append(job)
+    with losing_no_target() as jobs, Job(target, PARTS, shell) as job:
+        jobs.append(job)
         job.settings({}, [])
         machine = Machine.parse(job.ask("probe", step="looking at the target"))
         devs = disk_file_systems(machine)

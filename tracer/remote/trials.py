@@ -48,8 +48,8 @@ def trials_on(
 ) -> Iterator[TargetTrials]:
     """Yield ``target`` as a bench. Raises RecordError, and TargetError if it is out of reach."""
     guarded_run.check(options.run)
-    with losing_no_target() as told, Job(target, PARTS, shell) as job:
-        told.append(job)
+    with losing_no_target() as jobs, Job(target, PARTS, shell) as job:
+        jobs.append(job)
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:

@@ -137,8 +137,8 @@ def watching(
 ) -> Iterator[Watch]:
     """Watch ``target`` as long as the block lasts. Raises RecordError, TargetError."""
     variables = _variables(options)
-    with losing_no_target() as told, Job(target, PARTS, shell) as job:
-        told.append(job)
+    with losing_no_target() as jobs, Job(target, PARTS, shell) as job:
+        jobs.append(job)
         job.settings(variables, [])
         job.ask("begin_watch", "-", "watch", step="starting the watch", within_s=_TELL_S)
         yield Watch(job)

@@ -22,7 +22,7 @@ from analyzer.tuner.engines import racing
 from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
 from analyzer.tuner.store.records import Evaluation, Spec
 
-TRIES = 3  # attempts in a row without a good one until a chromosome is given up
+TRIES = 3  # failed attempts in a row after which a chromosome gets no more
 INTERVAL = (0.05, 0.95)
 _RESAMPLES = 2000
 
@@ -146,7 +146,7 @@ class Standings:
         return min((key, best), key=lambda one: (self.exhausted(one), self.repeats(one)))
 
     def exhausted(self, key: str) -> bool:
-        """Return whether a chromosome has had all its repeats, or was given up."""
+        """Return whether a chromosome has had all its repeats, or too many failures."""
         tired = any(self.given_up(key, scenario) for scenario in self._spec.scenarios)
         return tired or self.repeats(key) >= self._spec.most
 

@@ -87,7 +87,7 @@ class StartUpEngine:
     ) -> None:
         """Take the scenarios, and the mechanisms without which genes cannot act.
 
-        The default has been run: it is none of the founders.
+        The default has been run, so the founders do not include it.
         """
         if self.results:
             self._restrict(absent)

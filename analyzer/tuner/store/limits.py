@@ -19,7 +19,7 @@ T = TypeVar("T")
 LARGEST_BYTES = 128 << 20  # of the file with its log; 50,000 attempts with 40 figures have 90 MiB
 MOST_ATTEMPTS = 50_000  # of a search, which ends then; at 2 s each more than a day
 LONGEST_VALUE = 5 << 20  # bytes of a text; those of the schema have 2^20 characters
-# Rows by table. A search may be given up to ten times the chromosomes that it tries.
+# Rows by table. A search may get ten times as many chromosomes as it tries.
 MOST_ROWS = {
     "boards": 16,
     "scenarios": 100,
