@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 SIZES = (10_000, 30_000, 50_000, 100_000, 300_000, 1_000_000)
 SYSTEMS = ("syscalls:", "task:")
-WINDOWS = "0-20"
+WINDOWS = "0-80"
 DEVICE = 'kind = "fixed"\nlatency_us = 100\nns_per_kib = 1000\n'
 PIDS = ("common_pid", "prev_pid", "next_pid", "child_pid", "parent_pid", "pid", "old_pid")
 INODES = ("i_ino",)

@@ -193,7 +193,7 @@ def _measure(situation: Situation, offers: Sequence[Offer], table: str, rank: in
     windows = [one.trial.read_ahead_kb for one in offers if one.trial is not None]
     kib = next((one for one in windows if one is not None), situation.kib(situation.now))
     return (
-        f"foreread sweep --windows {kib}k -o sweep.json {path}  "
+        f"foreread sweep --windows {kib} -o sweep.json {path}  "
         "# once with the present build, once with the new one"
     )
 

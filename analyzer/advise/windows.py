@@ -54,7 +54,7 @@ def _window(situation: Situation, window: int) -> Offer:
     how = (
         f"foreread script {capture} -o boot-script"
         if kib == chosen
-        else f"foreread sweep --windows {kib}k -o sweep.json {capture}"
+        else f"foreread sweep --windows {kib} -o sweep.json {capture}"
     )
     return Offer(
         "window",

@@ -262,7 +262,7 @@ def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> i
 def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:
     """Return the command that measures one more window (KiB) of the command of a sweep."""
     devices = [word for name in sweep.devices for word in ("--device", name)]
-    options = [*target, "--windows", f"{kb}k", *devices, "-o", f"{kb}k.sweep.json"]
+    options = [*target, "--windows", str(kb), *devices, "-o", f"{kb}k.sweep.json"]
     return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
 
 

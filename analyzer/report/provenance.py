@@ -177,7 +177,7 @@ def _record_line(capture: Capture) -> str:
 
 def _sweep_line(capture: Capture, sweep: Sweep) -> str:
     """Return the command that sweeps again: the capture, which names its board and options."""
-    windows = ",".join(f"{point.read_ahead_kb}k" for point in sweep.points)
+    windows = ",".join(str(point.read_ahead_kb) for point in sweep.points)
     repeats = max((len(point.seconds) for point in sweep.points), default=1)
     disks = [word for name in sweep.devices for word in ("--device", name)]
     options = [*target_words(capture), "--windows", windows, "--repeat", str(repeats), *disks]

@@ -6,7 +6,7 @@
 # script hold the result.
 #
 # Usage: demo.sh [OUTPUT]     needs foreread in PATH, and root for the real thing
-# Set BYTES_PER_S, REQUESTS_PER_S to change the board, WINDOWS (KiB as 16k) and REPEAT for the sweep,
+# Set BYTES_PER_S, REQUESTS_PER_S to change the board, WINDOWS (KiB, such as 0,16,64) and REPEAT for the sweep,
 # RUNS for the tuning (0: none).
 set -eu
 

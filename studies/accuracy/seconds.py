@@ -121,7 +121,7 @@ def _sweep(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) 
         return
     more = sweep.with_name(f"more-{todo[0]}.json")
     more.unlink(missing_ok=True)
-    windows = ",".join(f"{kb}k" for kb in todo)
+    windows = ",".join(map(str, todo))
     disk = ("--device", asked.disk) if asked.disk else ()
     words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
     given = ("--repeat", asked.repeat, "-o", more)

@@ -19,7 +19,7 @@ from studies.accuracy.store import Document
 from studies.layout.images import KERNEL, PACKAGES
 
 STARTS = (MADPLAY, PERL, PYTHON, VIM)
-WINDOW_PAGES = 32
+WINDOW_KIB = 128
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _cold_run(target: str, start: Application, folder: Path) -> Document:
     """Return a cold run of a start at 128 KiB; ``read_bytes`` are those of data and metadata."""
     sweep = folder / "sweep.json"
     sweep.unlink(missing_ok=True)
-    words = ("sweep", "--target", target, "--wait", 300, "--allow-warm", "--windows", WINDOW_PAGES)
+    words = ("sweep", "--target", target, "--wait", 300, "--allow-warm", "--windows", WINDOW_KIB)
     Foreread()(*words, "--repeat", 1, "-o", sweep, "--", *start.command)
     measured = json.loads(sweep.read_text())
     (point,) = measured["points"]

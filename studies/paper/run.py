@@ -74,17 +74,17 @@ def predict(capture: Path, device: Device, windows: Sequence[int]) -> dict[str, 
 
     The picks are among the ``windows`` and those that foreread replays by default.
     """
-    asked = ",".join(map(str, sorted({*windows, *LADDER})))
+    kib = ",".join(str(window * PAGE_KIB) for window in sorted({*windows, *LADDER}))
     cost = capture.with_name(f"{device.name}.toml")
     cost.write_text(device.as_toml())
-    words = ("--model", "linux", "--windows", asked, "--device-model", cost, "--json")
+    words = ("--model", "linux", "--windows", kib, "--device-model", cost, "--json")
     found: dict[str, Any] = json.loads(foreread("predict", capture, *words))
     return found
 
 
 def measure(one: Experiment, device: Device, windows: list[int], repeat: int) -> list[Row]:
     """Return what cold runs took, a row for each window."""
-    kib = ",".join(f"{window * PAGE_KIB}k" for window in windows)
+    kib = ",".join(str(window * PAGE_KIB) for window in windows)
     runs = ["--windows", kib, "--repeat", repeat, "--time-out", 3600, "--json"]
     words = [*board_words(one, device), *runs, "--", *one.command]
     found = json.loads(foreread("boards", "run", BOARD, *words))["runs"]

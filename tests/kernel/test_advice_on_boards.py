@@ -120,7 +120,7 @@ def test_a_row_that_needs_a_build_is_refused_before_any_run(folder, capsys, kind
     assert main(["confirm", str(folder / "capture"), *words]) == 1
     said = capsys.readouterr().err
     assert "which confirm cannot make" in said
-    assert f"foreread sweep --windows {PRESENT_KB}k" in said
+    assert f"foreread sweep --windows {PRESENT_KB}" in said
 
 
 def test_another_capture_is_refused_before_any_run(folder, capsys):

@@ -153,7 +153,7 @@ def test_sweep_is_compared_with_the_prediction(still, tmp_path):
     command = ["--", loop.busybox, "cat", loop.data]
     here = ["--json", "--wait", str(left_s()), "--allow-warm"]  # others may read files meanwhile
     foreread("record", *here, "-o", capture, *command)
-    foreread("sweep", *here, "--windows", "0,4,32", "--repeat", "1", "-o", sweep, *command)
+    foreread("sweep", *here, "--windows", "0,16,128", "--repeat", "1", "-o", sweep, *command)
     result = json.loads(foreread("predict", "--json", capture, "--measured", sweep))
     assert [point["read_ahead_kb"] for point in result["points"]] == [0, 16, 128]
     at_zero = result["points"][0]

@@ -14,7 +14,7 @@ LARGEST_WINDOW_PAGES = 16383  # limit of the emulator (emulator/core/fixed/fixed
 _LARGEST_PID = (1 << 31) - 1
 _LARGEST_KIB = (1 << 31) - 1
 _NUMBER = r"(\d{1,9})(k?)"
-_ITEM = re.compile(rf"{_NUMBER}(?:-{_NUMBER})?")
+_ITEM = re.compile(r"(\d{1,9})k?(?:-(\d{1,9})k?)?")
 
 
 class UsageError(ValueError):
@@ -22,33 +22,30 @@ class UsageError(ValueError):
 
 
 def parse_windows(text: str, page_size: int) -> list[int]:
-    """Return windows in pages, rising, from a list like ``0,1,4-8,128k``.
+    """Return windows in pages, rising, from a list of KiB like ``0,4,16-64,128``.
 
-    Numbers are pages; with a k they are KiB of read_ahead_kb, which must be whole pages.
-    Raises UsageError.
+    Each number is a whole number of pages; ``128k`` is 128. Raises UsageError.
     """
     windows: set[int] = set()
     for item in text.split(","):
         match = _ITEM.fullmatch(item.strip())
         if match is None:
-            raise UsageError(f"--windows: {item!r} is not a window: write 8, 4-8 or 32k")
-        low = _pages(match[1], match[2], page_size)
-        high = low if match[3] is None else _pages(match[3], match[4], page_size)
+            raise UsageError(f"--windows: {item!r} is not a window in KiB: write 32 or 16-64")
+        low = _pages(match[1], page_size)
+        high = low if match[2] is None else _pages(match[2], page_size)
         if high < low or high > LARGEST_WINDOW_PAGES:
+            largest = LARGEST_WINDOW_PAGES * page_size // 1024
             raise UsageError(
-                f"--windows: {item!r}: windows are 0 to {LARGEST_WINDOW_PAGES} pages; write the "
-                "smaller first"
+                f"--windows: {item!r}: windows are 0 to {largest} KiB; write the smaller first"
             )
         windows.update(range(low, high + 1))
     return sorted(windows)
 
 
-def _pages(number: str, unit: str, page_size: int) -> int:
-    if not unit:
-        return int(number)
-    size = int(number) * 1024
+def _pages(kib: str, page_size: int) -> int:
+    size = int(kib) * 1024
     if size % page_size:
-        raise UsageError(f"--windows: {number}k is not a whole number of {page_size}-byte pages")
+        raise UsageError(f"--windows: {kib} KiB is not a whole number of {page_size}-byte pages")
     return size // page_size
 
 
@@ -131,7 +128,7 @@ def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--windows",
         metavar="LIST",
-        help=f"windows in pages, or in KiB with a k: 0,1,4-8,128k (default: {default})",
+        help=f"windows (read_ahead_kb) in KiB, such as 0,4,16-64,128 (default: {default})",
     )
 
 

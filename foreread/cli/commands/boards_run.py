@@ -15,7 +15,7 @@ from foreread.cli.arguments.target import tell
 from foreread.cli.text.table import render
 from foreread.documents.boards import BoardRunDocument
 
-_DEFAULT_WINDOWS = "128k"
+_DEFAULT_WINDOWS = "128"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

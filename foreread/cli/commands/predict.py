@@ -33,7 +33,7 @@ _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="+", suite=True)
-    add_windows(parser, "0-1023")
+    add_windows(parser, "every window up to 1,023 pages")
     add_model(parser)
     add_image(parser)
     add_criterion(parser)

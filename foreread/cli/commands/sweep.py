@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file to write (JSON)",
     )
     add_target(parser)
-    default = ",".join(f"{kb}k" if kb else "0" for kb in DEFAULT_WINDOWS_KB)
+    default = ",".join(map(str, DEFAULT_WINDOWS_KB))
     add_windows(parser, f"{default} and the current one")
     parser.add_argument(
         "--repeat", type=int, default=3, metavar="N", help="runs per window (default: 3)"

@@ -165,9 +165,9 @@ def test_the_criterion_can_be_the_published_one(recording, image):
     assert asked.predicted(recording, [4, 32]).verdict.by == "criterion"
 
 
-def test_predict_and_validate_take_the_image(image, capsys):
+def test_predict_takes_the_image_also_beside_a_sweep(image, capsys):
     words = ["--image", str(image), "--device-model", str(DISK), "--json"]
-    assert main(["predict", str(CAPTURE), *words, "--windows", "4,32"]) == 0
+    assert main(["predict", str(CAPTURE), *words, "--windows", "16,128"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"]["by"] == "seconds"
     assert found["total"]["windows"] == [0, 4, 32]

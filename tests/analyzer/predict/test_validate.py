@@ -139,7 +139,7 @@ def test_the_regret_of_a_window_that_was_not_measured_is_unknown_and_said():
     said = [note for note in result.notes if "regret" in note]
     assert said == [
         "the proposed and published criterion's window, 8 KiB, was not measured, so its "
-        "regret is unknown; measure it: foreread sweep --windows 8k -o 8k.sweep.json -- COMMAND"
+        "regret is unknown; measure it: foreread sweep --windows 8 -o 8k.sweep.json -- COMMAND"
     ]
     assert "the default window, 128 KiB, was not measured: 32 KiB is used" in result.notes
 

@@ -17,13 +17,13 @@ from foreread.cli.arguments import (
 )
 
 
-def test_pages_kib_and_ranges():
-    assert parse_windows("0,4-6,32k", 4096) == [0, 4, 5, 6, 8]
-    assert parse_windows("64k-128k", 65536) == [1, 2]
+def test_windows_are_kib_and_become_pages():
+    assert parse_windows("0,16-24,32k", 4096) == [0, 4, 5, 6, 8]
+    assert parse_windows("64-128k", 65536) == [1, 2]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4", "9" * 5000]
+    "text", ["", "x", "8-4", "-4", "3", "4,,8", "70000", "4-", "0x4", "9" * 5000]
 )
 def test_invalid_input_is_refused(text):
     with pytest.raises(UsageError):

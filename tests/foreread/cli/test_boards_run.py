@@ -48,12 +48,12 @@ def test_arguments_become_the_plan(board):
     assert (plan.fs, plan.memory_mib) == ("squashfs", 64)
 
 
-def test_windows_are_pages_of_the_board(board):
-    boards_run.run(parse("arm64-16k", "--windows", "1,4", "--", "x"))
+def test_windows_are_whole_pages_of_the_board(board):
+    boards_run.run(parse("arm64-16k", "--windows", "16,64", "--", "x"))
     boards_run.run(parse("arm64-16k", "--", "x"))
     assert [plan.windows_kb for plan in board.plans] == [(16, 64), (128,)]
-    with pytest.raises(UsageError, match="8k is not a whole number of 16384-byte pages"):
-        boards_run.run(parse("arm64-16k", "--windows", "8k", "--", "x"))
+    with pytest.raises(UsageError, match="8 KiB is not a whole number of 16384-byte pages"):
+        boards_run.run(parse("arm64-16k", "--windows", "8", "--", "x"))
 
 
 def test_output_is_passed_on_before_the_table(board, capsysbinary):

@@ -222,7 +222,7 @@ def test_a_row_that_needs_a_build_is_refused_with_the_command_that_measures_both
     number = rank(advice, "early")
     said = confirming("--row", number, code=1)
     assert "needs another build (a change in the application), which confirm cannot make" in said
-    assert "foreread sweep --windows 2560k -o sweep.json" in said
+    assert "foreread sweep --windows 2560 -o sweep.json" in said
     assert "once with the present build, once with the new one" in said
 
 

@@ -80,7 +80,7 @@ def test_two_windows_are_no_curve():
 
 def printed(terminal):
     """Return what predict prints, into a terminal of 80 columns or a pipe."""
-    words = [sys.executable, "-m", "foreread", "predict", CAPTURE, "--windows", "0,1,2,4,8,32"]
+    words = [sys.executable, "-m", "foreread", "predict", CAPTURE, "--windows", "0,4,8,16,32,128"]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     if not terminal:
         return subprocess.run(words, capture_output=True, check=True, text=True, cwd=ROOT).stdout

@@ -54,7 +54,7 @@ def test_predict_document():
 
 def test_the_kernels_own_readahead_answers_unless_another_is_asked_for():
     """The published criterion stays beside it, as published."""
-    windows = ("--windows", "0,2,8,32")
+    windows = ("--windows", "0,8,32,128")
     fixed = json.loads(run("predict", "--json", "--model", "fixed", *windows, CAPTURE))
     document = json.loads(run("predict", "--json", *windows, CAPTURE))
     assert document["model"].startswith("linux-6.18")
@@ -64,7 +64,7 @@ def test_the_kernels_own_readahead_answers_unless_another_is_asked_for():
 
 
 def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last():
-    said = run("predict", "--windows", "0,1,2,8,32,640", CAPTURE)
+    said = run("predict", "--windows", "0,4,8,32,128,2560", CAPTURE)
     notes = [line for line in said.splitlines() if line.startswith("note: ")]
     assert notes[0].startswith("note: seconds: limited to 1,000 requests/s")
     notes = json.loads(run("predict", "--json", CAPTURE))["notes"]
@@ -72,7 +72,7 @@ def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last():
 
 
 def test_total_is_the_sum_of_the_devices():
-    document = json.loads(run("predict", "--json", "--windows", "0,2,8k,32", CAPTURE))
+    document = json.loads(run("predict", "--json", "--windows", "0,8,8k,128", CAPTURE))
     assert document["total"]["windows"] == [0, 2, 32]
     for key in ("F", "G", "pages"):
         columns = zip(*(curve[key] for curve in document["devices"]), strict=True)
@@ -142,7 +142,7 @@ def test_the_first_answer_is_the_window_that_was_measured_to_be_fastest(tmp_path
 
 
 def test_several_captures_of_one_start():
-    words = ["--json", "--windows", "0,8,32", "--device-model", "arm64"]
+    words = ["--json", "--windows", "0,32,128", "--device-model", "arm64"]
     one = json.loads(run("predict", BOARD, *words))
     two = json.loads(run("predict", BOARD, BOARD, *words))
     assert one["total"]["seconds"] == two["total"]["seconds"]
@@ -189,7 +189,7 @@ def test_its_limiter_is_not_distinguishable_from_computing(tmp_path):
     capture = BEFORE / "no-scheduler.capture.tar.xz"
     limits = tmp_path / "limits.toml"
     limits.write_text('kind = "paced"\nrequests_per_second = 1000\nbytes_per_second = 20000000\n')
-    words = ("--windows", "0,2,32", "--device-model", limits)
+    words = ("--windows", "0,8,128", "--device-model", limits)
     document = json.loads(run("predict", "--json", *words, capture))
     assert document["verdict"]["action"] == "measure"
     assert "scheduler events" in document["verdict"]["why"]
