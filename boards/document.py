@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from boards.bounded import read_bounded, size_text
+from boards.brief import brief
 from boards.error import BoardsError
 
 SCHEMA: Literal[1] = 1
@@ -49,6 +50,8 @@ def says(description: str) -> msgspec.Meta:
 
 class Encoded(msgspec.Struct, frozen=True):
     """What can be written as JSON."""
+
+    __repr__ = brief
 
     def to_json(self) -> str:
         """Return the document as JSON on one line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, Target, TargetError
 
 LOCAL = "local"
+StrPath = str | os.PathLike[str]
 _SCHEMES: dict[str, type[SshTransport | SerialTransport | AdbTransport | LabgridTransport]] = {
     "ssh": SshTransport,
     "serial": SerialTransport,
@@ -43,8 +45,8 @@ FORMS = (
 
 def open_target(
     text: str,
-    known_hosts: Path | None = None,
-    identity: Path | None = None,
+    known_hosts: StrPath | None = None,
+    identity: StrPath | None = None,
     tell: Tell = lambda step: None,
 ) -> AbstractContextManager[Target]:
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
@@ -60,11 +62,12 @@ def open_target(
         _check_ssh(text)
     if text == LOCAL:
         return nullcontext(LocalTarget())
+    hosts, key = (path if path is None else Path(path) for path in (known_hosts, identity))
     if "://" in text:
-        return _open_url(text, known_hosts, identity, tell)
+        return _open_url(text, hosts, key, tell)
     if board := started(text):
         return board.target()
-    return _of_profile(text, known_hosts, identity, tell)
+    return _of_profile(text, hosts, key, tell)
 
 
 def _check_ssh(text: str) -> None:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from boards.bounded import UnboundedError
+from boards.brief import brief
 from boards.cost import Amount, Cost, Count, Part, Text
 from boards.document import DocumentError
 from boards.error import BoardsError
@@ -58,6 +59,8 @@ class Kernel(Part, frozen=True):
 
 class Storage(Part, frozen=True):
     """A storage device; ``name`` as in /sys/block where it is known, ``kind`` in common words."""
+
+    __repr__ = brief
 
     kind: Text
     name: Text | UnsetType = UNSET
@@ -134,6 +137,8 @@ class Profile(Part, frozen=True):
     ``measured_here``: facts come from the board itself, read or measured by foreread, and not from
     publications.
     """
+
+    __repr__ = brief
 
     schema: Literal[1]
     name: Name

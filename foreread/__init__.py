@@ -4,7 +4,7 @@ One recorded cold start says what every window would read, and how long the star
 
 >>> import foreread
 >>> start = foreread.load("examples/python-start/python-start.capture.tar.xz")
->>> prediction = foreread.predict(start)
+>>> prediction = start.predict()
 >>> prediction.verdict.action, prediction.verdict.read_ahead_kb
 ('set', 32)
 
@@ -15,9 +15,9 @@ What was predicted is compared with what was measured:
 >>> abs(validation.regret_proposed) < 0.05
 True
 
-Results become tables of numpy columns, which go on to Arrow, pandas and polars without a copy:
+Results are tables of numpy columns, which go on to Arrow, pandas and polars without a copy:
 
->>> windows = foreread.table(prediction)
+>>> windows = prediction.table
 >>> windows["read_ahead_kb"][:4].tolist(), windows["requests"][:4].tolist()
 ([0, 4, 8, 12], [3513, 2167, 1573, 1198])
 >>> timed = windows.to_pandas().dropna().set_index("read_ahead_kb")
@@ -38,7 +38,6 @@ from foreread.version import VERSION as __version__
 TYPE_CHECKING = False  # type checkers know the name; typing takes longer to import than all of this
 if TYPE_CHECKING:
     from analyzer.advise.advise import Advice as Advice
-    from analyzer.advise.advise import advise as advise
     from analyzer.advise.images import image_offers as image_offers
     from analyzer.apply.install import install as install
     from analyzer.apply.install import uninstall as uninstall
@@ -52,15 +51,11 @@ if TYPE_CHECKING:
     from analyzer.fleet.report import FleetReportFiles as FleetReportFiles
     from analyzer.forecast.document import Forecast as Forecast
     from analyzer.forecast.predicted import forecast as forecast
-    from analyzer.ingest.load import load as load
-    from analyzer.ingest.recording import Recording as Recording
     from analyzer.ingest.tables import Table as Table
     from analyzer.layout.compared import Compared as ComparedLayouts
     from analyzer.layout.compared import compare_layouts as layout
     from analyzer.layout.write import write_layout as write_layout
-    from analyzer.predict.choice import predict_by as predict
     from analyzer.predict.prediction import Curve as Curve
-    from analyzer.predict.prediction import Prediction as Prediction
     from analyzer.predict.prediction import Verdict as Verdict
     from analyzer.predict.tables import table as table
     from analyzer.predict.validate import Validation as Validation
@@ -100,10 +95,15 @@ if TYPE_CHECKING:
     from foreread.fleet_tuning import fleet_tune as fleet_tune
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
+    from foreread.predicted import Prediction as Prediction
     from foreread.reading_now import ReadingNow as ReadingNow
     from foreread.reading_now import reading_now as reading_now
     from foreread.recorded import Question as Question
     from foreread.recording import record as record
+    from foreread.start import Start as Start
+    from foreread.start import advise as advise
+    from foreread.start import load as load
+    from foreread.start import predict as predict
     from foreread.suite_confirming import confirm_suite as confirm_suite
     from foreread.suite_recording import record_suite as record_suite
     from foreread.sweeping import sweep as sweep
@@ -140,10 +140,10 @@ __all__ = [
     "Profile",
     "Question",
     "ReadingNow",
-    "Recording",
     "ReportFiles",
     "RunOptions",
     "Script",
+    "Start",
     "Suite",
     "SuiteQuestion",
     "Sweep",
@@ -219,14 +219,14 @@ _EXPORTS = {
     "Forecast": "analyzer.forecast.document",
     "ForereadError": "foreread.error",
     "Judgement": "foreread.judging",
-    "Prediction": "analyzer.predict.prediction",
+    "Prediction": "foreread.predicted",
     "Profile": "boards.profile",
     "Question": "foreread.recorded",
     "ReadingNow": "foreread.reading_now",
-    "Recording": "analyzer.ingest.recording",
     "ReportFiles": "analyzer.report.write",
     "RunOptions": "tracer.local.run",
     "Script": "analyzer.apply.make",
+    "Start": "foreread.start",
     "Suite": "analyzer.suite.read",
     "SuiteQuestion": "analyzer.suite.predicted",
     "Sweep": "tracer.formats.sweep",
@@ -237,7 +237,7 @@ _EXPORTS = {
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",
     "Viewed": "foreread.browsing",
-    "advise": "analyzer.advise.advise",
+    "advise": "foreread.start",
     "advise_suite": "analyzer.suite.advised",
     "boards": "boards.profile:known_profiles",
     "calibrate": "foreread.calibrating",
@@ -254,10 +254,10 @@ _EXPORTS = {
     "install": "analyzer.apply.install",
     "judge": "foreread.judging",
     "layout": "analyzer.layout.compared:compare_layouts",
-    "load": "analyzer.ingest.load",
+    "load": "foreread.start",
     "load_board": "boards.profile:load_profile",
     "open_target": "boards.open",
-    "predict": "analyzer.predict.choice:predict_by",
+    "predict": "foreread.start",
     "predict_suite": "analyzer.suite.predicted",
     "prefetch": "analyzer.prefetch.cases:compare",
     "read_suite": "analyzer.suite.read",
@@ -289,6 +289,8 @@ if not TYPE_CHECKING:  # with this function, type checkers would accept any name
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module, _, called = _EXPORTS[name].partition(":")
         value = getattr(import_module(module), called or name)
+        if isinstance(value, type(__dir__)) and not hasattr(value, "checks"):
+            value = import_module("foreread.checked").checked(value, name)
         globals()[name] = value
         return value
 

@@ -10,8 +10,10 @@ from analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.prefetch.listing import decode, read_listing
 from boards.bounded import UnboundedError, read_bounded
+from boards.brief import brief
 from boards.counted import plural
 from boards.document import OtherSchemaError, read_document
+from foreread.checks import StrPath
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
 from tracer.local.beside import Replayer
@@ -21,7 +23,7 @@ _MOST_BYTES = 64 << 20  # of a replayer
 _LONGEST = 400  # of a change, in words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advised:
     """What the proposed runs have. ``gain`` is predicted: the share of the present time saved.
 
@@ -29,6 +31,8 @@ class Advised:
     is the window that the advice takes for the present one. ``settings`` are other knobs and their
     values.
     """
+
+    __repr__ = brief
 
     path: Path
     about: tuple[list[str], str | None]
@@ -46,14 +50,15 @@ class Advised:
             raise RecordError(f"{self.path} is advice about another capture", _REMEDY)
 
 
-def row_of_advice(path: Path, number: int, replayer: Path | None = None) -> Advised:
+def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -> Advised:
     """Return row ``number`` (from 1) of an advice document; the lists that it names are beside it.
 
     ``path`` is the document, or the folder that has it. ``replayer`` is the program or the shell
     script that replays them; None: the script. Raises
     RecordError, and PrefetchError for a damaged list.
     """
-    program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(replayer)
+    program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(Path(replayer))
+    path = Path(path)
     path = path / DOCUMENT if path.is_dir() else path
     found = _document(path)
     row = _row(found, number, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
 import hashlib
 import os
@@ -10,6 +11,8 @@ import webbrowser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from foreread.error import FileError
 
 _PORT = 8000
 
@@ -26,12 +29,18 @@ class Viewed:
     commands: list[str]
 
 
-def view(page: Path, environment: Mapping[str, str] = os.environ) -> Viewed:
-    """Open a page in the browser of this desktop; without one, return the commands to reach it."""
-    page = page.absolute()
-    opened = has_desktop(environment) and webbrowser.open(page.as_uri())
-    commands = [] if opened else commands_to_reach(page, environment)
-    return Viewed(str(page), opened, commands)
+def view(page: str | os.PathLike[str], environment: Mapping[str, str] | None = None) -> Viewed:
+    """Open a page in the browser of this desktop; without one, return the commands to reach it.
+
+    ``environment``: of the desktop; None: of this process. Raises FileError.
+    """
+    environment = os.environ if environment is None else environment
+    file = Path(page).absolute()
+    if not file.is_file():
+        raise FileError(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file)))
+    opened = has_desktop(environment) and webbrowser.open(file.as_uri())
+    commands = [] if opened else commands_to_reach(file, environment)
+    return Viewed(str(file), opened, commands)
 
 
 def has_desktop(environment: Mapping[str, str]) -> bool:

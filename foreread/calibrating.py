@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from analyzer.predict.disk.calibration import Found, Trial, explain
 from analyzer.predict.disk.device_model import cost_of
 from analyzer.predict.disk.document import CalibrationDocument, trial_documents
+from boards.brief import brief
 from boards.cost import Calibration, Cost
 from boards.open import LOCAL, open_target
 from boards.profile_toml import encode_cost
@@ -28,9 +29,11 @@ def _unwarned(limits: list[Limit]) -> None:
     pass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibrated:
     """A measured disk: where, every trial, the model that explains them, and its cost."""
+
+    __repr__ = brief
 
     place: Place
     trials: tuple[Trial, ...]

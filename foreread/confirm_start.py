@@ -10,6 +10,7 @@ from analyzer.confirm.document import ConfirmationDocument, confirmation_documen
 from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
+from boards.brief import brief
 from boards.open import LOCAL, open_target
 from boards.silent import silent
 from foreread.advised import Advised
@@ -37,9 +38,11 @@ BY_SCRIPT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Confirmed:
     """The result of paired runs, with the capture and the window that they are about."""
+
+    __repr__ = brief
 
     result: Confirmation
     capture: Capture

@@ -24,4 +24,23 @@ class ArgumentError(ForereadError, ValueError):
     """Arguments of a call that make no sense, by themselves or together."""
 
 
+class ArgumentTypeError(ForereadError, TypeError):
+    """An argument of another type than the function takes, or one that it does not have."""
+
+
+class FileError(ForereadError, OSError):
+    """A file that the operating system refuses; ``errno`` and ``filename`` are those of OSError."""
+
+    def __init__(self, error: OSError) -> None:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        remedy = "give the path of a file that exists and can be read"
+        if isinstance(error, PermissionError):
+            remedy = "change its permissions, or run as root"
+        super().__init__(f"{name}{error.strerror or error}", remedy)
+        self.errno, self.strerror, self.filename = error.errno, error.strerror, error.filename
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 ERRORS = (ForereadError, AnalyzerError, TracerError, BoardsError, EmulatorError)

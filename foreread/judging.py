@@ -14,6 +14,7 @@ from analyzer.judge.expected import Emulated, Expected
 from analyzer.judge.programs import programs
 from analyzer.judge.run import Compared, Files, compare, extent_table
 from analyzer.predict.inputs import machine_of
+from boards.brief import brief
 from boards.counted import plural
 from boards.judged import JudgedKernel, prepare_list, store
 from boards.open import LOCAL, open_target
@@ -50,12 +51,14 @@ _FIRST_AGAIN = 3  # programs that are first run again where the disk may be slow
 __all__ = ["WINDOWS_KB", "Judgement", "judge"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgement:
     """What a kernel read beside the emulation: figures over all windows, the first difference.
 
     ``repeated`` are the programs that agreed only with longer pauses, because of a slow disk.
     """
+
+    __repr__ = brief
 
     kernel: JudgedKernel
     mountpoint: str

@@ -11,6 +11,7 @@ from analyzer.top.decode import Decoder
 from analyzer.top.machine import Watched, number_of, watched
 from analyzer.top.rows import Figures
 from analyzer.top.watch import Shown, Watch
+from boards.brief import brief
 from boards.counted import plural
 from boards.stacks import stacks
 from boards.target import LocalTarget, Target
@@ -51,9 +52,11 @@ def reading_now(
         yield ReadingNow(found, within_s, isinstance(place, LocalTarget), search)
 
 
-@dataclass
+@dataclass(repr=False)
 class ReadingNow:
     """A machine whose reads are recorded, and what is known of them so far."""
+
+    __repr__ = brief
 
     top: Top
     within_s: float

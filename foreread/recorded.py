@@ -13,6 +13,8 @@ from analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, 
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.proposal import Proposal, proposal_of
+from boards.brief import brief
+from foreread.checks import StrPath
 from foreread.run_words import recorded_run, recorded_target
 from tracer.error import RecordError
 from tracer.formats.archive import is_archive
@@ -22,20 +24,22 @@ from tracer.local.run import RunOptions
 from tracer.local.trial import TrialBench
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Question:
     """How a recorded start is predicted: arguments of ``load`` and of ``predict_by``.
 
     ``image``, ``mountpoint`` and ``unpacking`` (a file) are those of ``predict_on_image``.
     """
 
+    __repr__ = brief
+
     pids: Pids = "tree"
     model: str | None = None
-    device_model: str | None = None
+    device_model: StrPath | None = None
     criterion: Criterion = SECONDS
-    image: Path | None = None
+    image: StrPath | None = None
     mountpoint: str | None = None
-    unpacking: Path | None = None
+    unpacking: StrPath | None = None
 
     def predicted(
         self,
@@ -45,7 +49,7 @@ class Question:
     ) -> Prediction:
         """Return the prediction; raises as ``predict_by`` and ``predict_on_image``."""
         if self.image is not None:
-            return self._on_image(recording, self.image, windows, more)
+            return self._on_image(recording, Path(self.image), windows, more)
         return predict_by(
             recording, self.model, windows, self.device_model, more, criterion=self.criterion
         )
@@ -67,7 +71,7 @@ class Question:
         from analyzer.layout.by_window import predict_on_image  # noqa: PLC0415
         from analyzer.layout.unpacking_file import read_unpacking  # noqa: PLC0415
 
-        known = read_unpacking(self.unpacking).by_compressor if self.unpacking else None
+        known = read_unpacking(Path(self.unpacking)).by_compressor if self.unpacking else None
         found = predict_on_image(
             recording, image, windows, self.device_model, self.mountpoint, known
         )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from analyzer.predict.kib import Kibs, KibsOf, all_pages_of
 from boards.open import LOCAL, open_target
 from boards.outputs import check_new
 from boards.silent import silent
@@ -20,7 +21,6 @@ from foreread.checks import (
     checked_run,
     key_of,
 )
-from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from foreread.version import VERSION
 from tracer.formats.scenario import IDLE
@@ -32,15 +32,16 @@ from tracer.local.sweep_run import sweep as run_sweep
 from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
 
+LEAST_PAGE_BYTES = 1024
 DEFAULT_WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-WindowsOf = Callable[[int], tuple[int, ...]]  # windows in KiB, by page size in bytes
+WindowsOf = Callable[[int], tuple[int, ...]]  # windows in KiB, by page size in bytes, rising
 
 
 def sweep(
     start: Command | StrPath,
     output: StrPath,
     *,
-    windows_kb: Sequence[int] | WindowsOf | None = None,
+    windows_kib: Kibs | KibsOf | None = None,
     repeat: int = 3,
     seed: int = 0,
     scenario: str = IDLE,
@@ -63,7 +64,7 @@ def sweep(
         start: the path of a capture, whose command is repeated on the machine that was recorded
             and whose proposed window is measured too; or the words of a command, or RunOptions.
         output: JSON file to write; read it with :func:`foreread.read_sweep`.
-        windows_kb: windows in KiB, or a function of the page size (bytes) that returns them;
+        windows_kib: windows in KiB, or a function of the page size (bytes) that returns them;
             None: 0 to 1024 KiB in powers of two, and the present window.
         repeat: runs of each window.
         seed: of the order of the runs.
@@ -88,10 +89,10 @@ def sweep(
     of = _recorded(start, question)
     options = SweepOptions(
         run=checked_run(start) if of is None else _run_of(of, ending),
-        windows_kb=_with_proposed(_windows(windows_kb), of),
+        windows_kb=_with_proposed(_windows(windows_kib), of),
         repeat=checked_number(repeat, "repeat", least=1),
         seed=seed,
-        with_default=windows_kb is None,
+        with_default=windows_kib is None,
         scenario=Scenario.parse(scenario),
         devices=tuple(devices) or _disks(of),
         wait_s=wait_s,
@@ -126,17 +127,20 @@ def _disks(of: Recorded | None) -> tuple[str, ...]:
     return () if of is None or of.proposal is None else tuple(of.proposal.by_disk)
 
 
-def _windows(windows_kb: Sequence[int] | WindowsOf | None) -> WindowsOf:
-    if windows_kb is None:
+def _windows(windows_kib: Kibs | KibsOf | None) -> WindowsOf:
+    if windows_kib is None:
         return default_windows
-    if callable(windows_kb):
-        return windows_kb
-    given = tuple(windows_kb)
-    if not given or not all(isinstance(kb, int) and kb >= 0 for kb in given):
-        raise ArgumentError(
-            f"windows_kb {windows_kb!r} are not windows", "give KiB of 0 or more, such as [0, 128]"
-        )
-    return lambda _: given
+    if callable(windows_kib):
+        of = windows_kib
+        return lambda page_bytes: tuple(of(page_bytes))
+    given = tuple(windows_kib)
+    all_pages_of(given, LEAST_PAGE_BYTES)
+
+    def checked(page_bytes: int) -> tuple[int, ...]:
+        all_pages_of(given, page_bytes)
+        return given
+
+    return checked
 
 
 def default_windows(page_bytes: int) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from analyzer.tuner.space.genes import Allele
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Spec
 from analyzer.tuner.store.store import Store
+from boards.brief import brief
 from boards.counted import plural
 from boards.open import LOCAL
 from foreread.checks import StrPath
@@ -27,7 +28,7 @@ START_UP = "start-up"
 ALLOWED = ("durability", "wear", "memory")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneOptions:
     """What is tuned, on which machine, and how it is searched.
 
@@ -50,6 +51,8 @@ class TuneOptions:
     parts of it; without limits if ``wear`` and ``memory`` are allowed. ``weights``: of scenarios
     that do not count once.
     """
+
+    __repr__ = brief
 
     run: RunOptions
     scenarios: tuple[str, ...] = ("idle",)

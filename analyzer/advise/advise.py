@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 
 from analyzer.advise.applications import early
@@ -16,14 +17,17 @@ from analyzer.advise.lookups import lookups, second_reads, unseen_lookups
 from analyzer.advise.offer import KINDS, Offer, trial_of
 from analyzer.advise.search import MORE, best_combinations
 from analyzer.advise.settings import best_alone, settings, unpredicted_settings, with_windows
-from analyzer.advise.situation import Situation, situation_of
+from analyzer.advise.situation import AdviceError, Situation, situation_of
 from analyzer.advise.windows import phases, proposed, windows
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
+from analyzer.ingest.shown_table import html_of, text_of
+from analyzer.ingest.tables import TEXT, Column, Schema, Table
 from analyzer.predict.choice import check_same
 from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
+from analyzer.predict.tables import table_of
 from boards.silent import silent
 from emulator.devices.device import DeviceModel
 
@@ -42,13 +46,52 @@ LINES: tuple[Callable[[Situation], Iterable[Offer]], ...] = (
     second_reads,
 )
 
+ADVICE = Schema(
+    "advice",
+    (
+        Column("row", "i8", "", "rank, as --row of foreread confirm takes it"),
+        Column("seconds", "f8", "s", "predicted seconds of the start with the change"),
+        Column("saved", "f8", "s", "predicted seconds that the change saves"),
+        Column("band", "f8", "s", "the saving is known to within this, either way"),
+        Column("what", TEXT, "", "the change"),
+        Column("effort", TEXT, "", "where the change is made"),
+    ),
+)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Advice:
     """The table, and the files that its rows refer to by name."""
 
     document: AdviceDocument
     lists: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def table(self) -> Table:
+        """One row a change, or several together, the most seconds saved first."""
+        rows = self.document.rows
+        return table_of(
+            ADVICE,
+            {
+                "row": range(1, len(rows) + 1),
+                "seconds": [row.seconds for row in rows],
+                "saved": [row.saved for row in rows],
+                "band": [row.band for row in rows],
+                "effort": [row.effort for row in rows],
+                "what": [row.what for row in rows],
+            },
+        )
+
+    def __repr__(self) -> str:
+        size, *rows = text_of(self.table).splitlines()
+        return "\n".join([f"{self._answer()} ({size})", *rows])
+
+    def _repr_html_(self) -> str:
+        return f"<p><strong>{escape(self._answer())}</strong></p>{html_of(self.table)}"
+
+    def _answer(self) -> str:
+        now = self.document
+        return f"Advice: {now.seconds:.3f} s predicted now, at {now.read_ahead_kb} KiB"
 
 
 def advise(
@@ -79,11 +122,14 @@ def advise(
         output: the folder that the table will be written to, for the commands that read it.
 
     Raises:
-        AdviceError: seconds cannot be predicted; and what ``predict`` raises.
+        AdviceError: seconds cannot be predicted, or ``root`` is missing.
+        ChoiceError, DeviceModelError, KernelError: as ``predict`` raises them.
     """
     for other in more:
         check_same(recording, other)
     folder = None if root is None else Path(root)
+    if folder is not None and not folder.is_dir():
+        raise AdviceError(f"{folder} is not a folder", "give a folder that has the board's files")
     if prediction is None:
         step("predicting every window")
     device = device_from(device_model)

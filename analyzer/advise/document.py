@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from boards.brief import brief
 from boards.document import Document, says
 
 RowKind = Literal[
@@ -51,6 +52,8 @@ class TrialSetting(msgspec.Struct, frozen=True):
 class RowTrial(msgspec.Struct, frozen=True, kw_only=True):
     """What ``confirm`` sets up to measure a row, on the same image with the same application."""
 
+    __repr__ = brief
+
     read_ahead_kb: Annotated[Kib | None, says("window at the start; null: the present one")] = None
     later: list[LaterWindow] = []
     listing: Annotated[
@@ -61,6 +64,8 @@ class RowTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 class AdviceRow(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to change, or several together, with what it saves and costs."""
+
+    __repr__ = brief
 
     kind: Annotated[RowKind, says("what is changed; combination: several of the others")]
     what: Annotated[str, says("the change, in words")]

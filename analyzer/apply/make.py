@@ -17,12 +17,13 @@ from analyzer.apply.predicted import plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
 from analyzer.confirm.text import cited, contradicting, stored, warnings_of
-from analyzer.error import ArgumentError
 from analyzer.ingest.arguments import StrPath
+from analyzer.predict.kib import whole_pages
 from analyzer.predict.prediction import Prediction
 from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.findings.results import Results
 from boards.bounded import UnboundedError, read_bounded
+from boards.brief import brief
 from boards.silent import silent
 from tracer.formats.capture import Capture
 
@@ -31,9 +32,11 @@ _PROGRAMS = (b"\x7fELF", b"#!")
 _REPLAYER_REMEDY = "give foreread-prefetch.c compiled for the board, or leave --replayer out"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Script:
     """The files that were written, the script first, and what they set."""
+
+    __repr__ = brief
 
     plan: ApplyPlan
     files: tuple[Path, ...]
@@ -109,7 +112,8 @@ def script(
             tell(loss)
         return Script(plan, tuple(write_scripts(plan, Path(output))))
     for kb in (read_ahead_kb, after_boot_kb):
-        _check_whole_pages(kb, of.page_size)
+        if kb is not None:
+            whole_pages(kb, of.page_size)
     asked_kb = _asked(of, read_ahead_kb, tell)
     _check_contradicted(of, capture, asked_kb, force, tell)
     plan = plan_from(
@@ -142,15 +146,6 @@ def _read(replayer: StrPath) -> bytes:
     if not program.startswith(_PROGRAMS):
         raise ApplyError(f"{replayer} is not a program", _REPLAYER_REMEDY)
     return program
-
-
-def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
-    if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
-        raise ArgumentError(
-            f"{read_ahead_kb} KiB is not a multiple of the page size ({page_size} bytes): the "
-            "kernel would round it down",
-            f"give a multiple of {page_size // 1024} KiB",
-        )
 
 
 def _asked(

@@ -8,6 +8,7 @@ from typing import Literal
 
 from analyzer.error import AnalyzerError
 from boards import knobs
+from boards.brief import brief
 from boards.remount import is_mount_option
 from boards.window import is_window
 
@@ -40,7 +41,7 @@ class Disk:
         return str(self.size_bytes // SECTOR_BYTES) if self.size_bytes > 0 else ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Setting:
     """One knob and its value.
 
@@ -49,6 +50,8 @@ class Setting:
     boards/knobs.toml lists them. A ``boot`` value that no ``after`` value follows stays in force.
     ``mounted``: a mount point whose files have this window, to check that it takes effect.
     """
+
+    __repr__ = brief
 
     knob: str
     value: str
@@ -87,13 +90,15 @@ class Prefetch:
     replayer: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ApplyPlan:
     """Everything the boot script and its wrappers are made from.
 
     ``losses``: what a power cut may lose more with these settings, in sentences. ``load``: for
     which load the settings hold, in words; empty if they were not predicted.
     """
+
+    __repr__ = brief
 
     settings: tuple[Setting, ...]
     board: Board = field(default_factory=Board)

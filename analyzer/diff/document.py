@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from boards.brief import brief
 from boards.document import Document, says
 
 Reason = Literal[
@@ -27,6 +28,8 @@ MaybeSeconds = Annotated[float | None, says("predicted; null without seconds")]
 class DiffSide(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two recordings, with its own window, kernel and disk."""
 
+    __repr__ = brief
+
     path: str
     recorded: Annotated[str | None, says("when, ISO 8601")]
     kernel: str | None
@@ -47,6 +50,8 @@ class DiffSide(msgspec.Struct, frozen=True, kw_only=True):
 
 class DiffCause(msgspec.Struct, frozen=True, kw_only=True):
     """One step from OLD to NEW: all before it is as in NEW, all after it as in OLD."""
+
+    __repr__ = brief
 
     kind: CauseKind
     what: str
@@ -78,6 +83,8 @@ class DiffFile(msgspec.Struct, frozen=True, kw_only=True):
 
 class StartDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The difference of one start."""
+
+    __repr__ = brief
 
     name: Annotated[str, says("of the start in a suite, else the command")]
     board: Annotated[str | None, says("of a suite")]

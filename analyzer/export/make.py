@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from analyzer.error import ArgumentError
@@ -20,11 +20,12 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Table
 from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.inputs import inputs
+from analyzer.predict.kib import all_pages_of
 from analyzer.predict.linux import PREFIX, asked_version
 from analyzer.predict.start import prepare
 from boards.document import Document, Encoded, says
+from boards.outputs import check_file
 from boards.written import write_whole
-from emulator import MAX_WINDOW
 from emulator.devices.device import DeviceModel
 
 Format = Literal["perfetto", "chrome", "parquet", "csv", "trace-dat"]
@@ -61,7 +62,7 @@ def export(
     recording: Recording,
     output: StrPath,
     form: Format,
-    windows_kb: Sequence[int] = (),
+    windows_kib: Sequence[int] = (),
     model: str = PREFIX,
     device_model: DeviceModel | StrPath | None = None,
 ) -> ExportDocument:
@@ -71,43 +72,46 @@ def export(
         recording: a start, read by :func:`foreread.load`.
         output: the file to write.
         form: "perfetto", "chrome" (trace events as JSON), "parquet", "csv" or "trace-dat".
-        windows_kb: read_ahead_kb of each emulated run.
+        windows_kib: window of each emulated run, in KiB.
         model: "linux" (the readahead of the recording's kernel) or "linux-X.Y".
         device_model: what requests of the disk cost in emulated runs, as for ``predict``.
 
     Raises:
-        ArgumentError: an unknown format, or a window that is not whole pages or too large.
+        ArgumentError: an unknown format.
+        WindowSizeError: a window that is not whole pages, or too large.
+        OutputError: the file cannot be written.
         DeviceModelError: seconds cannot be predicted, so that no run can be emulated in time.
         MissingLibrary: the format needs a package that is not installed.
     """
     if form not in FORMATS:
         raise ArgumentError(f"{form!r} is not a format", f"choose one of {', '.join(FORMATS)}")
-    exported = exported_runs(recording, windows_kb, model, device_model)
+    check_file(Path(output), "output")
+    exported = exported_runs(recording, windows_kib, model, device_model)
     write = FORMATS[form]
     if write is None:
         content = tracedat_of(exported, recording, start_ns(recording))
     else:
         content = write(exported)
     write_whole(output, content)
-    kbs = [recording.recorded_read_ahead_kb, *windows_kb]
+    kbs = [recording.recorded_read_ahead_kb, *windows_kib]
     runs = [_summary(exported, run, kb) for run, kb in enumerate(kbs)]
     return ExportDocument(file=str(output), format=form, runs=runs, notes=list(exported.notes))
 
 
 def exported_runs(
     recording: Recording,
-    windows_kb: Sequence[int],
+    windows_kib: Sequence[int],
     model: str = PREFIX,
     device_model: DeviceModel | StrPath | None = None,
 ) -> Exported:
     """Return the events of the recorded run, and of a run emulated under each window."""
     parts = list(recorded_events(recording))
     names, notes = ["recorded run"], list(_missing(parts))
-    if windows_kb:
-        windows = [_pages(kb, recording.page_size) for kb in windows_kb]
+    if windows_kib:
+        windows = all_pages_of(windows_kib, recording.page_size)
         version = asked_version(recording, model)
         start = prepare(inputs(recording, version), version, device_from(device_model))
-        for run, (kb, window) in enumerate(zip(windows_kb, windows, strict=True), 1):
+        for run, (kb, window) in enumerate(zip(windows_kib, windows, strict=True), 1):
             parts += emulated_events(run, start, replayed(start, window))
             names.append(f"emulated at {kb} KiB, Linux {'.'.join(map(str, version))}")
         notes += start.notes
@@ -120,16 +124,6 @@ def exported_runs(
         page_size=recording.page_size,
         notes=tuple(plain(note) for note in (*notes, *recording.notes)),
     )
-
-
-def _pages(kb: int, page_size: int) -> int:
-    window, rest = divmod(kb * 1024, page_size)
-    if kb < 0 or rest or window > MAX_WINDOW:
-        raise ArgumentError(
-            f"a window of {kb} KiB cannot be emulated",
-            f"give a multiple of {page_size // 1024} up to {MAX_WINDOW * page_size // 1024}",
-        )
-    return window
 
 
 def _missing(parts: Sequence[Table]) -> Iterator[str]:

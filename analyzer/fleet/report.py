@@ -13,13 +13,16 @@ from analyzer.fleet.store import Store
 from analyzer.fleet.tables import tables
 from analyzer.report.page import render
 from analyzer.report.style import drawing
+from boards.brief import brief
 from boards.counted import plural
 from boards.written import write_whole
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FleetReportFiles:
     """The written files."""
+
+    __repr__ = brief
 
     html: Path
     json: Path

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from boards.brief import brief
 from boards.document import Document, says
 
 SecondsOrNone = Annotated[float | None, says("seconds; null where they cannot be predicted")]
@@ -14,6 +15,8 @@ Direction = Literal["faster", "slower", "same"]
 
 class ForecastDisk(msgspec.Struct, frozen=True, kw_only=True):
     """A disk that the start reads, under both kernels; windows and limits are in KiB."""
+
+    __repr__ = brief
 
     name: str
     accessed: Annotated[int, says("distinct pages accessed on it")]
@@ -31,6 +34,8 @@ class ForecastDisk(msgspec.Struct, frozen=True, kw_only=True):
 class ForecastCase(msgspec.Struct, frozen=True, kw_only=True):
     """The start under one kernel with one window; requests and pages are of file data."""
 
+    __repr__ = brief
+
     model: Annotated[str, says("linux-X.Y")]
     read_ahead_kb: Annotated[int, says("window in KiB of the disk that the start reads most")]
     requests: Annotated[int, says("read requests, of all disks")]
@@ -44,6 +49,8 @@ class ForecastCase(msgspec.Struct, frozen=True, kw_only=True):
 class ForecastChange(msgspec.Struct, frozen=True, kw_only=True):
     """The seconds that the other kernel adds with its own default windows; below 0 it saves."""
 
+    __repr__ = brief
+
     direction: Annotated[Direction, says("same: by no more than 1 % of the present time")]
     certain: Annotated[bool, says("false: the band of the difference contains 0")]
     seconds: Annotated[float, says("then − now")]
@@ -54,6 +61,8 @@ class ForecastChange(msgspec.Struct, frozen=True, kw_only=True):
 
 class ForecastCause(msgspec.Struct, frozen=True, kw_only=True):
     """One change between the kernels, and what it does alone, under the capture's kernel."""
+
+    __repr__ = brief
 
     what: str
     since: Annotated[str, says("kernel version with the change; empty for a window or a limit")]
@@ -72,6 +81,8 @@ class ForecastAdvice(msgspec.Struct, frozen=True, kw_only=True):
     command that obtains them. ``keep_read_ahead_kb`` is the window that keeps the present time
     where the other kernel's default would lose it, None if that is not needed or there is none.
     """
+
+    __repr__ = brief
 
     action: Literal["set", "leave", "measure"]
     read_ahead_kb: int | None

@@ -24,6 +24,7 @@ from analyzer.predict import remedy
 from analyzer.predict.confirmed import PAGES, setting_of, unlike
 from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.kib import whole_pages
 from analyzer.predict.recorded import of_recording
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
@@ -57,9 +58,13 @@ def forecast(
 
     Raises:
         ForecastError: the recording lacks its kernel, or what its disks' default windows depend on.
+        WindowSizeError: a window that is not whole pages.
         KernelError: the readahead of one of the kernels is unknown.
         DeviceModelError, ProfileError: the device model cannot be read.
     """
+    for kib in (read_ahead_kb_now, read_ahead_kb_then):
+        if kib is not None:
+            whole_pages(kib, recording.page_size)
     versions = _versions(recording, model)
     device = device_from(device_model)
     taken = [inputs(recording, version) for version in versions]

@@ -23,6 +23,7 @@ from analyzer.ingest.read_evidence import (
     last_inserts,
 )
 from analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table
+from boards.brief import brief
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
 # Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.
@@ -43,7 +44,7 @@ _INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inserts:
     """Inserts of file data and of metadata, each in time order.
 
@@ -58,6 +59,8 @@ class Inserts:
     counts as read though no read of it is seen, 0: a read is. ``on_f2fs`` are the file systems that
     are recognised as f2fs by their nodes.
     """
+
+    __repr__ = brief
 
     data: Table
     metadata: Table

@@ -9,6 +9,7 @@ from analyzer.error import AnalyzerError
 from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.squashfs_blocks import BlockLength
 from analyzer.ingest.tables import Array, Table
+from boards.brief import brief
 from tracer.formats.capture import Capture, FileEntry
 
 
@@ -24,7 +25,7 @@ class SeenWindows:
     pages: dict[int, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """A decoded trace file, before interpretation.
 
@@ -36,6 +37,8 @@ class Trace:
     one event kind on demand. ``page_size_assumed``: nothing in the file proves its ``page_size``.
     ``unread`` counts lines of needed events in a form that is not read.
     """
+
+    __repr__ = brief
 
     format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text", …
     events: Table

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.error import AnalyzerError
+from analyzer.ingest.shown_table import html_of, text_of
 from boards.document import encode
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Array = npt.NDArray[Any]
+
+TEXT = "U"  # dtype of a column of text, of any length
 
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 
@@ -157,7 +160,10 @@ FILES = Schema(
 
 
 class Table(Mapping[str, Array]):
-    """Columns of equal length under a schema; ``table["page"]`` is one column."""
+    """Columns of equal length under a schema; ``table["page"]`` is one column.
+
+    It goes on to pandas, polars and Arrow; a notebook shows it as an HTML table.
+    """
 
     def __init__(self, schema: Schema, columns: Mapping[str, Array]) -> None:
         self.schema = schema
@@ -165,7 +171,7 @@ class Table(Mapping[str, Array]):
         self._columns: dict[str, Array] = {}
         for column in schema.columns:
             array = columns[column.name]
-            if array.dtype != np.dtype(column.dtype) or array.ndim != 1:
+            if not _is_of(array, column) or array.ndim != 1:
                 raise TypeError(
                     f"{schema.name}.{column.name}: expected one-dimensional {column.dtype}, "
                     f"got {array.ndim}-dimensional {array.dtype}"
@@ -191,6 +197,12 @@ class Table(Mapping[str, Array]):
         """Return the number of columns (a mapping's length); rows are in ``rows``."""
         return len(self._columns)
 
+    def __repr__(self) -> str:
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
     def take(self, selection: Array) -> Table:
         """Return the rows that a boolean mask or an index array selects."""
         if selection.dtype == np.bool_:
@@ -206,7 +218,9 @@ class Table(Mapping[str, Array]):
         fields = [
             arrow.field(
                 column.name,
-                arrow.from_numpy_dtype(np.dtype(column.dtype)),
+                arrow.string()
+                if column.dtype == TEXT
+                else arrow.from_numpy_dtype(np.dtype(column.dtype)),
                 metadata={"unit": column.unit, "meaning": column.meaning},
             )
             for column in self.schema.columns
@@ -230,6 +244,12 @@ class Table(Mapping[str, Array]):
     def to_json(self) -> str:
         """Return the columns as JSON: a list by name, where an unknown number (NaN) is null."""
         return encode({name: _listed(array) for name, array in self.items()})
+
+
+def _is_of(array: Array, column: Column) -> bool:
+    if column.dtype == TEXT:
+        return array.dtype.kind == TEXT
+    return array.dtype == np.dtype(column.dtype)
 
 
 def _listed(array: Array) -> list[Any]:

@@ -18,6 +18,7 @@ from analyzer.layout.seconds import Timing, Unpacking, timing
 from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from boards.bounded import open_regular
+from boards.brief import brief
 from emulator.devices.device import DeviceModel
 from emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
 from emulator.images.relaid import BLOCK_SIZES
@@ -29,13 +30,15 @@ _SQUASHFS, _EROFS, _EXT = b"hsqs", b"\xe2\xe1\xf5\xe0", b"\x53\xef"
 _NO_MODEL = "{}: the order alone; `foreread layout --image` predicts what the starts read of it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compared:
     """The order of files, and the layouts: the present image, the order alone, then the others.
 
     ``rows`` is empty without an image, or for one of a file system without a model.
     ``best_doubt``: nothing shows that the board's kernel unpacks the compressor of the best row.
     """
+
+    __repr__ = brief
 
     order: tuple[Ordered, ...]
     starts: tuple[Start, ...]

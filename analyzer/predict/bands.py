@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.ingest.tables import Array
+from boards.brief import brief
 
 SEED = 2010
 DEVIATIONS = 1.645  # standard deviations either way: nine draws of ten
 TOLD_APART = 0.002  # in parts of the best: spread of identical runs on an emulated board
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Bands:
     """Seconds of ``windows`` (pages, rising), and ``draws`` of them (draws × windows).
 
@@ -27,6 +28,8 @@ class Bands:
     deviations in s, by window, of the errors that the draws do not contain. ``spread`` is the
     relative standard deviation that findings add. Both are assumed to be shared by all windows.
     """
+
+    __repr__ = brief
 
     windows: list[int]
     seconds: Array

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from analyzer.predict.bands import Bands
+from boards.brief import brief
 from boards.document import Document, says
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
@@ -23,6 +24,8 @@ class Spent(msgspec.Struct, frozen=True):
 
     ``behind`` is the part of ``waited`` in which the device served pages that nobody used.
     """
+
+    __repr__ = brief
 
     compute: Seconds
     waited: Seconds
@@ -46,6 +49,8 @@ class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
     the recorded run read is added at every window, None if unknown. ``f_fixed`` is F of the fixed
     window, which g_formula and c_opt are computed from.
     """
+
+    __repr__ = brief
 
     dev: Annotated[str, says("major:minor of the disk; total for all of them")]
     name: Annotated[str, says("name of the disk")]
@@ -119,6 +124,8 @@ class Verdict(msgspec.Struct, frozen=True):
     seconds cannot be predicted, so no window is recommended; ``remedy`` is the command to type.
     ``by`` is "seconds" or "criterion" (F² + G²), None if neither decided.
     """
+
+    __repr__ = brief
 
     action: Literal["set", "keep", "none", "measure"]
     read_ahead_kb: int | None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion
+from analyzer.predict.kib import whole_pages
 from analyzer.predict.prediction import Curve, Prediction
 
 
@@ -37,11 +38,13 @@ def proposal_of(
 ) -> Proposal | None:
     """Return what ``prediction`` proposes, or ``asked_kb`` on all its disks.
 
-    None unless the verdict is to set a window; or to keep one, if ``kept``.
+    None unless the verdict is to set a window; or to keep one, if ``kept``. Raises WindowSizeError
+    if ``asked_kb`` is not whole pages.
     """
     verdict, known = prediction.verdict, prediction.total.known_seconds
     curves = prediction.worth_setting
     if asked_kb is not None:
+        whole_pages(asked_kb, prediction.page_size)
         return Proposal(asked_kb, {curve.name: asked_kb for curve in curves}, known)
     kb = verdict.read_ahead_kb
     if verdict.action not in ("set", "keep" if kept else "set") or kb is None:

@@ -17,8 +17,7 @@ from tracer.formats.sweep import Sweep
 WINDOWS = Schema(
     "windows",
     (
-        Column("window_pages", "i8", "pages", "maximal readahead window"),
-        Column("read_ahead_kb", "i8", "KiB", "the same window, as the knob has it"),
+        Column("read_ahead_kb", "i8", "KiB", "maximal readahead window"),
         Column("requests", "i8", "", "predicted reads that reach the disk (F)"),
         Column("pages", "i8", "pages", "predicted pages read"),
         Column("unused_pages", "i8", "pages", "of them never accessed (G)"),
@@ -92,10 +91,9 @@ def _of_recording(of: Recording) -> Table:
 
 @table.register
 def _of_curve(of: Curve) -> Table:
-    return _table(
+    return table_of(
         WINDOWS,
         {
-            "window_pages": of.windows,
             "read_ahead_kb": of.read_ahead_kb,
             "requests": of.f,
             "pages": of.pages,
@@ -116,7 +114,7 @@ def _of_sweep(of: Sweep) -> Table:
         for run, figures in enumerate(zip(point.seconds, point.requests, point.pages, strict=False))
     ]
     columns = zip(*rows, strict=True) if rows else [()] * len(RUNS.columns)
-    return _table(RUNS, dict(zip((c.name for c in RUNS.columns), columns, strict=True)))
+    return table_of(RUNS, dict(zip((c.name for c in RUNS.columns), columns, strict=True)))
 
 
 @table.register
@@ -129,18 +127,19 @@ def _of_validation(of: Validation) -> Table:
         columns[f"requests_{side}"] = [one.f for one in figures]
         columns[f"pages_{side}"] = [one.pages for one in figures]
         columns[f"seconds_{side}"] = [one.seconds for one in figures]
-    return _table(COMPARED, columns)
+    return table_of(COMPARED, columns)
 
 
 def _known(column: Sequence[float | None] | None, of: Curve) -> Sequence[float | None]:
     return [None] * len(of.windows) if column is None else column
 
 
-def _table(schema: Schema, columns: Mapping[str, Sequence[float | None]]) -> Table:
+def table_of(schema: Schema, columns: Mapping[str, Sequence[float | str | None]]) -> Table:
+    """Return a table whose columns are read-only copies of ``columns``."""
     return Table(schema, {c.name: _array(columns[c.name], c.dtype) for c in schema.columns})
 
 
-def _array(values: Sequence[float | None], dtype: str) -> Array:
+def _array(values: Sequence[float | str | None], dtype: str) -> Array:
     """Return a read-only column; what is unknown is NaN."""
     array = np.array([np.nan if value is None else value for value in values], dtype)
     array.flags.writeable = False

@@ -17,6 +17,7 @@ import msgspec
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.remedy import target_words
+from boards.brief import brief
 from boards.counted import plural
 from boards.document import Document, says
 from tracer.formats.capture import Capture
@@ -46,6 +47,8 @@ class Figures(msgspec.Struct, frozen=True, rename={"f": "F"}):
 
 class WindowResult(msgspec.Struct, frozen=True):
     """One measured window with its prediction; ``error`` holds fractions."""
+
+    __repr__ = brief
 
     read_ahead_kb: Annotated[int, says("the window in KiB")]
     window: Annotated[int, says("the window in pages")]

@@ -17,6 +17,7 @@ from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.start import Start, prepare
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
+from boards.brief import brief
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, version_of
 from emulator.linux.windows import MAX_WINDOW
@@ -35,13 +36,15 @@ OF_BOOT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case:
     """A start with a window, and with the list or without.
 
     ``requests`` and ``read_bytes`` are of file data, from all disks; the bytes read fill memory;
     the start does not need ``wasted_bytes`` of them. ``seconds`` is None if unusable.
     """
+
+    __repr__ = brief
 
     name: CaseName
     read_ahead_kb: int
@@ -51,9 +54,11 @@ class Case:
     seconds: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The list of a recording, and the four cases in the order of CASES."""
+
+    __repr__ = brief
 
     found: Found
     cases: tuple[Case, ...]

@@ -26,6 +26,7 @@ from pathlib import Path
 from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from boards.bounded import UnboundedError, read_bounded
+from boards.brief import brief
 from boards.written import write_whole
 
 MAGIC = "foreread-prefetch 1"
@@ -55,9 +56,11 @@ class Range:
     length: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Listing:
     """A list: what it was made from, and its ranges in the order of reading."""
+
+    __repr__ = brief
 
     ranges: tuple[Range, ...]
     kernel: str = ""

@@ -11,6 +11,7 @@ import numpy as np
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.prefetch.listing import LARGEST_RANGE, Listing, PrefetchError, Range, can_be_listed
+from boards.brief import brief
 from emulator.devices.device import DeviceModel
 
 Order = Literal["access", "disk"]
@@ -22,13 +23,15 @@ _AGAIN = 64  # times: devices that are paced act on the sum of requests
 _SECTOR = 512
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Found:
     """A list, and its cost: ``needed_bytes`` of it are accessed, ``gap_bytes`` are merged gaps.
 
     ``unnamed_bytes`` are accessed bytes of files without a known path. ``rows`` (file row of the
     recording, first page, pages) are the ranges.
     """
+
+    __repr__ = brief
 
     listing: Listing
     rows: tuple[tuple[int, int, int], ...]

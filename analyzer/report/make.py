@@ -19,6 +19,7 @@ from analyzer.prefetch.measured import Listed, read_measurement
 from analyzer.report.live.inputs import live_inputs
 from analyzer.report.write import ReportFiles, write_report, write_tuning_report
 from analyzer.tuner.findings.results import Results
+from boards.outputs import check_folder
 from boards.silent import silent
 from emulator.devices.device import DeviceModel
 from tracer.formats.sweep import Sweep
@@ -57,9 +58,11 @@ def report(
 
     Raises:
         PrefetchError: ``prefetch_runs`` is given, and there is no list to compare it with.
+        OutputError: the folder cannot be made or written.
         OSError: writing failed.
     """
     folder, drawn = Path(output), partial(part, DRAWING)
+    check_folder(folder, "output")
     if isinstance(of, Results):
         step(DRAWING)
         return write_tuning_report(of, folder, drawn)

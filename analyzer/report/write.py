@@ -26,6 +26,7 @@ from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import plain, shell_words, shortened
 from analyzer.tuner.findings.document import document as tuning_document
 from analyzer.tuner.findings.results import Results
+from boards.brief import brief
 from boards.silent import silent
 from boards.written import write_whole
 from tracer.formats.sweep import Sweep
@@ -34,9 +35,11 @@ Drawn = Callable[[int, int], None]
 FORMATS = 3  # HTML, PDF and PNG: each figure is drawn for each of them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReportFiles:
     """The written files; ``figures`` are PNGs in the order of the page."""
+
+    __repr__ = brief
 
     html: Path
     pdf: Path

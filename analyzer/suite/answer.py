@@ -8,6 +8,7 @@ import msgspec
 
 from analyzer.advise.document import AdviceRow
 from analyzer.predict.prediction import Verdict
+from boards.brief import brief
 from boards.document import Document, says
 from tracer.formats.scenario import IDLE
 
@@ -16,6 +17,8 @@ Share = Annotated[float, says("a part of the seconds now")]
 
 class SuiteStartAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the answer means for one start."""
+
+    __repr__ = brief
 
     name: str
     weight: float
@@ -55,6 +58,8 @@ class SuitePublished(msgspec.Struct, frozen=True, kw_only=True):
 
 class SuiteDisk(msgspec.Struct, frozen=True, kw_only=True):
     """The answer for one disk of a board. Seconds are weighted sums over its starts."""
+
+    __repr__ = brief
 
     name: Annotated[str, says("name of the disk")]
     verdict: Verdict
@@ -97,6 +102,8 @@ class SuiteOneWindow(msgspec.Struct, frozen=True, kw_only=True):
 
 class SuiteBoardAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer for one board."""
+
+    __repr__ = brief
 
     name: str
     kernel: str | None

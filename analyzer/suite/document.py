@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from boards.brief import brief
 from boards.cost import Part, Text
 from boards.document import says
 from boards.profile import Name
@@ -42,6 +43,8 @@ class SuiteStart(Part, frozen=True, kw_only=True):
     ``captures`` are paths, relative to the suite's folder: a list if the suite has one board, else
     a list for each board by its name. Without them they are ``captures/BOARD/START-1`` and so on.
     """
+
+    __repr__ = brief
 
     name: Name
     weight: Annotated[Weight, says("how much a second of this start counts")] = 1.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
+from analyzer.predict.kib import Kibs, KibsOf, all_pages_of
 from analyzer.predict.linux import FIXED, model_for
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.seconds import LADDER, MOST_WINDOWS
@@ -25,12 +26,23 @@ ByDisk = dict[str, list[PredictedCase]]
 
 @dataclass(frozen=True)
 class SuiteQuestion:
-    """How each start of a suite is predicted; ``windows`` returns candidates for a page size."""
+    """How each start of a suite is predicted.
+
+    ``windows_kib``: the candidates in KiB, or a function of the page size (bytes) that returns
+    them; None: the usual windows.
+    """
 
     model: str | None = None
     device_model: str | None = None
     criterion: Criterion = SECONDS
-    windows: Callable[[int], Sequence[int]] | None = None
+    windows_kib: Kibs | KibsOf | None = None
+
+    def windows(self, page_size: int) -> list[int] | None:
+        """Return the candidates in pages; raises WindowSizeError."""
+        given = self.windows_kib
+        if given is None:
+            return None
+        return all_pages_of(given(page_size) if callable(given) else given, page_size)
 
 
 def predict_suite(
@@ -54,7 +66,7 @@ def predicted_cases(
     step(f"reading the captures of {of.board.name}")
     loaded = load_board(of)
     fixed = [predict_fixed(one.recordings[0]) for one in loaded]
-    wanted = asked.windows and asked.windows(fixed[0].page_size)
+    wanted = asked.windows(fixed[0].page_size)
     chosen, candidates = _windows(fixed, wanted)
     found = []
     for one, quasi in zip(loaded, fixed, strict=True):

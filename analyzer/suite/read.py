@@ -14,6 +14,7 @@ from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from analyzer.suite.document import LOCAL, SuiteBoard, SuiteFile, SuiteStart
 from boards.bounded import UnboundedError
+from boards.brief import brief
 from boards.counted import first_of
 from boards.document import DocumentError
 from boards.toml_document import decode_toml, read_toml
@@ -30,9 +31,11 @@ class SuiteError(AnalyzerError, ValueError):
     """A suite that cannot be used; ``remedy`` says what to do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case:
     """One start on one board, with the paths of its captures, which may be missing."""
+
+    __repr__ = brief
 
     start: SuiteStart
     captures: tuple[Path, ...]
@@ -43,9 +46,11 @@ class Case:
         return tuple(path for path in self.captures if not _is_complete(path))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BoardCases:
     """A board, and its starts in the order of the suite."""
+
+    __repr__ = brief
 
     board: SuiteBoard
     cases: tuple[Case, ...]
@@ -53,9 +58,11 @@ class BoardCases:
     identity: Path | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suite:
     """A suite that was read; paths are joined with its folder."""
+
+    __repr__ = brief
 
     path: Path
     name: str

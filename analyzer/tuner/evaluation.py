@@ -14,6 +14,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 import msgspec
 
 from analyzer.tuner.space.genes import Allele, Chromosome
+from boards.brief import brief
 
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invalid"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -22,13 +23,15 @@ BLAMING: frozenset[Status] = FINAL | {"failed", "hung"}  # the others are accide
 LARGEST = 1e15  # of any figure, either way; and one over it is the least value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Attempt:
     """The result of one evaluation.
 
     ``value`` is the objective in its own unit (seconds, or a rate): positive where ``status`` is
     ``ok``. ``metrics`` are raw figures by name. ValueError for invalid figures.
     """
+
+    __repr__ = brief
 
     status: Status
     value: float | None = None

@@ -93,7 +93,8 @@ def test_examples_give_what_they_show(page, monkeypatch, tmp_path, example_advic
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
     report = ReportFiles(example_report / "index.html", example_report / "report.pdf", None, ())
-    monkeypatch.setattr(foreread, "advise", lambda _start: example_advice)
+    monkeypatch.setattr(foreread.Start, "advise", lambda _start: example_advice)
+    monkeypatch.setattr(foreread.Start, "report", lambda *_, **__: report)
     monkeypatch.setattr(foreread, "report", lambda *_, **__: report)
     if page.endswith(".py"):
         done = doctest.testmod(foreread)
@@ -122,8 +123,8 @@ def test_a_file_that_exists_is_refused_before_any_run(measure, tmp_path):
         lambda f: f.record(["true"], None),
         lambda f: f.record(["true"], "/tmp/never", read_ahead_kb=-1),
         lambda f: f.record(["true"], "/tmp/never", target=""),
-        lambda f: f.sweep(["true"], "/tmp/never", windows_kb=[]),
-        lambda f: f.sweep(["true"], "/tmp/never", windows_kb=["8"]),
+        lambda f: f.sweep(["true"], "/tmp/never", windows_kib=[]),
+        lambda f: f.sweep(["true"], "/tmp/never", windows_kib=["8"]),
         lambda f: f.sweep(["true"], "/tmp/never", repeat=0),
         lambda f: f.sweep(None, "/tmp/never"),
         lambda f: f.confirm(None),
@@ -149,7 +150,7 @@ def test_wrong_arguments_are_refused_with_a_remedy(call):
 
 
 def test_an_unknown_criterion_is_refused(start):
-    with pytest.raises(ChoiceError, match="not a criterion"):
+    with pytest.raises(ArgumentError, match="criterion is 'luck', not one of 'seconds', 'pub"):
         foreread.predict(start, criterion="luck")
 
 

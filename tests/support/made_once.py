@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 import analyzer.report.make
-import foreread
+from analyzer.advise.advise import Advice, advise
 from foreread.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples/python-start"
@@ -40,8 +40,8 @@ def make_advice(folder: Path) -> None:
     """Write the advice by the command; beside it what it prints, and the object of Python."""
     made = []
 
-    def advised(*args: Any, **more: Any) -> foreread.Advice:
-        made.append(foreread.advise(*args, **more))
+    def advised(*args: Any, **more: Any) -> Advice:
+        made.append(advise(*args, **more))
         return made[0]
 
     words = ["advise", str(CAPTURE), "--json", "-o", folder.name]
@@ -52,7 +52,7 @@ def make_advice(folder: Path) -> None:
     folder.with_suffix(".pickle").write_bytes(pickle.dumps(made[0]))
 
 
-def make_report(folder: Path, advice: foreread.Advice) -> None:
+def make_report(folder: Path, advice: Advice) -> None:
     """Write the report of the capture and its sweep by the command, with all figures."""
     with patch.object(analyzer.report.make, "advise", lambda *_, **__: advice):
         assert main(["report", str(CAPTURE), str(SWEEP), "-o", str(folder)]) == 0

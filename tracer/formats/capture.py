@@ -21,6 +21,7 @@ import msgspec
 from msgspec import field
 
 from boards.bounded import UnboundedError, read_bounded
+from boards.brief import brief
 from boards.document import Document, OtherSchemaError, decode, encode, says
 from boards.stack import Stack
 from tracer.error import TracerError
@@ -58,6 +59,8 @@ class CaptureError(TracerError, ValueError):
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that was recorded."""
 
+    __repr__ = brief
+
     kernel: str  # uname -r
     version: str  # uname -v
     machine: str  # uname -m
@@ -93,6 +96,8 @@ class InodeTables(msgspec.Struct, frozen=True, kw_only=True):
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
     """One line of mountinfo."""
 
+    __repr__ = brief
+
     dev: str  # "major:minor" of the superblock
     mountpoint: str
     fstype: str
@@ -105,6 +110,8 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
     """A disk: the unit that has a read_ahead_kb."""
+
+    __repr__ = brief
 
     dev: str  # "major:minor" of the disk
     name: str
@@ -143,6 +150,8 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     link.
     """
 
+    __repr__ = brief
+
     dev: str
     ino: int
     path: str | None
@@ -156,6 +165,8 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 class Resident(msgspec.Struct, frozen=True, kw_only=True):
     """Pages of one file that were cached before the run although caches were dropped."""
 
+    __repr__ = brief
+
     dev: str
     ino: int
     path: str | None
@@ -164,6 +175,8 @@ class Resident(msgspec.Struct, frozen=True, kw_only=True):
 
 class Cold(msgspec.Struct, frozen=True, kw_only=True):
     """The proof that the run was cold."""
+
+    __repr__ = brief
 
     proven: bool
     how: str

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from boards.brief import brief
 from tracer.formats.scenario import IDLE
 
 Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
@@ -37,6 +38,8 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     Where several boards made the runs, ``boards`` has them, ``made_on`` the place of each pair's
     board in it, and the order of the pairs is that in which they were handed out.
     """
+
+    __repr__ = brief
 
     created: Text  # ISO 8601, UTC: when the last run ended
     foreread: Text = ""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from boards.brief import brief
 from boards.cost import Cost
 
 Bytes = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
@@ -22,6 +23,8 @@ class ProbeTrial(Struct, frozen=True, kw_only=True):
     was issued and when it completed (ns since the probe began). ``how``: ``direct`` reads bypass
     the page cache and are timed by the reader; ``buffered`` ones are timed by the block events.
     """
+
+    __repr__ = brief
 
     request_bytes: RequestBytes
     sequential: bool
@@ -56,6 +59,8 @@ class DiskProbe(Struct, frozen=True, kw_only=True):
     ``seconds`` is what the probe took. ``known`` is the cost that an emulated board gave the disk.
     ``pages`` are reads past the page cache and into it, of two sizes; none on a slow disk.
     """
+
+    __repr__ = brief
 
     dev: str
     name: str

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import field
 
 from boards.bounded import UnboundedError
+from boards.brief import brief
 from boards.document import Document, OtherSchemaError, encode, read_document, says
 from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
@@ -25,6 +26,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     ``requests`` and ``pages`` are reads that the devices served during the run, metadata
     included (from their I/O statistics); beside a load those of the load, too.
     """
+
+    __repr__ = brief
 
     read_ahead_kb: Annotated[Count, says("the window in KiB")]
     seconds: Annotated[list[Measured], says("start-up time of each run, in seconds")]

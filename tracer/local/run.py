@@ -5,12 +5,14 @@ Recording and sweeping differ in what they do at the start and at the end of the
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from boards.brief import brief
 from boards.mounts import read_mounts
 from tracer.error import RecordError
 from tracer.formats.capture import Cold
@@ -35,7 +37,7 @@ class NotColdError(RecordError):
     """The caches could not be made cold, so the run was not made."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunOptions:
     """What to run, and what ends the run.
 
@@ -45,9 +47,11 @@ class RunOptions:
     refused unless ``allow_warm``.
     """
 
+    __repr__ = brief
+
     command: list[str]
     ending: Ending = field(default_factory=Ending)
-    cwd: Path | None = None
+    cwd: str | os.PathLike[str] | None = None
     user: str | None = None
     streams: Streams = field(default_factory=Streams)
     keep_running: bool = False

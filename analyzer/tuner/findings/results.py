@@ -24,9 +24,10 @@ from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.losses import losses_of
 from analyzer.tuner.store.records import Evaluation, Objective, Spec
 from analyzer.tuner.store.store import Store, StoreError
+from boards.brief import brief
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """A stored campaign.
 
@@ -36,6 +37,8 @@ class Results:
     count for nothing, since their board was lost in them, or the target failed. ``allowance``: the
     number of runs that the confirmation may have, None without a limit.
     """
+
+    __repr__ = brief
 
     spec: Spec
     ended: str | None

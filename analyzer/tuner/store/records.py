@@ -7,6 +7,7 @@ from typing import Literal
 
 from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.space.genes import Chromosome
+from boards.brief import brief
 
 Objective = Literal["seconds", "rate"]
 Stage = Literal["search", "confirmation"]
@@ -22,18 +23,22 @@ class BoardDisk:
     model: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hardware:
     """The identity of a board: ``machine`` as uname has it, ``model`` of CPU or board."""
+
+    __repr__ = brief
 
     machine: str = ""
     model: str = ""
     disks: tuple[BoardDisk, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Board:
     """The setup of evaluations; those of different setups are not compared."""
+
+    __repr__ = brief
 
     name: str
     kernel: str = ""
@@ -42,7 +47,7 @@ class Board:
     hardware: Hardware = Hardware()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Spec:
     """A campaign; its course depends on this and on the measurements.
 
@@ -50,6 +55,8 @@ class Spec:
     ``recipe`` and ``space`` are kept as text, to make the engine again. ``fewest`` and
     ``most`` are the repeats of a chromosome in each scenario (racing.py).
     """
+
+    __repr__ = brief
 
     board: Board
     scenarios: tuple[str, ...]
@@ -71,13 +78,15 @@ class Spec:
         return (self.board, *self.others)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """One attempt as it is stored.
 
     ``number`` counts all attempts from 1, ``repeat`` those of this chromosome in this scenario
     from 0; ``started`` and ``ended`` are seconds since 1970; ``board`` is the place in Spec.boards.
     """
+
+    __repr__ = brief
 
     number: int
     chromosome: Chromosome

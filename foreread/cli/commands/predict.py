@@ -83,7 +83,7 @@ def _suite(args: argparse.Namespace) -> int:
         args.model,
         args.device_model,
         args.criterion,
-        None if args.windows is None else partial(parse_windows, args.windows),
+        None if args.windows is None else partial(_windows_kib, args.windows),
     )
     line = ProgressLine()
     try:
@@ -92,6 +92,10 @@ def _suite(args: argparse.Namespace) -> int:
         line.end()
     print(found.to_json() if args.json else suite_text(found))
     return 0
+
+
+def _windows_kib(text: str, page_size: int) -> list[int]:
+    return [window * page_size // 1024 for window in parse_windows(text, page_size)]
 
 
 def _text(

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     result = sweep(
         first if recorded else asked,
         args.output,
-        windows_kb=None if args.windows is None else partial(_windows_kb, args.windows),
+        windows_kib=None if args.windows is None else partial(_windows_kb, args.windows),
         repeat=args.repeat,
         seed=args.seed,
         scenario=scenario_of(args, "a SWEEP"),

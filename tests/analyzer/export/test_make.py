@@ -102,9 +102,9 @@ def test_a_window_that_no_kernel_has_is_refused(start, tmp_path, kb):
 
 
 def test_an_unknown_format_is_refused(start, tmp_path):
-    with pytest.raises(ArgumentError) as caught:
+    with pytest.raises(foreread.ERRORS) as caught:
         foreread.export(start, tmp_path / "out", "xml")
-    assert caught.value.remedy.startswith("choose one of perfetto, chrome")
+    assert caught.value.remedy.startswith("give one of 'perfetto', 'chrome'")
 
 
 def test_a_run_without_a_capture_cannot_be_emulated(tmp_path):

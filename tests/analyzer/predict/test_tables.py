@@ -62,7 +62,7 @@ def test_arrow_shares_the_columns(tables):
 
 def test_arrow_fields_have_unit_and_meaning(prediction):
     field = table(prediction).to_arrow().schema.field("read_ahead_kb")
-    assert field.metadata == {b"unit": b"KiB", b"meaning": b"the same window, as the knob has it"}
+    assert field.metadata == {b"unit": b"KiB", b"meaning": b"maximal readahead window"}
 
 
 def test_pandas_shares_the_columns(tables):
@@ -96,7 +96,7 @@ def test_a_missing_library_is_an_error_that_names_the_extra(library, extra, tabl
 def test_windows_are_those_of_the_curve(prediction):
     curve, windows = prediction.total, table(prediction)
     assert windows.schema is WINDOWS
-    assert windows["window_pages"].tolist() == curve.windows
+    assert windows["read_ahead_kb"].tolist() == curve.read_ahead_kb
     assert windows["requests"].tolist() == curve.f
     assert windows["unused_pages"].tolist() == curve.g
     for kb, seconds in zip(windows["read_ahead_kb"], windows["seconds"], strict=True):

@@ -103,7 +103,7 @@ def test_the_published_criterion_may_decide():
 
 
 def test_given_windows_are_the_candidates():
-    asked = SuiteQuestion(windows=lambda page: [16 * 1024 // page, 512 * 1024 // page])
+    asked = SuiteQuestion(windows_kib=[16, 512])
     (disk,) = predict_suite(x86_64(), asked).boards[0].disks
     assert disk.best_read_ahead_kb in (16, 512)
     assert {0, 16, 128, 512} <= set(disk.windows_kb)
