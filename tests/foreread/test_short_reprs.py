@@ -107,7 +107,7 @@ def test_no_result_is_shown_in_more_than_twelve_short_lines(results):
     assert unseen <= {
         *("Advised", "Calibrated", "Confirmation", "Confirmed", "ComparedLayouts", "Judgement"),
         *("FleetAnalysed", "FleetReportFiles", "ForereadError", "ReadingNow", "ReportFiles"),
-        *("Target", "Tuning", "ViewDocument"),
+        *("Target", "Tuning", "Viewed"),
     }
 
 
