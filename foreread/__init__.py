@@ -93,6 +93,10 @@ if TYPE_CHECKING:
     from foreread.fleet import fleet_report as fleet_report
     from foreread.fleet_confirming import fleet_confirm as fleet_confirm
     from foreread.fleet_tuning import fleet_tune as fleet_tune
+    from foreread.improve_job import TuneWish as TuneWish
+    from foreread.improve_job import Watch as Watch
+    from foreread.improving import Improved as Improved
+    from foreread.improving import improve as improve
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
     from foreread.predicted import Prediction as Prediction
@@ -135,6 +139,7 @@ __all__ = [
     "FleetReportFiles",
     "Forecast",
     "ForereadError",
+    "Improved",
     "Judgement",
     "Prediction",
     "Profile",
@@ -150,10 +155,12 @@ __all__ = [
     "Table",
     "Target",
     "TuneOptions",
+    "TuneWish",
     "Tuning",
     "Validation",
     "Verdict",
     "Viewed",
+    "Watch",
     "__version__",
     "advise",
     "advise_suite",
@@ -169,6 +176,7 @@ __all__ = [
     "fleet_tune",
     "forecast",
     "image_offers",
+    "improve",
     "install",
     "judge",
     "layout",
@@ -218,6 +226,7 @@ _EXPORTS = {
     "FleetReportFiles": "analyzer.fleet.report",
     "Forecast": "analyzer.forecast.document",
     "ForereadError": "foreread.error",
+    "Improved": "foreread.improving",
     "Judgement": "foreread.judging",
     "Prediction": "foreread.predicted",
     "Profile": "boards.profile",
@@ -233,10 +242,12 @@ _EXPORTS = {
     "Table": "analyzer.ingest.tables",
     "Target": "boards.target",
     "TuneOptions": "foreread.tune_options",
+    "TuneWish": "foreread.improve_job",
     "Tuning": "analyzer.tuner.findings.results:Results",
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",
     "Viewed": "foreread.browsing",
+    "Watch": "foreread.improve_job",
     "advise": "foreread.start",
     "advise_suite": "analyzer.suite.advised",
     "boards": "boards.profile:known_profiles",
@@ -251,6 +262,7 @@ _EXPORTS = {
     "fleet_tune": "foreread.fleet_tuning",
     "forecast": "analyzer.forecast.predicted",
     "image_offers": "analyzer.advise.images",
+    "improve": "foreread.improving",
     "install": "analyzer.apply.install",
     "judge": "foreread.judging",
     "layout": "analyzer.layout.compared:compare_layouts",

@@ -20,7 +20,7 @@ from tracer.local.beside import Replayer
 
 _REMEDY = "write the advice again: foreread advise CAPTURE -o DIR"
 _MOST_BYTES = 64 << 20  # of a replayer
-_LONGEST = 400  # of a change, in words
+MOST_CHANGE = 400  # characters of a change, in words
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,14 +67,14 @@ def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -
         measure = row.measure or "foreread sweep -o SWEEP -- COMMAND"
         raise RecordError(
             f"row {number} needs another build ({row.effort}), which confirm cannot make: "
-            f"{row.what[:_LONGEST]}",
+            f"{row.what[:MOST_CHANGE]}",
             f"make it, and measure both builds: {measure}",
         )
     listing = None if trial.listing is None else path.parent / trial.listing
     return Advised(
         path,
         (found.command, found.recorded),
-        change=row.what[:_LONGEST] if listing or trial.later or trial.settings else "",
+        change=row.what[:MOST_CHANGE] if listing or trial.later or trial.settings else "",
         present_kb=found.read_ahead_kb,
         read_ahead_kb=trial.read_ahead_kb,
         later=tuple(trial.later),

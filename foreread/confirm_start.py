@@ -26,6 +26,7 @@ from tracer.formats.confirmation import Confirmation, same_question
 from tracer.formats.confirmation_store import change_stored, check_storable
 from tracer.formats.scenario import IDLE, beside
 from tracer.interrupts import orderly_exit
+from tracer.local.command import Streams
 from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
 from tracer.machines import bench_on
 
@@ -100,6 +101,7 @@ def confirm(
     force: bool = False,
     limit_s: float = 600.0,
     wait_s: float = 0.0,
+    streams: Streams | None = None,
     tell: Callable[[str], None] = silent,
     progress: Callable[[Progress], None] = silent,
 ) -> Confirmed:
@@ -124,6 +126,7 @@ def confirm(
         force: measure although the machine is not the one of the capture.
         limit_s: maximum duration of one run.
         wait_s: how long to wait for another foreread that holds the machine's settings.
+        streams: where the output of the command goes; None: to standard error.
         tell: is called with each step, in words.
         progress: is called after each run.
 
@@ -133,7 +136,7 @@ def confirm(
     """
     path = checked_path(capture, "capture")
     limits = Limits(checked_number(runs, "runs", least=1), seconds)
-    of = proposed_start(path, question, row, read_ahead_kb)
+    of = proposed_start(path, question, row, read_ahead_kb, streams)
     options = trials_of(of, row, wait_s, limit_s)
     asked = _Asked(limits, resume, seed, progress, Scenario.parse(scenario), row)
     name = of.target if target is None else target
@@ -156,14 +159,18 @@ class Proposed(Recorded):
 
 
 def proposed_start(
-    path: Path, question: Question | None, row: Advised | None, read_ahead_kb: int | None
+    path: Path,
+    question: Question | None,
+    row: Advised | None,
+    read_ahead_kb: int | None,
+    streams: Streams | None = None,
 ) -> Proposed:
     """Return the start of a capture in which a result can be stored.
 
     Raises ArgumentError if ``row`` and ``read_ahead_kb`` both say what to test, and RecordError
     if nothing is proposed.
     """
-    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb))
+    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb), streams)
     if of.proposal is None:
         raise _no_proposal(verdict)
     if row is not None:

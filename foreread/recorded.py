@@ -89,12 +89,16 @@ class Recorded:
 
 
 def recorded_start(
-    path: Path, question: Question | None = None, asked_kb: int | None = None
+    path: Path,
+    question: Question | None = None,
+    asked_kb: int | None = None,
+    streams: Streams | None = None,
 ) -> tuple[Recorded, Verdict]:
     """Return the start that was recorded in ``path``, and the verdict about it.
 
-    ``asked_kb`` is proposed in place of the predicted window. Raises what reading the capture and
-    predicting it do, and RecordError for a trace of another tool.
+    ``streams``: where the command's output goes; None: to standard error. ``asked_kb`` is proposed
+    in place of the predicted window. Raises what reading the capture and predicting it do, and
+    RecordError for a trace of another tool.
     """
     asked = question or Question()
     recording = load(path, asked.pids)
@@ -105,7 +109,7 @@ def recorded_start(
             "record with foreread record -o CAPTURE -- COMMAND",
         )
     # The command's output must not mix with the result.
-    run = recorded_run(capture, Streams(stdout=2, stderr=2))
+    run = recorded_run(capture, streams or Streams(stdout=2, stderr=2))
     prediction = asked.predicted(recording)
     proposal = proposal_of(prediction, asked_kb)
     return Recorded(capture, run, recorded_target(capture), proposal), prediction.verdict

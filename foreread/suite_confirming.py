@@ -22,6 +22,7 @@ from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument,
 from foreread.recorded import Question
 from tracer.formats.confirmation import Confirmation, Outcome
 from tracer.formats.scenario import IDLE, beside
+from tracer.local.command import Streams
 from tracer.local.trial import Scenario
 
 
@@ -36,6 +37,7 @@ class _Asked:
     force: bool
     limit_s: float
     wait_s: float
+    streams: Streams | None
     tell: Callable[[str], None]
     progress: Callable[[Progress], None]
     scenario: str
@@ -53,6 +55,7 @@ def confirm_suite(
     force: bool = False,
     limit_s: float = 600.0,
     wait_s: float = 0.0,
+    streams: Streams | None = None,
     tell: Callable[[str], None] = silent,
     progress: Callable[[Progress], None] = silent,
 ) -> SuiteConfirmationDocument:
@@ -79,7 +82,7 @@ def confirm_suite(
     how = question or SuiteQuestion()
     runs = checked_number(runs, "runs", least=1)
     load = Scenario.parse(scenario).text
-    asked = _Asked(how, runs, seconds, seed, force, limit_s, wait_s, tell, progress, load)
+    asked = _Asked(how, runs, seconds, seed, force, limit_s, wait_s, streams, tell, progress, load)
     answer = predict_suite(of, how, tell)
     proofs, unchanged = [], []
     boards = {board.board.name: board for board in of.boards}
@@ -141,6 +144,7 @@ def _start(board: BoardCases, case: Case, kib: int, asked: _Asked) -> SuiteStart
         force=asked.force,
         limit_s=asked.limit_s,
         wait_s=asked.wait_s,
+        streams=asked.streams,
         tell=asked.tell,
         progress=asked.progress,
     )

@@ -28,7 +28,9 @@ from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.tables import table_of
+from boards.document import Document
 from boards.silent import silent
+from boards.written import write_whole
 from emulator.devices.device import DeviceModel
 
 DOCUMENT = "advice.json"
@@ -66,6 +68,10 @@ class Advice:
     document: AdviceDocument
     lists: Mapping[str, bytes] = field(default_factory=dict)
 
+    def write(self, folder: StrPath) -> None:
+        """Write the table as advice.json into a folder, and the lists beside it."""
+        write_advice(Path(folder), self.document, self.lists)
+
     @property
     def table(self) -> Table:
         """One row a change, or several together, the most seconds saved first."""
@@ -92,6 +98,14 @@ class Advice:
     def _answer(self) -> str:
         now = self.document
         return f"Advice: {now.seconds:.3f} s predicted now, at {now.read_ahead_kb} KiB"
+
+
+def write_advice(folder: Path, document: Document, lists: Mapping[str, bytes]) -> None:
+    """Write a table as advice.json into a folder, which is made, and its lists beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in lists.items():
+        write_whole(folder / name, content)
+    write_whole(folder / DOCUMENT, f"{document.to_json()}\n".encode())
 
 
 def advise(

@@ -22,6 +22,7 @@ from tracer.interrupts import Interrupted, orderly_exit
 # its help or its command is wanted, so that predict does not pay for report's plots.
 GROUPS = {
     "the main job": {
+        "improve": "do the whole job for one command, up to the boot script",
         "record": "record one cold run of a command",
         "predict": "predict the time of a start at every readahead window",
         "advise": "rank all changes that would make a recorded start faster",

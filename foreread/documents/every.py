@@ -33,6 +33,7 @@ from foreread.documents.boards import (
 from foreread.documents.confirm import ScenariosDocument
 from foreread.documents.doctor import DoctorDocument
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
+from foreread.documents.improve import ImproveDocument
 from foreread.documents.judge import JudgeDocument
 from foreread.documents.layout import LayoutDocument
 from foreread.documents.prefetch import PrefetchDocument
@@ -48,6 +49,7 @@ from tracer.formats.unpacking import UnpackingDocument
 
 # What a command prints with --json; of several, the one that fits.
 COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
+    "improve": (ImproveDocument,),
     "doctor": (DoctorDocument, JudgeDocument),
     "record": (RecordDocument, SuiteRecordDocument),
     "show": (ShowDocument,),

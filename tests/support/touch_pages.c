@@ -1,4 +1,5 @@
 /* touch_pages NONE|WILLNEED|POPULATE FILE PIECE: touch all pages of a mapped file, out of order.
+ * touch_pages SPARSE FILE PIECE: touch the first page of each piece, in order.
  *
  * With WILLNEED the program first asks for the file in pieces of PIECE bytes (MADV_WILLNEED), with
  * POPULATE in one call (MADV_POPULATE_READ, Linux 5.14).
@@ -30,6 +31,11 @@ main(int argc, char **argv)
     if (!strcmp(argv[1], "POPULATE") && madvise(bytes, size, POPULATE_READ))
         return 1;
     volatile int sum = 0;
+    if (!strcmp(argv[1], "SPARSE")) {
+        for (size_t at = 0; at < size; at += piece)
+            sum += bytes[at];
+        return 0;
+    }
     for (size_t number = 0; number < pages; number++)
         sum += bytes[number * STRIDE % pages * PAGE];
     return 0;

@@ -12,18 +12,21 @@ from tracer.local.run import RunOptions
 
 
 def add_run(
-    parser: argparse.ArgumentParser, own_stdout: bool = False, optional: bool = False
+    parser: argparse.ArgumentParser,
+    own_stdout: bool = False,
+    optional: bool = False,
+    printed: str = "",
 ) -> None:
     """Add the command and the conditions that end its run.
 
     ``own_stdout``: the command's output to stdout goes to stderr, as with --json. ``optional``:
-    there may be no command.
+    there may be no command. ``printed``: where else the help says that its output goes.
     """
     parser.set_defaults(own_stdout=own_stdout)
     parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
     _add_conditions(parser)
     add_wait(parser)
-    printed = "; its output goes to stderr" if own_stdout else ""
+    printed = "; its output goes to stderr" if own_stdout else printed
     parser.add_argument(
         "command_line",
         metavar="COMMAND",

@@ -50,16 +50,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--sampler", choices=SAMPLERS, help="search without a genetic algorithm, for comparison"
     )
-    search.add_argument(
-        "--genes",
-        metavar="LIST",
-        type=_genes,
-        default={},
-        help="settings to tune: NAME,… or, with your own choice of values, NAME=A:B:… (default: "
-        "all that the machine has, without values that are less durable than the present one: "
-        "with them a power cut loses more data; a setting that you name is tuned with all its "
-        "values)",
-    )
+    add_genes(search)
     add_allow(search)
     for word, what, allowed in (
         ("written", "write", "wear"),
@@ -138,6 +129,20 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help="continue TUNING: repeat its command line and add this option",
+    )
+
+
+def add_genes(parser: argparse._ActionsContainer) -> None:
+    """Add ``--genes LIST``."""
+    parser.add_argument(
+        "--genes",
+        metavar="LIST",
+        type=_genes,
+        default={},
+        help="settings to tune: NAME,… or, with your own choice of values, NAME=A:B:… (default: "
+        "all that the machine has, without values that are less durable than the present one: "
+        "with them a power cut loses more data; a setting that you name is tuned with all its "
+        "values)",
     )
 
 

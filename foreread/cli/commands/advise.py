@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import fill
 
-from analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise
+from analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise, write_advice
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.advise.images import image_offers
 from analyzer.layout.compared import Asked, kind_of, opened
@@ -18,7 +18,6 @@ from analyzer.suite.advised import advise_suite
 from analyzer.suite.predicted import SuiteQuestion
 from analyzer.suite.read import is_suite, read_suite
 from boards.outputs import check_folder
-from boards.written import write_whole
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
 from foreread.cli.arguments.output import add_output
@@ -101,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         line.end()
     if args.output is not None:
-        _write(args.output, found.document, found.lists)
+        found.write(args.output)
     if args.json:
         print(found.document.to_json())
         return 0
@@ -130,7 +129,7 @@ def _suite(args: argparse.Namespace) -> int:
         line.end()
     if args.output is not None:
         for (board, start), table in found.tables.items():
-            _write(args.output / board / start, table, found.lists[board, start])
+            write_advice(args.output / board / start, table, found.lists[board, start])
     print(found.document.to_json() if args.json else advice_text(found.document))
     return 0
 
@@ -147,13 +146,6 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     measured = None if args.unpacking is None else read_unpacking(args.unpacking)
     asked = Asked(unpacking=measured.by_compressor if measured else None)
     return [image_offers(args.image, args.mountpoint, asked)]
-
-
-def _write(folder: Path, document: AdviceDocument, lists: Mapping[str, bytes]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in lists.items():
-        write_whole(folder / name, content)
-    write_whole(folder / DOCUMENT, f"{document.to_json()}\n".encode())
 
 
 def _text(found: AdviceDocument) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.open import LOCAL, open_target
-from boards.origin import origins_of
 from boards.profile import read_profile, with_judgement
 from boards.profile_toml import encode_profile
 from boards.target import Target
@@ -20,13 +18,12 @@ from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.cli.text.judging import judgement_text
-from foreread.disk_windows import set_windows, window_findings, with_windows
+from foreread.diagnosing import diagnose
 from foreread.documents.doctor import DoctorDocument
 from foreread.documents.judge import judge_document
 from foreread.judging import judge
 from tracer.local.doctor import Diagnosis
 from tracer.local.journal import Restored, restore_leftovers
-from tracer.machines import diagnosis_of
 from tracer.remote.judged import FOLDERS
 
 
@@ -76,9 +73,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--folder, --profile and --wait are for --judge")
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         restored = _restored(args, target) if args.restore else []
-        diagnosis = diagnosis_of(target)
-        windows = window_findings(diagnosis, origins_of(target, set_windows(diagnosis)))
-    diagnosis = replace(diagnosis, findings=with_windows(diagnosis.findings, windows))
+        diagnosis = diagnose(target)
     if args.json:
         print(_document(diagnosis, restored).to_json())
     else:

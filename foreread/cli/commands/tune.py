@@ -6,18 +6,12 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import PUBLISHED, SECONDS
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.proposal import Proposal, founding_proposal
+from analyzer.predict.choice import SECONDS
+from analyzer.predict.proposal import Proposal
 from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.catalogue import usual_names
 from boards.counted import plural
 from boards.open import LOCAL
 from foreread.beginning import changed_files
@@ -29,6 +23,7 @@ from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.arguments.tune import add_search
 from foreread.cli.text.tuning import TuningLine, outcome_text
+from foreread.proposed_settings import proposed_settings
 from foreread.tune_options import TuneOptions
 from foreread.tuning import check_output, tune
 from tracer.formats.capture import Capture
@@ -134,23 +129,6 @@ def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Ca
             f"the capture is of another build of the start: {changed[0]}{more} changed or are "
             "gone; record again: foreread record -o CAPTURE -- COMMAND"
         )
-    found = founding_proposal(prediction)
-    if found is None:
-        tell(f"no window is predicted from the capture: {prediction.verdict.why}")
-    elif found.criterion == PUBLISHED and args.criterion == SECONDS:
-        tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
-    if found is not None and found.criterion == SECONDS:
-        found = _with_settings(found, recording, prediction, args)
+    genes = list(args.genes)
+    found = proposed_settings(recording, prediction, question_of(args), genes, tell)
     return found, recording.capture
-
-
-def _with_settings(
-    window: Proposal, recording: Recording, prediction: Prediction, args: argparse.Namespace
-) -> Proposal:
-    """Return the proposal of a window with the genes that are predicted beside it."""
-    genes = [gene for gene in PREDICTABLE if gene in (args.genes or usual_names())]
-    device = device_from(args.device_model)
-    settings = predicted_settings([recording], prediction, device, genes)
-    if settings is None or not settings.genes:
-        return window
-    return replace(window, settings=settings.genes, beside_kb=settings.read_ahead_kb)

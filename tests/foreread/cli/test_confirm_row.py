@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from row_benches import RowBench
 
 from analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
 from analyzer.advise.offer import Offer, trial_of
 from analyzer.confirm.text import stored, stored_changes, windows_text
 from analyzer.ingest.archive import unpack
-from boards.device import Disk
 from boards.document import read_document
 from boards.target import LocalTarget
 from foreread import confirm_start
@@ -22,40 +21,8 @@ from foreread.cli.main import main
 from foreread.confirm_start import BY_SCRIPT
 from tracer import machines
 from tracer.formats.capture import read
-from tracer.local.trial import Outcome, Trial
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
-
-
-@dataclass
-class Bench:
-    """A start that takes 1 s, and 0.8 s with anything that a row changes."""
-
-    capture: object
-    made: list[Trial] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self):
-        host = self.capture.host
-        self.kernel, self.machine, self.model = host.kernel, host.machine, host.cpu_model
-        self.page_bytes = host.page_size
-        disk = max(self.capture.devices, key=lambda one: len(one.filesystems))
-        self.disks = [disk.name]
-        self.known = [Disk(disk.name, disk.dev, disk.size_bytes, disk.model)]
-        self.windows = [f"/sys/block/{disk.name}/queue/read_ahead_kb"]
-
-    def probe(self, knobs):
-        return dict.fromkeys(knobs, "128")
-
-    def announce(self, trials):
-        pass
-
-    def run(self, trial):
-        self.made.append(trial)
-        changed = trial.replays or trial.later or trial.settings[0][1] != "128"
-        noise = len(self.made) % 5 / 1000
-        seconds = (0.8 if changed else 1.0) + noise
-        return Outcome("ok", seconds, dict(trial.settings), cold=True)
 
 
 @pytest.fixture
@@ -68,7 +35,7 @@ def advice(advice_folder):
 def confirming(advice, tmp_path, monkeypatch, capsys):
     """Return a function that confirms a row, and returns the bench, its options and the output."""
     folder = unpack(EXAMPLE, tmp_path)
-    bench = Bench(read(folder)[0])
+    bench = RowBench(read(folder)[0])
     asked = []
 
     @contextmanager

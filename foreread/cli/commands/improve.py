@@ -1,0 +1,136 @@
+"""``foreread improve``: everything from the check of the machine to the boot script."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from boards.open import LOCAL
+from boards.outputs import check_folder
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.budget import parse_budget
+from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.scenario import add_scenario, scenarios_of
+from foreread.cli.arguments.target import add_target
+from foreread.cli.arguments.tune import add_genes
+from foreread.cli.main import printable
+from foreread.cli.text.improve import StepLines, improved_text
+from foreread.documents.improve import ImproveDocument
+from foreread.improve_job import TuneWish
+from foreread.improving import command_lines, improve, read_improved
+from tracer.interrupts import Interrupted
+from tracer.local.run import RunOptions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        metavar="DIR",
+        check=check_folder,
+        required=True,
+        help="folder of the results; after an interruption, type the same command line again",
+    )
+    add_target(parser)
+    parser.add_argument(
+        "--suite",
+        metavar="SUITE",
+        type=Path,
+        help="improve the starts of this suite on its boards, instead of one command",
+    )
+    parser.add_argument(
+        "--tune",
+        metavar="N|TIME",
+        type=parse_budget,
+        help="also tune I/O scheduler and other settings, in N runs or a time such as 30m or 2h",
+    )
+    add_scenario(parser, ", of the tuning; repeatable")
+    add_genes(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the command lines of the steps, and do nothing",
+    )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print a line for each part of a step, too",
+    )
+    add_run(parser, optional=True, printed="; its output goes to DIR/output.txt")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do the steps, and print the answer."""
+    command = _command(args)
+    if args.dry_run:
+        for line in command_lines(
+            command,
+            args.output,
+            suite=args.suite,
+            target=args.target,
+            identity=args.identity,
+            tune=_tune(args),
+        ):
+            print(printable(line))
+        return 0
+    try:
+        found = improve(
+            command,
+            args.output,
+            suite=args.suite,
+            target=args.target,
+            identity=args.identity,
+            tune=_tune(args),
+            wait_s=args.wait,
+            watch=StepLines(args.verbose).watch(),
+        )
+    except (KeyboardInterrupt, Interrupted):
+        if (reached := read_improved(args.output)) is not None:
+            _print(args, reached)
+        raise
+    _print(args, found.document)
+    if found.failed is not None:
+        raise found.failed
+    return 0
+
+
+def _print(args: argparse.Namespace, document: ImproveDocument) -> None:
+    print(document.to_json() if args.json else improved_text(document))
+
+
+def _command(args: argparse.Namespace) -> RunOptions | None:
+    """Return what is run; None for a suite. Raises UsageError."""
+    if args.suite is None:
+        if not args.command_line:
+            raise UsageError("no command: add -- COMMAND [ARGUMENT ...], or --suite SUITE")
+        if args.tune is None and (args.scenario or args.genes):
+            raise UsageError("--scenario and --genes are for a tuning: add --tune TIME")
+        return run_options(args)
+    own = {
+        "a command": args.command_line,
+        "--target": args.target != LOCAL,
+        "--identity": args.identity is not None,
+        "--tune": args.tune is not None,
+        "--scenario": args.scenario,
+        "--genes": args.genes,
+        "--duration": args.duration is not None,
+        "--until-idle": args.until_idle is not None,
+        "--until-output": args.until_output is not None,
+        "--user": args.user is not None,
+        "--keep-running": args.keep_running,
+        "--allow-warm": args.allow_warm,
+    }
+    for name, given in own.items():
+        if given:
+            raise UsageError(f"a suite names its starts and boards itself: remove {name}")
+    return None
+
+
+def _tune(args: argparse.Namespace) -> TuneWish | None:
+    if args.tune is None:
+        return None
+    return TuneWish(args.tune, scenarios_of(args), args.genes)

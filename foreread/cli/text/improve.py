@@ -1,0 +1,176 @@
+"""What ``foreread improve`` prints: a line for each step, and the answer."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+
+from analyzer.confirm.text import percent
+from foreread.cli.text.confirming import show_progress
+from foreread.cli.text.escaped import escaped
+from foreread.cli.text.progress import ProgressLine
+from foreread.cli.text.table import render
+from foreread.cli.text.tuning import TuningLine
+from foreread.cli.text.wording import duration_text
+from foreread.confirming import Progress
+from foreread.documents.improve import (
+    ImproveDisk,
+    ImproveDocument,
+    ImproveNow,
+    ImproveRemedy,
+    ImproveStep,
+)
+from foreread.improve_job import Watch
+
+_COLUMNS = 100  # of output that goes to a file or a pipe
+_LEAST_CHANGE = 30  # columns for what a remedy changes
+
+
+class StepLines:
+    """A line for each step on stderr; on a terminal its progress stands there meanwhile.
+
+    ``verbose``: also a line for each part of a step.
+    """
+
+    def __init__(self, verbose: bool) -> None:
+        self._line = TuningLine(sys.stderr)
+        self._shown = verbose or self._line.on_terminal
+        self._verbose = verbose
+        self._step = ""
+
+    def watch(self) -> Watch:
+        """Return the functions that ``improve`` calls."""
+        watch = Watch(self._begun, self._ended)
+        if not self._shown:
+            return watch
+        return Watch(
+            self._begun,
+            self._ended,
+            self._tell,
+            self._part,
+            self._pair,
+            self._line.searching,
+            self._line.confirming,
+        )
+
+    def _begun(self, name: str) -> None:
+        self._step = name
+        if self._line.on_terminal:
+            self._line.say(f"{name:<8} …")
+
+    def _ended(self, step: ImproveStep) -> None:
+        ProgressLine.say(self._line, step_text(step))
+        self._line.end()
+
+    def _tell(self, text: str) -> None:
+        if self._verbose:
+            self._line.end()
+        self._line.say(f"{self._step:<8} {text}")
+
+    def _part(self, text: str, done: int, total: int) -> None:
+        self._line.part(f"{self._step:<8} {text}", done, total)
+
+    def _pair(self, progress: Progress) -> None:
+        show_progress(progress)
+
+
+def step_text(step: ImproveStep) -> str:
+    """Return the line of a step that has ended."""
+    time = duration(step.seconds) if step.state in ("done", "failed") else step.state
+    failed = "failed: " if step.state == "failed" else ""
+    return f"{step.name:<8} {time:>10}  {failed}{step.result}"
+
+
+def duration(seconds: float) -> str:
+    """Return the time of a step, with a decimal below a minute."""
+    return f"{seconds:.1f} s" if seconds < 60 else duration_text(seconds)
+
+
+def improved_text(found: ImproveDocument) -> str:
+    """Return the answer: what is faster, what the start waits for, remedies, what to type."""
+    parts = ["\n".join(_answer(found))]
+    if found.remedies:
+        parts.append(_table(found.remedies))
+    if found.disks:
+        parts.append(_disks(found.disks))
+    if found.next:
+        width = max(len(one.what) for one in found.next)
+        parts.append("\n".join(f"{one.what:<{width}}  {one.command}" for one in found.next))
+    return "\n\n".join("\n".join(map(escaped, part.splitlines())) for part in parts)
+
+
+def _answer(found: ImproveDocument) -> Iterator[str]:
+    yield f"{found.verdict}: {found.answer}"
+    if found.now is not None:
+        yield _now(found.now)
+    if found.tuned is not None and found.verdict != "tuned":
+        settings = ", ".join(f"{name} = {value}" for name, value in found.tuned.settings.items())
+        yield f"tuned: {settings or 'no setting is shown to be faster'}"
+
+
+def _now(now: ImproveNow) -> str:
+    seconds = "unknown" if now.seconds is None else f"{now.seconds:.3f} s predicted"
+    text = f"now: {seconds} at {now.read_ahead_kb:,} KiB"
+    if now.parts is None:
+        return text
+    parts = (
+        ("computing", now.parts.computing),
+        ("needed pages", now.parts.needed_pages),
+        ("unused pages", now.parts.unused_pages),
+        ("asleep", now.parts.asleep),
+    )
+    return f"{text} = {' + '.join(f'{value:.3f} {name}' for name, value in parts)}"
+
+
+def _table(remedies: list[ImproveRemedy]) -> str:
+    head = ["row", "predicted", "measured", "saves (95 %)"]
+    cells = [_row(one) for one in remedies]
+    widths = (max(map(len, column)) + 2 for column in zip(head, *cells, strict=True))
+    columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
+    room = max(columns - sum(widths), _LEAST_CHANGE)
+    changes = [_cut(one.what, room) for one in remedies]
+    rows = [(*row, change) for row, change in zip(cells, changes, strict=True)]
+    return render((*head, "remedy"), rows)
+
+
+def _row(one: ImproveRemedy) -> tuple[str, ...]:
+    predicted = f"{one.seconds:.3f} s"
+    result = one.measured
+    if result is None:
+        return str(one.row), predicted, "-" if one.by_script else one.effort, "-"
+    then = "-" if result.seconds is None else f"{result.seconds:.3f} s"
+    return str(one.row), predicted, then, _gain(result.gain, result.low, result.high)
+
+
+def _gain(gain: float | None, low: float | None, high: float | None) -> str:
+    if gain is None:
+        return "-"
+    interval = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
+    return f"{percent(gain)} %{interval}"
+
+
+def _cut(text: str, columns: int) -> str:
+    text = escaped(text)
+    return text if len(text) <= columns else f"{text[: columns - 1].rstrip()}…"
+
+
+def _disks(disks: list[ImproveDisk]) -> str:
+    rows = [
+        (
+            *(one.board, one.disk, _kib(one.read_ahead_kb_now)),
+            *("keep" if one.read_ahead_kb is None else _kib(one.read_ahead_kb),),
+            *(_seconds(one.seconds_now), _seconds(one.seconds)),
+            _gain(one.gain, one.low, one.high),
+        )
+        for one in disks
+    ]
+    return render(("board", "disk", "now", "set", "s now", "s then", "saves (95 %)"), rows)
+
+
+def _kib(kib: int | None) -> str:
+    return "-" if kib is None else f"{kib:,} KiB"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.3f}"

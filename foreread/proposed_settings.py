@@ -1,0 +1,42 @@
+"""The settings that are predicted from a capture, with which a tuning begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from analyzer.ingest.recording import Recording
+from analyzer.predict.choice import PUBLISHED, SECONDS
+from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.proposal import Proposal, founding_proposal
+from analyzer.tuner.space.catalogue import usual_names
+from foreread.recorded import Question
+
+
+def proposed_settings(
+    recording: Recording,
+    prediction: Prediction,
+    question: Question,
+    genes: Sequence[str],
+    tell: Callable[[str], None],
+) -> Proposal | None:
+    """Return the predicted window, and the predicted values of the other ``genes`` beside it.
+
+    ``genes``: the settings to tune; none for the usual ones. None if no window is predicted;
+    ``tell`` is called with the reason.
+    """
+    window = founding_proposal(prediction)
+    if window is None:
+        tell(f"no window is predicted from the capture: {prediction.verdict.why}")
+    elif window.criterion == PUBLISHED and question.criterion == SECONDS:
+        tell(f"no seconds are predicted from the capture: {prediction.verdict.why}")
+    if window is None or window.criterion != SECONDS:
+        return window
+    predictable = [gene for gene in PREDICTABLE if gene in (genes or usual_names())]
+    device = device_from(question.device_model)
+    settings = predicted_settings([recording], prediction, device, predictable)
+    if settings is None or not settings.genes:
+        return window
+    return replace(window, settings=settings.genes, beside_kb=settings.read_ahead_kb)

@@ -1,0 +1,296 @@
+"""``foreread improve`` without a machine: what it says where something cannot be had.
+
+The recording is the shipped example, and the runs are those of a bench without a machine.
+tests/kernel/test_improve.py does the whole job for real.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
+import pytest
+from made_once import CAPTURE
+from row_benches import RowBench
+
+import analyzer.report.make
+import foreread
+from analyzer.ingest.archive import unpack
+from boards.target import LocalTarget, TargetError
+from foreread import confirm_start, improve_steps
+from foreread.cli.main import COMMANDS, build_parser, main
+from foreread.improving import improve
+from foreread.recorded import Question
+from foreread.version import VERSION
+from tracer.formats.capture import read, write
+from tracer.local.tunable import Finding
+
+COMMAND = ["/dev/shm/foreread-demo.IuYHQE/start"]  # of the example
+
+
+@pytest.fixture(scope="module")
+def prediction():
+    return foreread.predict(foreread.load(CAPTURE))
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path, example_advice, prediction):
+    """A machine that records the example; its bench is made with the first recording."""
+    found = SimpleNamespace(bench=None, changed_s=0.8, fails=lambda: None, recorded=0, kept=[])
+    diagnosis = SimpleNamespace(kernel="6.18", backend="tracefs", findings=[], can_record=True)
+    found.diagnosis = diagnosis
+
+    def record(run, output, **_):
+        found.recorded += 1
+        unpack(CAPTURE, tmp_path / "unpacked").rename(output)
+        capture, files = read(output)
+        changed = type(capture)(**{
+            **{name: getattr(capture, name) for name in capture.__struct_fields__},
+            "command": list(run.command), "foreread": VERSION, "options": [],
+        })  # fmt: skip
+        write(output, changed, files)
+        return changed
+
+    @contextmanager
+    def opened(*words):
+        found.bench = found.bench or RowBench(words[-1], changed_s=found.changed_s)
+        found.bench.fails = found.fails
+        yield found.bench
+
+    @contextmanager
+    def bench_on(_machine, _options, capture):
+        with opened(capture) as bench:
+            yield bench
+
+    def report(_of, output, **given):
+        found.kept.append(given["advice"])
+        output.mkdir(exist_ok=True)
+        (output / "index.html").write_text("report")
+        return SimpleNamespace(html=output / "index.html")
+
+    monkeypatch.setattr(improve_steps, "record", record)
+    monkeypatch.setattr(Question, "predicted", lambda *_: prediction)
+    monkeypatch.setattr(improve_steps, "diagnose", lambda _: found.diagnosis)
+    monkeypatch.setattr(improve_steps, "advise", lambda *_, **__: example_advice)
+    monkeypatch.setattr(analyzer.report.make, "report", report)
+    monkeypatch.setattr(confirm_start, "bench_on", bench_on)
+    monkeypatch.setattr(
+        confirm_start, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
+    )
+    (tmp_path / "unpacked").mkdir()
+    return found
+
+
+def words(folder, *options):
+    return ["improve", "-o", str(folder), *map(str, options), "--", *COMMAND]
+
+
+def document(folder):
+    return json.loads((folder / "improve.json").read_text())
+
+
+def states(folder):
+    return [(one["name"], one["state"]) for one in document(folder)["steps"]]
+
+
+def test_the_best_remedy_is_measured_and_the_script_applies_it(machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+    assert main(words(folder, "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == document(folder)
+    assert found["verdict"] == "confirmed"
+    assert [one["state"] for one in found["steps"]] == ["done"] * 7
+    (best,) = [one for one in found["remedies"] if one["measured"]]
+    assert best["what"] in found["answer"]
+    assert best["measured"]["outcome"] == "confirmed"
+    assert best["measured"]["seconds"] == pytest.approx(0.8, abs=0.01)
+    script = (folder / "boot/foreread-apply").read_text()
+    assert best["what"].startswith("readahead window of 32 KiB") and "32" in script
+    assert (folder / "advice/advice.json").exists()
+    parts = found["now"]["parts"]
+    assert sum(parts.values()) == pytest.approx(found["now"]["seconds"], rel=0.01)
+
+
+def test_the_text_has_at_most_fifteen_lines_and_each_command_is_one_of_foreread(
+    machine, tmp_path, capsys
+):
+    assert main(words(tmp_path / "out")) == 0
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) <= 15
+    lines = said.err.splitlines()
+    names = ["check", "record", "predict", "advise", "confirm", "report", "script"]
+    assert [line.split()[1] for line in lines] == names
+    for one in document(tmp_path / "out")["next"]:
+        assert one["command"] in said.out
+        parsed(one["command"])
+
+
+def parsed(line):
+    """Parse a command line as foreread does."""
+    first, *rest = shlex.split(line)
+    assert first == "foreread" and rest[0] in COMMANDS
+    return build_parser([rest[0]]).parse_args(rest)
+
+
+def test_a_dry_run_prints_command_lines_and_makes_nothing(machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+    options = ["--dry-run", "--tune", "2h", "--scenario", "reader", "--until-idle", "500"]
+    assert main(words(folder, *options)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    names = ["doctor", "record", "predict", "advise", "confirm", "tune", "report", "script"]
+    assert [line.split()[1] for line in lines] == names
+    assert not folder.exists()
+    args = [parsed(line) for line in lines]
+    assert args[1].command_line == COMMAND and args[1].until_idle == 500
+    assert args[5].budget.seconds == 7200 and args[5].scenario == ["reader"]
+
+
+def test_the_same_line_again_keeps_every_step(machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+    assert main(words(folder)) == 0
+    first, runs = document(folder), len(machine.bench.made)
+    capsys.readouterr()
+    assert main(words(folder)) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert all(line.split()[2] == "kept" for line in said) and len(said) == 7
+    assert (machine.recorded, len(machine.bench.made)) == (1, runs)
+    again = document(folder)
+    assert {**again, "steps": []} == {**first, "steps": []}
+
+
+def test_a_remedy_that_is_no_faster_makes_way_for_the_next_and_nothing_is_installed(
+    machine, tmp_path, capsys
+):
+    machine.changed_s = 1.0
+    folder = tmp_path / "out"
+    assert main(words(folder)) == 0
+    found = document(folder)
+    assert found["verdict"] == "keep"
+    assert found["answer"].startswith("keep what the machine has")
+    rows = [one["row"] for one in found["remedies"] if one["measured"]]
+    assert len(rows) == 3
+    assert [name for name, _ in states(folder)].count("confirm") == 3
+    assert not (folder / "boot").exists()
+    assert [one["what"] for one in found["next"]] == ["open the report"]
+    assert "--install" not in capsys.readouterr().out
+
+
+def test_a_lost_board_leaves_the_report_and_the_same_line_goes_on(machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+
+    def lost():
+        if machine.bench.made[5:]:
+            raise TargetError("the board does not answer", "switch it on")
+
+    machine.fails = lost
+    assert main(words(folder)) == 1
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == "foreread: the board does not answer -- switch it on"
+    assert said.out.startswith("predicted: ")
+    assert ("confirm", "failed") in states(folder)
+    assert (folder / "report/index.html").exists() and (folder / "boot").exists()
+    stored = len(read(folder / "app.capture")[0].confirmations[-1].pairs)
+    assert stored
+    machine.fails = lambda: None
+    assert main(words(folder)) == 0
+    result = read(folder / "app.capture")[0].confirmations[-1]
+    assert result.outcome == "confirmed" and len(result.pairs) > stored
+    assert machine.recorded == 1
+    assert document(folder)["verdict"] == "confirmed"
+
+
+def test_ctrl_c_prints_what_was_reached_and_the_same_line_goes_on(machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+
+    def ended():
+        if machine.bench.made[3:]:
+            raise KeyboardInterrupt
+
+    machine.fails = ended
+    with pytest.raises(KeyboardInterrupt):
+        improve(COMMAND, folder)  # the command line would end this process
+    assert states(folder)[-1] == ("confirm", "interrupted")
+    assert document(folder)["verdict"] == "predicted"
+    machine.fails = lambda: None
+    assert main(words(folder)) == 0
+    assert ("record", "kept") in states(folder)
+    assert document(folder)["verdict"] == "confirmed"
+
+
+def test_a_machine_that_cannot_record_is_one_line_with_the_remedy(machine, tmp_path, capsys):
+    wrong = Finding("tracefs", False, "not mounted", "mount -t tracefs none /sys/kernel/tracing")
+    machine.diagnosis = SimpleNamespace(findings=[wrong], can_record=False)
+    folder = tmp_path / "out"
+    assert main(words(folder)) == 1
+    said = capsys.readouterr()
+    assert "recording does not work on this machine: tracefs: not mounted" in said.err
+    assert said.err.rstrip().endswith(wrong.remedy)
+    assert states(folder) == [("check", "failed")]
+    assert said.out == "unknown: there is no answer yet\n"
+
+
+def test_a_folder_of_another_command_is_refused(machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+    assert main(words(folder)) == 0
+    before = sorted(path for path in folder.rglob("*"))
+    for given, what in (
+        (
+            ["improve", "-o", str(folder), "--", "/bin/other"],
+            "another command: /dev/shm/foreread-demo.IuYHQE/start",
+        ),
+        (words(folder, "--until-idle", "9"), "other options of the run"),
+        (words(folder, "--target", "ssh://root@board"), "other options of the run"),
+    ):
+        capsys.readouterr()
+        assert main(given) == 1
+        said = capsys.readouterr().err
+        assert what in said and "give another folder with -o" in said
+    assert sorted(path for path in folder.rglob("*")) == before
+
+
+def test_a_folder_with_other_files_is_refused(machine, tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    assert main(words(tmp_path)) == 1
+    assert "has other files (mine.txt)" in capsys.readouterr().err
+    assert not (tmp_path / "improve.json").exists() and machine.recorded == 0
+
+
+@pytest.mark.parametrize("text", ["{", '{"schema": 2}', '{"schema": 1}', "[]"])
+def test_a_damaged_document_is_one_line(text, machine, tmp_path, capsys):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "improve.json").write_text(text)
+    assert main(words(folder)) == 1
+    said = capsys.readouterr().err
+    assert "improve.json" in said and " -- " in said and machine.recorded == 0
+
+
+def test_another_version_of_foreread_does_the_steps_again(machine, tmp_path):
+    folder = tmp_path / "out"
+    assert main(words(folder)) == 0
+    capture, files = read(folder / "app.capture")
+    fields = {name: getattr(capture, name) for name in capture.__struct_fields__}
+    write(folder / "app.capture", type(capture)(**{**fields, "foreread": "0.0.9"}), files)
+    text = (folder / "improve.json").read_text()
+    (folder / "improve.json").write_text(
+        text.replace(f'"foreread": "{VERSION}"', '"foreread": "0"')
+    )
+    assert main(words(folder)) == 0
+    assert machine.recorded == 2
+    assert ("record", "done") in states(folder)
+    assert not (folder / "app.capture.old").exists()
+
+
+def test_options_of_a_tuning_need_a_tuning_and_a_suite_no_command(tmp_path, capsys):
+    folder = tmp_path / "out"
+    for given, said in (
+        (words(folder, "--scenario", "reader"), "add --tune TIME"),
+        (words(folder, "--suite", "x.toml"), "remove a command"),
+        (["improve", "-o", str(folder)], "add -- COMMAND"),
+        (["improve", "-o", str(folder), "--suite", "x.toml", "--tune", "2h"], "remove --tune"),
+    ):
+        assert main(given) == 2
+        assert said in capsys.readouterr().err
+    assert not folder.exists()
