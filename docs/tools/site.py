@@ -14,6 +14,7 @@ from docs.tools.json_schemas import schemas
 from docs.tools.manual import manuals
 from docs.tools.options import command_lines
 from docs.tools.schemas import schema_lines
+from foreread.documents.every import COMMANDS, FILES
 
 
 class _Generated(SphinxDirective):
@@ -44,18 +45,29 @@ class Command(_Generated):
         return command_lines(manuals()[self.arguments[0]])
 
 
-class Schema(_Generated):
-    """``{json-schema} sweep``: a link to the schema of a JSON document, and its members."""
+class Schemas(_Generated):
+    """``{json-schemas} commands``: of each JSON document its name, its schema, its members."""
 
     def lines(self) -> list[str]:
         """Return the Markdown of the members."""
-        return schema_lines(schemas()[self.arguments[0]])
+        return [line for name in self._names() for line in self._document(name)]
 
-    def run(self) -> list[nodes.Node]:
-        """Return the nodes of the link and of the members."""
-        path = f"schemas/{self.arguments[0]}.json"  # `make docs` writes it beside the page
-        link = nodes.reference("", path, refuri=path)
-        return [nodes.paragraph("", "", link), *super().run()]
+    def _names(self) -> list[str]:
+        return list({"commands": COMMANDS, "files": FILES}[self.arguments[0]])
+
+    def _document(self, name: str) -> list[str]:
+        """Return the Markdown of one document, whose schema `make docs` writes beside the page."""
+        schema = schemas()[name]
+        link = f'<a href="schemas/{name}.json">{name}.json</a>'
+        head = [
+            "```{rubric} " + schema["title"],
+            f":name: {name}",
+            "```",
+            "",
+            f"Schema: {link}",
+            "",
+        ]
+        return [*head, *schema_lines(schema)]
 
 
 class List(_Generated):
@@ -70,7 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("foreread-command", Command)
     app.add_directive("foreread-list", List)
-    app.add_directive("json-schema", Schema)
+    app.add_directive("json-schemas", Schemas)
     # Before napoleon, which has priority 500.
     app.connect("autodoc-process-docstring", api.complete_docstring, priority=400)
     app.connect("autodoc-process-signature", api.short_signature)
