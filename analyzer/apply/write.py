@@ -26,6 +26,7 @@ REPLAYER_SCRIPT = "foreread-prefetch.sh"
 _EXECUTABLE = {
     SCRIPT: "foreread-apply.sh.j2",
     "openwrt/foreread": "openwrt.sh.j2",
+    "sysv/foreread": "sysv.sh.j2",
 }
 _EXECUTABLE_DONE = {
     "sysv/S99foreread-boot-done": "sysv-boot-done.sh.j2",

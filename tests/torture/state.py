@@ -108,7 +108,7 @@ def processes(token: str) -> Iterator[tuple[int, str]]:
 
 def in_force(token: str) -> bool:
     """Return whether a journal or a boot script has written down that something is changed."""
-    return bool(_notes(token)) or any(Path("/run").glob("foreread-apply*"))
+    return bool(_notes(token)) or Path("/run/foreread.saved").exists()
 
 
 def _notes(token: str) -> list[Path]:

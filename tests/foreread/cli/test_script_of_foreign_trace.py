@@ -36,14 +36,14 @@ def test_a_number_is_not_taken_for_a_name(trace, dev, tmp_path, capsys):
 def test_a_disk_that_the_user_names_is_set(trace, dev, tmp_path):
     assert made(trace, tmp_path, "--disk", f"{dev}=dm-6") == 0
     script = (tmp_path / "boot/foreread-apply").read_text()
-    assert "disk 'dm-6' '' ''" in script
+    assert "\tdisk 'dm-6'\n" in script
     assert dev not in script
 
 
 def test_a_mount_point_names_a_disk_whose_number_changes(tmp_path):
     assert made(PERFETTO, tmp_path, "--disk", "254:6=/system") == 0
     script = (tmp_path / "boot/foreread-apply").read_text()
-    assert "knob always 'window:/system' '32'" in script
+    assert "\tfiles_on '/system'\n\tknob always 'read_ahead_kb' '32'" in script
     assert "254:6" not in script
 
 
