@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from shells import BASH, BUSYBOX, DASH, each_shell
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting
+from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 WINDOW = "sys/block/mmcblk0/queue/read_ahead_kb"
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
@@ -158,6 +159,17 @@ def test_memory_knob(board):
     assert board.get("proc/sys/vm/swappiness") == "10"
     board.run("stop")
     assert board.get("proc/sys/vm/swappiness") == "60"
+
+
+@ESSENTIAL
+def test_a_sysctl_is_read_whole(board, tmp_path):
+    """A shell's read takes byte by byte, and gets the first digit of a number in /proc/sys."""
+    knob = Path("/proc/sys/vm/dirty_expire_centisecs")
+    before = knob.read_text().strip()
+    script = write_scripts(one(str(knob), "1", None), tmp_path / "real")[0]
+    done = subprocess.run([*board.command, script, "dry-run"], capture_output=True, check=False)
+    assert f"{knob}: {before} -> 1 (always; why)" in done.stdout.decode()
+    assert len(before) > 1
 
 
 @ESSENTIAL
