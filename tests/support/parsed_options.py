@@ -11,7 +11,7 @@ def text_options() -> dict[str, argparse.Action]:
     """Return each option and argument that takes text, by its command and its name."""
     return {
         f"{words}{(action.option_strings or [action.dest])[-1]}": action
-        for words, parser in _parsers(build_parser())
+        for words, parser in parsers(build_parser())
         for action in parser._actions
         if action.nargs != 0 and not action.choices and action.type in (None, Path)
     }
@@ -21,7 +21,7 @@ def declared_outputs() -> dict[str, argparse.Action]:
     """Return those of them whose paths are checked before the command."""
     declared = {
         f"{words}{dest}"
-        for words, parser in _parsers(build_parser())
+        for words, parser in parsers(build_parser())
         for dest in parser.get_default("outputs") or ()
     }
     options = text_options()
@@ -34,11 +34,12 @@ def declared_outputs() -> dict[str, argparse.Action]:
     return found
 
 
-def _parsers(
+def parsers(
     parser: argparse.ArgumentParser, words: str = ""
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield each parser below this one, after its words, and this one."""
     yield words, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, sub in action.choices.items():
-                yield from _parsers(sub, f"{words}{name} ")
+                yield from parsers(sub, f"{words}{name} ")

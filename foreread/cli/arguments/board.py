@@ -35,7 +35,7 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
     )
     device.add_argument(
         "--disk",
-        choices=kinds(),
+        choices=tuple(kinds()),
         default=FIXED,
         help="kind of the disk (fixed: the same cost for each request); "
         "docs/howto/emulated-board.md has them",

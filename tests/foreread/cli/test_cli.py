@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from parsed_options import parsers
 
 from foreread.cli.arguments.target import target_words
 from foreread.cli.main import COMMANDS, REPLACED, build_parser, main, printable
@@ -105,9 +106,17 @@ def test_printable_escapes_what_would_break_a_line_or_a_terminal():
     assert printable("a\nb\x1b[31m\udc80é") == "a\\nb\\x1b[31m\\udc80é"
 
 
-def test_completion_is_printed(capsys):
-    assert main(["--print-completion", "bash"]) == 0
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_is_printed(shell, capsys):
+    assert main(["--print-completion", shell]) == 0
     assert "foreread" in capsys.readouterr().out
+
+
+def test_choices_of_options_are_sequences_which_every_shtab_takes():
+    options = [action for _, parser in parsers(build_parser()) for action in parser._actions]
+    choices = [a.choices for a in options if a.option_strings and a.choices is not None]
+    assert len(choices) > 10
+    assert [c for c in choices if not isinstance(c, (tuple, list))] == []
 
 
 def test_predict_loads_no_plotting_library(tmp_path):
