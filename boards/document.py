@@ -19,6 +19,7 @@ import msgspec
 from boards.bounded import read_bounded, size_text
 from boards.brief import brief
 from boards.error import BoardsError
+from boards.note import Note
 
 SCHEMA: Literal[1] = 1
 LARGEST_BYTES = 64 << 20  # a capture's metadata with 200,000 files has 40 MiB
@@ -70,7 +71,15 @@ def encode(document: object, indent: int | None = None) -> str:
     The json module writes the text: msgspec refuses the surrogate escapes of undecodable paths.
     """
     # DEL is a control character that JSON lets through; it can only be in a string.
-    return json.dumps(msgspec.to_builtins(document), indent=indent).replace("\x7f", "\\u007f")
+    return json.dumps(msgspec.to_builtins(document, enc_hook=_plain), indent=indent).replace(
+        "\x7f", "\\u007f"
+    )
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Note):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot stand in a document")
 
 
 def decode(text: bytes, kind: type[Kind]) -> Kind:

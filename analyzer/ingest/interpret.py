@@ -25,6 +25,7 @@ from analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
 from analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
 from analyzer.ingest.unsure import recognised, unsure_pages
 from analyzer.ingest.windows_seen import types_of, windows_of
+from boards.note import Note, NoteKind
 from tracer.formats.capture import Capture, Device, FileEntry, dev_text
 
 _MAJOR_BITS = 12  # of a dev_t
@@ -245,7 +246,8 @@ def _threads(
 ) -> tuple[Array, frozenset[int] | None]:
     """Return the mask of the inserts that count, and the threads (None: all)."""
     if pids == "tree" and capture is None:
-        notes.append("the file does not name the command: pages of all processes count")
+        text = "the file does not name the command: pages of all processes count"
+        notes.append(Note(text, NoteKind.ANSWER))
     if pids == "all" or (pids == "tree" and capture is None):
         return np.ones(inserts.data.rows, bool), None
     if isinstance(pids, frozenset):

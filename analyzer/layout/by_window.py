@@ -259,6 +259,6 @@ def _decided(found: Prediction, timed: _TimedStart, seconds: Seconds) -> Predict
         f"{cost.cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page and "
         f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
     )
-    basis = [note.replace(replayed.cpu.describe(), described) for note in replayed.notes]
+    basis = [note.changed(replayed.cpu.describe(), described) for note in replayed.notes]
     current, remedy = present_window(timed.start), record_again(replayed.recording)
     return decided(found, replayed, seconds, current, basis=basis, remedy=remedy)

@@ -21,6 +21,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.remedy import prefetch, sweep, with_image
 from analyzer.predict.seconds import without_seconds
+from boards.note import Note, NoteKind
 
 _WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
 FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")
@@ -52,6 +53,6 @@ def unpredicted(found: Prediction, recording: Recording, names: Sequence[str]) -
     ways = [other]
     if list(names) == [_WITH_IMAGE]:
         ways.insert(0, f"{with_image(recording)} predicts it from the image that the board has")
-    notes = (*found.notes, *ways)
+    notes = (*found.notes, *(Note(way, NoteKind.ANSWER) for way in ways))
     found = replace(found, doubts=(*found.doubts, why), notes=notes)
     return without_seconds(found, recording, why, sweep(recording))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from analyzer.ingest.recording import Recording
 from analyzer.predict.confirmed import PAGES, Setting, setting_of, unlike
 from boards.judged import JudgedError, JudgedKernel, judged_kernels
+from boards.note import Note, NoteKind
 from emulator.linux.rules import KernelError, Version, version_of
 
 
@@ -45,10 +46,11 @@ def _known(recording: Recording, version: Version, judged: Iterable[JudgedKernel
                 f"{one.date}): {one.difference}"
             )
         else:
-            known.notes.append(
+            text = (
                 f"readahead on {one.file_system}: confirmed on this kernel by foreread doctor "
                 f"--judge, {one.date}"
             )
+            known.notes.append(Note(text, NoteKind.BASIS))
     rest = setting.filesystems - {one.file_system for one in own}
     if rest or not own:
         known.doubts += (

@@ -21,6 +21,7 @@ from analyzer.predict.recorded_window import differences
 from analyzer.predict.seconds import with_seconds
 from analyzer.predict.window import predict
 from boards.counted import plural
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
@@ -170,7 +171,7 @@ def _columns(version: Version) -> str:
 
 
 def _notes(taken: Inputs) -> list[str]:
-    found = []
+    found: list[str] = []
     if taken.notes:
         found.append(
             f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
@@ -178,11 +179,12 @@ def _notes(taken: Inputs) -> list[str]:
     capture = taken.recording.capture
     listed = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
     if capture is not None and capture.cold.resident_pages and not listed:
-        found.append(
-            f"{plural(capture.cold.resident_pages, 'page')} that running processes map stayed "
-            "cached, which ones is not in the capture: windows that reach them are predicted to "
-            "read them"
+        cached = plural(capture.cold.resident_pages, "page")
+        text = (
+            f"{cached} that running processes map stayed cached, which ones is not in the capture: "
+            "windows that reach them are predicted to read them"
         )
+        found.append(Note(text, NoteKind.ANSWER))
     return [*found, *block_notes(taken.recording), *_request_limits(taken)]
 
 
@@ -192,9 +194,10 @@ def _request_limits(taken: Inputs) -> Iterator[str]:
         device, largest = taken.device(row), taken.largest_kb(row)
         known = device.queue.get(LARGEST, "") if device else ""
         if not known.isdecimal():
-            yield (
+            yield Note(
                 f"{device.name if device else dev_text(disk)}: its {LARGEST} is unknown, requests "
-                f"of up to {max(ASSUMED_KB, largest):,} KiB are assumed"
+                f"of up to {max(ASSUMED_KB, largest):,} KiB are assumed",
+                NoteKind.ANSWER,
             )
         elif device and int(known) < largest - 1:
             yield (

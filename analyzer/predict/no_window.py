@@ -8,6 +8,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.remedy import prefetch
 from analyzer.predict.stacks import deciding, stacks_of
+from boards.note import Note, NoteKind
 from boards.stack import PREFETCH, Stack
 
 
@@ -21,7 +22,8 @@ def with_known_windows(prediction: Prediction, recording: Recording) -> Predicti
     without = [stack for curve in worth for stack in _without(recording, curve.dev)]
     if not without:
         return prediction
-    notes = tuple(dict.fromkeys(f"no window counts for {_reason(one)}" for one in without))
+    reasons = dict.fromkeys(f"no window counts for {_reason(one)}" for one in without)
+    notes = tuple(Note(reason, NoteKind.ANSWER) for reason in reasons)
     if any(deciding(capture, curve.dev) for curve in worth):
         return replace(prediction, notes=(*prediction.notes, *notes))
     return replace(prediction, verdict=_verdict(without[0], recording))

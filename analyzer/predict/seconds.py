@@ -24,6 +24,7 @@ from analyzer.predict.remedy import calibrate, record_again
 from analyzer.predict.settings import INODES, best_settings, settings_of
 from analyzer.predict.start import Start, again, prepare
 from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import Version
 from emulator.linux.timed import Timed
@@ -82,7 +83,9 @@ def with_seconds(
     seconds = predict_seconds(starts, windows, candidates)
     by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
     remedy = calibrate(recording, starts[0].disk) if by_disk else record_again(recording)
-    several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
+    several = Note(
+        f"seconds: medians over {len(starts)} captures; F and pages: of the first", NoteKind.BASIS
+    )
     basis = [*starts[0].notes, *([several] if len(starts) > 1 else [])]
     timed = decided(found, starts[0], seconds, current, basis=basis, remedy=remedy)
     if seconds.unusable:
@@ -90,7 +93,9 @@ def with_seconds(
     return replace(timed, notes=(*_further_gene(starts, timed, current), *timed.notes))
 
 
-def _further_gene(starts: Sequence[Start], found: Prediction, current: int | None) -> Iterator[str]:
+def _further_gene(
+    starts: Sequence[Start], found: Prediction, current: int | None
+) -> Iterator[Note]:
     """Yield a note if another gene saves more than the best window does."""
     settings = settings_of(starts[0], (INODES,))
     best, now = found.total.predicted_best, found.total.seconds_at(current or 0)
@@ -101,10 +106,11 @@ def _further_gene(starts: Sequence[Start], found: Prediction, current: int | Non
     if joint.alone_seconds - joint.seconds <= max(now - joint.alone_seconds, 0.0):
         return
     for gene, value in joint.genes.items():
-        yield (
+        yield Note(
             f"{gene}={value} saves more than the best window: {joint.seconds:.3f} s with it and "
             f"{joint.read_ahead_kb:,} KiB, {joint.alone_seconds:.3f} s with the best window alone, "
-            f"{joint.alone_kb:,} KiB; foreread advise says what to type"
+            f"{joint.alone_kb:,} KiB; foreread advise says what to type",
+            NoteKind.ANSWER,
         )
 
 

@@ -32,6 +32,7 @@ from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
 from analyzer.program.thread_steps import steps_in_time
 from boards.counted import plural
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
@@ -78,7 +79,7 @@ class Start:
     cpu: CpuCost
     cpu_samples: CpuSamples | None
     unplugged_ns: float
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     findings: tuple[Finding, ...]
     requests: Table
     recorded_on: DeviceModel | None = None
@@ -342,23 +343,26 @@ def _findings(
 
 def _notes(
     taken: Inputs, where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
-) -> Iterator[str]:
+) -> Iterator[Note]:
     by_thread = f"separately, on {plural(steps.cpus, 'CPU')}"
-    yield (
-        f"seconds: {device.describe()}, {where}; CPU time: "
-        f"{cpu.describe()}; "
-        f"threads are replayed {by_thread if steps.by_thread else 'as one sequence'}"
+    yield Note(f"the disk, {where}: {device.describe()}", NoteKind.BASIS)
+    yield Note(
+        f"CPU time: {cpu.describe()}; "
+        f"threads are replayed {by_thread if steps.by_thread else 'as one sequence'}",
+        NoteKind.DETAIL,
     )
     if not whole:
-        yield "reads from other disks keep their recorded time at every window"
+        other = "reads from other disks keep their recorded time at every window"
+        yield Note(other, NoteKind.DETAIL)
 
 
-def again(start: Start, recorded: Timed) -> str:
+def again(start: Start, recorded: Timed) -> Note:
     """Return the duration of the run, and of its replay; ``recorded`` is the run at window 0."""
     frame = frame_of(start.recording)
     took = (frame.end_ns - frame.start_ns) / 1e9
     replayed = start.recorded_s(recorded.total_ns / 1e9)
-    return (
-        f"the replay of the run at its recorded window, without the cost of recording, "
-        f"takes {replayed:.3f} s; the recorded run took {took:.3f} s"
+    return Note(
+        f"the recorded run took {took:.3f} s; its replay, without the cost of recording, takes "
+        f"{replayed:.3f} s",
+        NoteKind.BASIS,
     )

@@ -20,6 +20,7 @@ from analyzer.predict.remedy import target_words
 from boards.brief import brief
 from boards.counted import plural
 from boards.document import Document, says
+from boards.note import Note, NoteKind
 from tracer.formats.capture import Capture
 from tracer.formats.scenario import IDLE, beside
 from tracer.formats.sweep import Point, Sweep
@@ -121,11 +122,10 @@ def validate(
     command = capture.command if capture else []
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
-        notes.append(
-            f"the command of the sweep differs from the recorded one: {' '.join(sweep.command)}"
-        )
+        other = f"the command of the sweep differs from the recorded one: {' '.join(sweep.command)}"
+        notes.append(_doubt(other))
     if not sweep.complete:
-        notes.append("the sweep was interrupted: some windows have fewer runs, or none")
+        notes.append(_doubt("the sweep was interrupted: some windows have fewer runs, or none"))
     measured = _complete_points(sweep, notes)
     curve = _curve_of(prediction, sweep, notes)
     notes.insert(0, _about_metadata(curve))
@@ -170,6 +170,11 @@ def validate(
     )
 
 
+def _doubt(text: str) -> Note:
+    """Return a note on what could change the errors or the regret."""
+    return Note(text, NoteKind.ANSWER)
+
+
 def _unlike(prediction: Prediction, sweep: Sweep) -> list[str]:
     """Return notes where the sweep was made on another kernel or page size."""
     pairs = (
@@ -177,7 +182,7 @@ def _unlike(prediction: Prediction, sweep: Sweep) -> list[str]:
         ("page size", prediction.page_size, sweep.page_size),
     )
     return [
-        f"the {what} of the recording is {recorded}, that of the sweep {swept}"
+        _doubt(f"the {what} of the recording is {recorded}, that of the sweep {swept}")
         for what, recorded, swept in pairs
         if recorded and swept and recorded != swept
     ]
@@ -189,7 +194,7 @@ def _complete_points(sweep: Sweep, notes: list[str]) -> list[Point]:
         raise ValidationError("the sweep has no measured window", "run foreread sweep again")
     for point in sweep.points:
         if point not in complete:
-            notes.append(f"{point.read_ahead_kb} KiB left out: its runs are incomplete")
+            notes.append(_doubt(f"{point.read_ahead_kb} KiB left out: its runs are incomplete"))
     return sorted(complete, key=lambda point: point.read_ahead_kb)
 
 
@@ -239,10 +244,11 @@ def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
         return sweep.default_read_ahead_kb
     reference = prediction.reference
     if not reference.found:
-        notes.append(
+        text = (
             f"the window in force before is unknown: regrets are relative to {reference.kb} KiB "
             f"({reference.name})"
         )
+        notes.append(_doubt(text))
     return reference.kb
 
 
@@ -250,7 +256,8 @@ def _measured_default(wanted_kb: int, seconds: dict[int, float], notes: list[str
     if wanted_kb in seconds:
         return wanted_kb
     nearest = max((kb for kb in seconds if kb < wanted_kb), default=min(seconds))
-    notes.append(f"the default window, {wanted_kb} KiB, was not measured: {nearest} KiB is used")
+    text = f"the default window, {wanted_kb} KiB, was not measured: {nearest} KiB is used"
+    notes.append(_doubt(text))
     return nearest
 
 
@@ -281,7 +288,7 @@ def _unmeasured(
         if kb is not None and kb not in seconds:
             missing.setdefault(kb, []).append(what)
     for kb, names in missing.items():
-        yield (
+        yield _doubt(
             f"the {' and '.join(names)} window, {kb} KiB, was not measured, so its regret is "
             f"unknown; measure it: {_sweep_of(kb, sweep, target)}"
         )

@@ -91,7 +91,7 @@ def decide_by_seconds(total: Curve, bands: Bands, current: int | None) -> Verdic
     current_kb = total.current_read_ahead_kb
     chosen = _predicted(total, bands, proposed)
     if current is None or current_kb is None:
-        why = f"{chosen}; the current window is unknown{_beside(total, bands, proposed)}"
+        why = f"{chosen}; the current window is unknown"
         return Verdict("set", kb, why, "seconds")
     if current == proposed:
         why = f"the current window is the best: {chosen}"
@@ -101,7 +101,7 @@ def decide_by_seconds(total: Curve, bands: Bands, current: int | None) -> Verdic
     if too_little:
         return Verdict("keep", current_kb, f"{too_little}: {chosen}", "seconds")
     why = f"{chosen}, against {now:.3f} s at {current_kb:,} KiB now"
-    return Verdict("set", kb, f"{why}{_beside(total, bands, proposed)}", "seconds")
+    return Verdict("set", kb, why, "seconds")
 
 
 def _too_little(total: Curve, bands: Bands, current: int, kb: int) -> str | None:
@@ -137,15 +137,6 @@ def _predicted(total: Curve, bands: Bands, proposed: int) -> str:
         f"{bands.at(proposed):.3f} s predicted at {kb[proposed]:,} KiB, the smallest window that "
         f"is not distinguishable from the best ({bands.at(best):.3f} s at {kb[best]:,} KiB)"
     )
-
-
-def _beside(total: Curve, bands: Bands, proposed: int) -> str:
-    """Return the published criterion's window, and its predicted seconds."""
-    quasi = total.quasi_optimal
-    if quasi == proposed or quasi not in bands.windows:
-        return ""
-    kb = total.read_ahead_kb[total.windows.index(quasi)]
-    return f"; the published criterion F² + G² chooses {kb:,} KiB: {bands.at(quasi):.3f} s"
 
 
 def _best(total: Curve) -> Point:

@@ -23,12 +23,13 @@ from analyzer.predict.criterion import (
 )
 from analyzer.predict.file_sizes import sizes_note, sizes_of
 from analyzer.predict.metadata import metadata_reads
-from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.prediction import MINOR_SHARE, Curve, Prediction
 from analyzer.predict.recorded import of_recording
 from analyzer.predict.recorded_window import differences
 from analyzer.predict.stacks import current_kb as found_kb
 from analyzer.predict.verdict import Point, decide_by_criterion, decide_without_seconds
 from boards.counted import plural
+from boards.note import Note, NoteKind
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
 from tracer.formats.capture import Device, dev_text
 
@@ -295,16 +296,23 @@ def _curve(
 def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
     yield from filter(None, [sizes_note(recording)])
     if subset:
-        yield f"the optimum is chosen only from {plural(len(total.windows), 'given window')}"
+        given = plural(len(total.windows), "given window")
+        yield Note(f"the optimum is chosen only from {given}", NoteKind.BASIS)
     yield from _split_requests(recording, total)
 
 
-def _unlike_windows(devices: list[Curve]) -> Iterator[str]:
-    """Say so if the verdict compares with a window that not every disk has."""
-    now = {d.name: d.current_read_ahead_kb for d in devices if d.current_read_ahead_kb is not None}
-    if len(set(now.values())) > 1:
-        each = ", ".join(f"{name} {kb} KiB" for name, kb in now.items())
-        yield f"the disks have different windows now ({each}): the verdict compares with the first"
+def _unlike_windows(devices: list[Curve]) -> Iterator[Note]:
+    """Yield a note if the verdict compares with a window that not every disk has."""
+    known = [curve for curve in devices if curve.current_read_ahead_kb is not None]
+    if len({curve.current_read_ahead_kb for curve in known}) <= 1:
+        return
+    each = ", ".join(f"{curve.name} {curve.current_read_ahead_kb} KiB" for curve in known)
+    least = MINOR_SHARE * sum(curve.tap for curve in devices)
+    weighty = {curve.current_read_ahead_kb for curve in known if curve.tap >= least}
+    yield Note(
+        f"the disks have different windows now ({each}): the verdict compares with the first",
+        NoteKind.ANSWER if len(weighty) > 1 else NoteKind.DETAIL,
+    )
 
 
 def _several_minima(total: Curve) -> str:

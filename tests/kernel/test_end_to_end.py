@@ -121,7 +121,7 @@ def test_every_command_takes_the_capture(capture, loop, tmp_path):
 def test_hostile_names_are_found_and_shown_harmless(capture, loop, tmp_path):
     paths = load(capture).paths
     assert all(str(file) in paths for file in hostile_files(loop))
-    shown = foreread("show", "--files", "99", capture)
+    shown = foreread("show", "--verbose", "--files", "99", capture)
     assert "\x1b" not in shown
     assert "line\\nfeed" in shown
     foreread("report", capture, "-o", tmp_path / "report")

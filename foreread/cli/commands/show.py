@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,7 +22,9 @@ from analyzer.tuner.store.store_file import is_store
 from boards.counted import plural
 from emulator import MAX_WINDOW
 from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.main import printable
+from foreread.cli.text.answer import answer_text, columns, cut, cut_path
 from foreread.cli.text.table import render
 from foreread.cli.text.tuning import outcome_text
 from foreread.cli.text.wording import ended_text
@@ -28,13 +32,19 @@ from foreread.documents.show import ShowDocument, ShownFile, Slice
 from tracer.formats.capture import dev_text
 
 _TIMELINE_BINS = 20
+_FILES, _MORE_FILES = 8, 20
+_LEAST_PATH = 20  # columns
+_MORE = "the events, the sizes of reads, when pages were accessed, and all notes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, metavar="CAPTURE|TUNING")
     parser.add_argument(
-        "--files", type=int, default=20, metavar="N", help="number of files to list (default: 20)"
+        "--files",
+        type=int,
+        metavar="N",
+        help=f"number of files to list (default: {_FILES}, with --verbose {_MORE_FILES})",
     )
     parser.add_argument(
         "--by",
@@ -43,13 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="sort the files by pages accessed, or by unused pages that a fixed window of the "
         "current size reads",
     )
+    add_verbose(parser, _MORE)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary."""
     if is_store(args.capture):
         results = read_results(args.capture)
-        print(results.to_json() if args.json else outcome_text(results))
+        print(results.to_json() if args.json else outcome_text(results, verbose=args.verbose))
         return 0
     recording = load_any(args.capture, args.pids, page_size=args.page_size, inodes=args.inodes)
     at_window = _waste(recording)
@@ -60,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(document(recording, at_window).to_json())
     else:
-        print(_text(recording, at_window, args.files, args.by))
+        print(_text(recording, at_window, args))
     return 0
 
 
@@ -156,26 +167,58 @@ def timeline(recording: Recording) -> list[Slice]:
     return [Slice(float(edge), int(n)) for edge, n in zip(edges[:-1], pages, strict=True)]
 
 
-def _text(recording: Recording, at_window: Waste | None, files: int, by: str) -> str:
-    summary = document(recording, at_window)
-    order = _order(recording, at_window.wasted if at_window and by == "wasted" else None)[:files]
-    parts = [
-        "\n".join(_facts(recording, summary)),
-        _files_text(recording, order, at_window),
-        _sizes_text(summary.requests_by_sectors),
-        _timeline_text(summary.timeline),
-    ]
-    parts += [f"note: {printable(note)}" for note in summary.notes]
-    return "\n\n".join(part for part in parts if part)
+def _text(recording: Recording, at_window: Waste | None, args: argparse.Namespace) -> str:
+    summary, verbose = document(recording, at_window), args.verbose
+    number = args.files if args.files is not None else _MORE_FILES if verbose else _FILES
+    by_waste = at_window.wasted if at_window and args.by == "wasted" else None
+    order = _order(recording, by_waste)[:number]
+    facts = _facts(recording, summary, verbose)
+    if not verbose:
+        facts = [cut(fact, columns()) for fact in facts]
+    parts = ["\n".join(facts), _files_text(recording, order, at_window, verbose)]
+    if verbose:
+        parts += [_sizes_text(summary.requests_by_sectors), _timeline_text(summary.timeline)]
+    return answer_text(
+        [_answer(recording, summary)],
+        filter(None, parts),
+        doubts=list(_doubts(recording, summary)),
+        notes=summary.notes,
+        more=f"--verbose ({_MORE})",
+        verbose=verbose,
+    )
 
 
-def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
+def _answer(recording: Recording, summary: ShowDocument) -> str:
+    """Return what was recorded, and how completely."""
+    capture = recording.capture
+    name = shlex.join(capture.command) if capture else f"a recording of {summary.format}"
+    took = f" in {capture.wall_seconds:.3f} s" if capture else ""
+    cold = ", cold" if capture and capture.cold.proven else ""
+    files = plural(recording.files.rows, "file")
+    lost = "" if summary.lost_events is None or summary.lost_events else ", 0 events lost"
+    return f"{name}: {plural(summary.accesses, 'page')} of {files} accessed{took}{cold}{lost}"
+
+
+def _doubts(recording: Recording, summary: ShowDocument) -> Iterator[str]:
+    """Yield what makes the recording less than an undisturbed cold start."""
+    if recording.capture and not recording.capture.cold.proven:
+        yield f"cold NOT PROVEN: {recording.capture.cold.how}"
+    if summary.lost_events is None or summary.lost_events:
+        yield f"lost events: {losses_text(recording)}"
+    if recording.contaminated:
+        yield "CONTAMINATED: pages of the kernel's own readahead are mixed in"
+    if summary.page_size_assumed:
+        yield (
+            f"pages of {summary.page_size} bytes, ASSUMED: nothing in the trace proves their "
+            "size; --page-size sets another"
+        )
+
+
+def _facts(recording: Recording, summary: ShowDocument, verbose: bool) -> list[str]:
     capture = recording.capture
     window = summary.recorded_read_ahead_kb
-    lines = [
-        f"format      {summary.format}",
-        f"kernel      {printable(summary.kernel or 'unknown')}",
-    ]
+    lines = [f"format      {summary.format}"] if verbose else []
+    lines.append(f"kernel      {printable(summary.kernel or 'unknown')}")
     if capture:
         host = capture.host
         lines += [
@@ -189,26 +232,22 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
     by = f" ({recording.windows.event})" if recording.windows and window is not None else ""
     kib = "unknown" if window is None else f"{window:,} KiB"
     lines.append(f"window      {kib} when recorded{by}")
-    if summary.page_size_assumed:
-        lines.append(
-            f"pages       of {summary.page_size} bytes, ASSUMED: nothing in the trace proves "
-            "their size; --page-size sets another"
-        )
-    if recording.contaminated:
-        lines.append("            CONTAMINATED: pages of the kernel's own readahead are mixed in")
+    if capture and capture.disk:
+        lines.append(f"disk        {printable(probe_text(capture.disk))}")
+    if not verbose:
+        return lines
     counts = ", ".join(f"{n} {name}" for name, n in summary.events.items())
     lines += [
         f"events      {counts or 'none that foreread uses'}",
         f"lost        {losses_text(recording)}",
-        f"accessed    {plural(summary.accesses, 'page')} of {plural(recording.files.rows, 'file')}",
     ]
-    if capture and capture.disk:
-        lines.append(f"disk        {printable(probe_text(capture.disk))}")
     others = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in recording.counts.items())
     return [*lines, f"not counted {others} pages"]
 
 
-def _files_text(recording: Recording, order: list[int], at_window: Waste | None) -> str:
+def _files_text(
+    recording: Recording, order: list[int], at_window: Waste | None, verbose: bool
+) -> str:
     rows: list[tuple[str, ...]] = []
     for row in order:
         entry = _file_of(recording, row, at_window)
@@ -221,6 +260,10 @@ def _files_text(recording: Recording, order: list[int], at_window: Waste | None)
     if at_window:
         of_window = (f"requests at {at_window.window * recording.page_size // 1024} KiB", "unused")
     head = ("accessed", *of_window, "of pages", "file")
+    if not verbose:
+        before = sum(max(map(len, column)) + 2 for column in [*zip(head, *rows, strict=True)][:-1])
+        room = max(columns() - before, _LEAST_PATH)
+        rows = [(*row[:-1], cut_path(printable(row[-1]), room)) for row in rows]
     return render(head, rows) if rows else ""
 
 

@@ -7,10 +7,13 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from math import ceil, floor, log2
 from typing import Any, TextIO
 
+from foreread.cli.text.answer import can_print
+
 _FEWEST_POINTS = 3
-_NARROWEST, _WIDEST, _LINES = 40, 100, 12
+_NARROWEST, _WIDEST, _LINES = 40, 100, 9
 _PLAIN_FRAME = str.maketrans("┌─┐│└┘", "+-+|++")
 _MARGIN = 14  # columns beside the drawing: frame and numbers
 
@@ -35,21 +38,39 @@ def curve_text(
         return ""
     if len(points) < _FEWEST_POINTS:
         return ""
-    blocks = _has_blocks(stream)
+    blocks = can_print("▚┌", stream)
+    octaves = [log2(kb) for kb, _ in points]
+    width = min(columns, _WIDEST) - _MARGIN
     drawn = draw(
-        xs=[kb for kb, _ in points],
+        xs=octaves,
         ys=[value for _, value in points],
-        x_as_log=True,
+        x_min=octaves[0],
+        x_max=octaves[-1],
+        x_labels=False,
         lines=True,
         color=False,
-        width=min(columns, _WIDEST) - _MARGIN,
+        width=width,
         height=_LINES,
         line_length_hard_cap=columns,
         character_set="block" if blocks else "ascii",
     )
-    zero = "".join(f"at 0 KiB: {value:.3f} s\n" for kb, value in known if kb == 0)
+    title = "seconds by window (KiB)"
+    zero = "".join(f"; at 0 KiB: {value:.3f} s" for kb, value in known if kb == 0)
+    title += zero if len(title + zero) <= columns else ""
     drawn = drawn if blocks else drawn.translate(_PLAIN_FRAME)
-    return f"seconds by window (KiB)\n{drawn.rstrip()}\n{zero}".rstrip()
+    scale = _scale(octaves[0], octaves[-1], width)
+    return f"{title}\n{drawn.rstrip()}\n {scale}"
+
+
+def _scale(least: float, most: float, width: int) -> str:
+    """Return the windows below a drawing of ``width`` columns, where there is room for them."""
+    scale = ""
+    for octave in range(ceil(least), floor(most) + 1):
+        text = str(1 << octave) if octave >= 0 else ""
+        at = round((octave - least) / (most - least) * (width - 1))
+        if at >= len(scale) + 2 * bool(scale) and at + len(text) <= width + _MARGIN - 2:
+            scale = f"{scale:<{at}}{text}"
+    return scale
 
 
 def _drawing() -> Callable[..., Any] | None:
@@ -59,12 +80,3 @@ def _drawing() -> Callable[..., Any] | None:
     except ImportError:
         return None
     return found
-
-
-def _has_blocks(stream: TextIO) -> bool:
-    """Return whether the stream can print block characters."""
-    try:
-        "▚┌".encode(stream.encoding or "ascii")
-    except (LookupError, UnicodeEncodeError):
-        return False
-    return True

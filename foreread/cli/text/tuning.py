@@ -71,7 +71,7 @@ def _returned_text(progress: Progress) -> str:
     return f"generation {progress.generation}: the workload changed; restored {genes}"
 
 
-def outcome_text(results: Results) -> str:
+def outcome_text(results: Results, *, verbose: bool = False) -> str:
     """Return the outcome as tables, with the statistics of the runs."""
     statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
     good = statuses.pop("ok", 0)

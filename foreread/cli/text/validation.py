@@ -1,48 +1,113 @@
-"""What ``foreread predict --measured`` prints: prediction beside measurement."""
+"""What is printed of a prediction and measured runs: where they agree, and what the error costs."""
 
 from __future__ import annotations
 
-from analyzer.predict.validate import Validation
-from foreread.cli.main import printable
+from collections.abc import Iterator
+
+from analyzer.predict.validate import Validation, WindowResult
+from boards.counted import plural
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 
+MORE = "requests and pages by window, the regrets, and all notes"
 
-def validation_text(validation: Validation) -> str:
-    """Return the errors at each measured window, and the regret."""
-    head = ("KiB", "F pred.", "measured", "error", "pages pred.", "measured", "error")
-    timed = ("s pred.", "measured", "error")
+
+def validation_text(of: Validation, *, verbose: bool = False) -> str:
+    """Return the comparison; ``verbose``: with requests and pages by window."""
+    return answer_text(
+        list(_answer(of)),
+        [_whole_table(of)] if verbose else [_table(of)],
+        notes=of.notes,
+        basis=list(_basis(of)),
+        more="--verbose (requests, pages, regrets and all notes)",
+        verbose=verbose,
+    )
+
+
+def _answer(of: Validation) -> Iterator[str]:
+    measured = {point.read_ahead_kb: point.measured.seconds for point in of.points}
+    best = f"{of.best_read_ahead_kb:,} KiB{_takes(measured.get(of.best_read_ahead_kb))}"
+    kb = of.proposed_read_ahead_kb
+    if kb is None:
+        yield f"no window is predicted to be the fastest; measured to be the fastest: {best}"
+    elif of.regret_proposed is None:
+        yield f"the predicted window, {kb:,} KiB, was not measured; the fastest measured: {best}"
+    elif kb == of.best_read_ahead_kb:
+        default = of.default_read_ahead_kb
+        against = "" if default == kb else f"; now, {default:,} KiB{_takes(measured.get(default))}"
+        yield f"the predicted window is the fastest measured: {best}{against}"
+    else:
+        share = f"{100 * of.regret_proposed:.1f} %"
+        time = f"the time at {of.default_read_ahead_kb:,} KiB"
+        here = _takes(measured.get(kb))
+        yield (
+            f"the predicted window, {kb:,} KiB{here}, loses {share} of {time} against the "
+            f"fastest measured, {best}"
+        )
+    if of.seconds_error_median is not None:
+        yield (
+            f"predicted seconds are off by {_share(of.seconds_error_median)} in the median, "
+            f"{_share(of.seconds_error_max)} at most"
+        )
+
+
+def _takes(seconds: float | None) -> str:
+    return "" if seconds is None else f" ({seconds:.3f} s)"
+
+
+def _basis(of: Validation) -> Iterator[str]:
+    windows = plural(len(of.points), "window")
+    default = f"the default window is {of.default_read_ahead_kb:,} KiB"
+    yield f"medians of measured cold runs at {windows} of {of.device}; {default}"
+    yield (
+        f"requests are off by {_share(of.f_error_median)} in the median, pages by "
+        f"{_share(of.pages_error_median)}"
+    )
+
+
+def _table(of: Validation) -> str:
+    head = ("KiB", "s predicted", "measured", "error", "requests' error", "pages' error")
+    rows = [(*_seconds(p), _percent(p.error.f), _percent(p.error.pages)) for p in of.points]
+    return render(head, rows)
+
+
+def _seconds(point: WindowResult) -> tuple[str, ...]:
+    return (
+        str(point.read_ahead_kb),
+        _number(point.predicted.seconds, ".3f"),
+        _number(point.measured.seconds, ".3f"),
+        _percent(point.error.seconds),
+    )
+
+
+def _whole_table(of: Validation) -> str:
+    head = ("KiB", "s pred.", "measured", "error")
+    counts = ("F pred.", "measured", "error", "pages pred.", "measured", "error")
     rows = [
         (
-            str(p.read_ahead_kb),
+            *_seconds(p),
             _number(p.predicted.f),
             _number(p.measured.f),
             _percent(p.error.f),
             _number(p.predicted.pages),
             _number(p.measured.pages),
             _percent(p.error.pages),
-            _number(p.predicted.seconds, ".3f"),
-            _number(p.measured.seconds, ".3f"),
-            _percent(p.error.seconds),
         )
-        for p in validation.points
+        for p in of.points
     ]
     lines = [
-        render((*head, *timed), rows),
+        render((*head, *counts), rows),
         "",
-        f"error of F: median {_percent(validation.f_error_median)}, "
-        f"largest {_percent(validation.f_error_max)}",
-        f"error of pages: median {_percent(validation.pages_error_median)}",
-        f"error of seconds: median {_percent(validation.seconds_error_median)}, "
-        f"largest {_percent(validation.seconds_error_max)}",
-        f"measured best {validation.best_read_ahead_kb} KiB, "
-        f"default {validation.default_read_ahead_kb} KiB",
+        f"error of F: median {_percent(of.f_error_median)}, largest {_percent(of.f_error_max)}",
+        f"error of pages: median {_percent(of.pages_error_median)}",
+        f"error of seconds: median {_percent(of.seconds_error_median)}, "
+        f"largest {_percent(of.seconds_error_max)}",
         "regret, in parts of the default window's time: of the predicted best "
-        f"({_kib(validation.chosen_read_ahead_kb)}): {_percent(validation.regret)}; "
-        f"of the verdict ({_kib(validation.proposed_read_ahead_kb)}): "
-        f"{_percent(validation.regret_proposed)}; of the published criterion "
-        f"({_kib(validation.quasi_optimal_read_ahead_kb)}): "
-        f"{_percent(validation.regret_quasi_optimal)}",
-        *(f"note: {printable(note)}" for note in validation.notes),
+        f"({_kib(of.chosen_read_ahead_kb)}): {_percent(of.regret)}; "
+        f"of the verdict ({_kib(of.proposed_read_ahead_kb)}): "
+        f"{_percent(of.regret_proposed)}; of the published criterion "
+        f"({_kib(of.quasi_optimal_read_ahead_kb)}): "
+        f"{_percent(of.regret_quasi_optimal)}",
     ]
     return "\n".join(lines)
 
@@ -57,3 +122,7 @@ def _number(value: float | None, spec: str = ".0f") -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:+.1f} %"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"

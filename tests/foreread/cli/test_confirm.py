@@ -264,9 +264,9 @@ def test_a_result_beside_a_load_warns_and_does_not_overrule(folder, confirming, 
 
 def test_verdict_and_script_name_the_load_that_they_hold_for(folder, tmp_path, capsys):
     predict = ["predict", str(folder), "--criterion", "published"]
-    assert main(predict) == 0
+    assert main([*predict, "--verbose"]) == 0
     said = capsys.readouterr().out
-    assert f"  load: {HOLDS}: foreread confirm {folder} --scenario reader" in said
+    assert f"load: {HOLDS}: foreread confirm {folder} --scenario reader" in said
     script = ["script", str(folder), *predict[2:], "-o"]
     assert main([*script, str(tmp_path / "predicted")]) == 0
     assert main([*script, str(tmp_path / "chosen"), "--read-ahead-kb", "64"]) == 0

@@ -40,14 +40,14 @@ def wide(monkeypatch):
 def test_the_curve_fits_the_terminal(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = curve.curve_text(KB, SECONDS, Terminal()).splitlines()
-    assert lines[0] == "seconds by window (KiB)"
-    assert lines[-1] == "at 0 KiB: 3.600 s"
+    whole = "seconds by window (KiB); at 0 KiB: 3.600 s"
+    assert lines[0] == (whole if columns >= len(whole) else "seconds by window (KiB)")
     assert max(map(len, lines)) <= columns
     assert "\x1b" not in "".join(lines)  # no colours: NO_COLOR has nothing to turn off
 
 
 def test_the_curve_falls_from_the_left():
-    drawn = curve.curve_text(KB, SECONDS, AsciiTerminal()).splitlines()[2:-3]
+    drawn = curve.curve_text(KB, SECONDS, AsciiTerminal()).splitlines()[2:-2]
     assert drawn[0][1] == "+"
     assert drawn[0].count("+") == 1
     assert drawn[-1].index("+") > len(drawn[-1]) // 5
@@ -98,10 +98,24 @@ def printed(terminal):
     return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
-def test_predict_draws_it_in_a_terminal_and_prints_the_same_without_it_in_a_pipe():
+def test_predict_draws_it_in_a_terminal_in_place_of_the_table():
     shown, piped = printed(terminal=True), printed(terminal=False)
     assert "seconds by window (KiB)" not in piped
     before, _, after = shown.partition("seconds by window (KiB)")
-    assert after
-    rest = after[after.index("verdict:") :]
-    assert before + rest == piped
+    assert piped.startswith(before)
+    assert "verdict: set read_ahead_kb=32" in before
+    assert " KiB  requests  pages" not in after
+    end = "vda: 32 pages of 3,513"
+    assert after[after.index(end) :] == piped[piped.index(end) :]
+    rows = [-(-len(line) // 80) or 1 for line in shown.splitlines()]
+    assert sum(rows) <= 25
+
+
+def test_the_scale_names_the_windows_below_their_points(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = curve.curve_text(KB, SECONDS, Terminal()).splitlines()
+    scale = lines[-1]
+    assert scale.split()[:3] == ["4", "8", "16"]
+    lowest = max(i for i, line in enumerate(lines) if "▖" in line or "▄" in line or "▀" in line)
+    begin = min(at for at, mark in enumerate(lines[lowest]) if mark in "▖▄▀▝▗▚")
+    assert scale.index("16") < begin + 12 < scale.index("128")  # 32 KiB is the fastest

@@ -63,10 +63,33 @@ def test_the_kernels_own_readahead_answers_unless_another_is_asked_for():
         assert document["total"][key] == fixed["total"][key]
 
 
-def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last():
-    said = run("predict", "--windows", "0,4,8,32,128,2560", CAPTURE)
-    notes = [line for line in said.splitlines() if line.startswith("note: ")]
-    assert notes[0].startswith("note: seconds: limited to 1,000 requests/s")
+def test_the_verdict_comes_first_and_the_output_is_short():
+    lines = run("predict", CAPTURE).splitlines()
+    assert lines[0] == "verdict: set read_ahead_kb=32"
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 100
+    assert lines[-1].startswith("more: --verbose")
+    basis = [line for line in lines if line.startswith(("rests on: ", " " * 10))]
+    assert 1 < len(basis) <= 4
+    assert not [line for line in lines if line.startswith("note: ")]
+
+
+def test_verbose_has_every_table_and_note():
+    said = run("predict", "--verbose", CAPTURE)
+    assert said.startswith("verdict: set read_ahead_kb=32\n")
+    for name in ("loop0: 3,481", "vda: 32", "total: 3,513"):
+        assert f"\n{name} pages accessed; metadata at every window: " in said
+    assert "\npublished criterion F² + G²: 8 KiB, 1.769 s\n" in said
+    document = json.loads(run("predict", "--json", CAPTURE))
+    assert document["notes"]
+    assert [note for note in document["notes"] if note not in said] == []
+
+
+def test_what_the_seconds_rest_on_comes_before_the_notes_of_the_criterion():
+    said = run("predict", "--verbose", "--windows", "0,4,8,32,128,2560", CAPTURE)
+    assert (
+        ": limited to 1,000 requests/s" in said[said.index("rests on: ") : said.index("\nnote: ")]
+    )
     notes = json.loads(run("predict", "--json", CAPTURE))["notes"]
     assert [n for n, note in enumerate(notes) if "local minima" in note] == [len(notes) - 1]
 
@@ -198,10 +221,9 @@ def test_its_limiter_is_not_distinguishable_from_computing(tmp_path):
 
 
 def test_text_is_printed():
-    assert "quasi-optimal" in run("predict", CAPTURE)
+    assert "quasi-optimal" in run("predict", "-v", CAPTURE)
     shown = run("show", "--by", "wasted", CAPTURE)
     assert "requests at 2560 KiB" in shown  # the window of the board, not the published criterion's
-    assert "regret" in run("predict", CAPTURE, "--measured", SWEEP)
 
 
 def test_a_report_is_written(example_report):
@@ -215,3 +237,24 @@ def test_a_script_is_written(tmp_path):
     written = json.loads(run("script", "--json", CAPTURE, *words))
     assert [setting["knob"] for setting in written["settings"]] == ["queue/read_ahead_kb"]
     assert (tmp_path / "boot/foreread-apply").stat().st_mode & 0o111
+
+
+def test_show_is_short_and_verbose_has_the_rest():
+    lines = run("show", CAPTURE).splitlines()
+    assert "3,513 pages of 223 files accessed in 3.668 s, cold, 0 events lost" in lines[0]
+    assert len(lines) <= 25
+    assert lines[-1].startswith("more: --verbose")
+    said = run("show", "-v", CAPTURE)
+    for part in ("\nevents      ", "\nKiB a read", "\nfrom s", "\nnote: the kernel has no event"):
+        assert part in said
+    assert len(said.splitlines()) > 70
+
+
+def test_predict_measured_says_first_whether_the_predicted_window_is_the_fastest():
+    lines = run("predict", CAPTURE, "--measured", SWEEP).splitlines()
+    best = (
+        "the predicted window is the fastest measured: 32 KiB (0.980 s); now, 2,560 KiB (1.282 s)"
+    )
+    assert lines[:2] == [best, "predicted seconds are off by 1.5 % in the median, 6.6 % at most"]
+    assert len(lines) <= 25
+    assert "regret" in run("predict", "-v", CAPTURE, "--measured", SWEEP)

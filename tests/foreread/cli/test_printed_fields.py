@@ -52,10 +52,10 @@ KEPT = {
 KINDS = {METADATA: Capture, FILES: list[FileEntry], DISK: DiskProbe, "sweep": Sweep}
 COMMANDS = {
     "show": ["show", "CAPTURE"],
-    "show wasted": ["show", "CAPTURE", "--by", "wasted", "--pid", "all"],
+    "show wasted": ["show", "CAPTURE", "--by", "wasted", "--pid", "all", "-v"],
     "show json": ["show", "CAPTURE", "--json"],
     "predict": ["predict", "CAPTURE"],
-    "predict published": ["predict", "CAPTURE", "--criterion", "published"],
+    "predict published": ["predict", "CAPTURE", "--criterion", "published", "-v"],
     "predict json": ["predict", "CAPTURE", "--json"],
     "advise": ["advise", "CAPTURE", "--board", "loop", "-o", "OUT/advice"],
     "forecast": ["forecast", "CAPTURE", "--model", "linux-6.12"],
@@ -64,7 +64,7 @@ COMMANDS = {
     "report --open": ["report", "CAPTURE", "--open"],
     "export": ["export", "CAPTURE", "--format", "csv", "-o", "OUT/csv"],
     "script": ["script", "CAPTURE", "-o", "OUT/script", "--read-ahead-kb", "32"],
-    "predict --measured": ["predict", "CAPTURE", "--measured", "SWEEP"],
+    "predict --measured": ["predict", "CAPTURE", "--measured", "SWEEP", "-v"],
     "report": ["report", "CAPTURE", "SWEEP", "-o", "OUT/report"],
 }
 FEW = ("show", "predict", "script")  # for each of the kept fields

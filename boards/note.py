@@ -1,0 +1,40 @@
+"""Notes on results: a sentence, and what it changes for the reader."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+
+class NoteKind(Enum):
+    """What a note changes, by which output sorts notes (foreread/cli/text/answer.py)."""
+
+    ANSWER = "the answer could be another one"
+    BASIS = "the evidence that the answer rests on"
+    DETAIL = "how the figures were counted, and what they leave out"
+
+
+class Note(str):
+    """A sentence about a result; in a JSON document it is a plain string."""
+
+    __slots__ = ("kind",)
+    kind: NoteKind
+
+    def __new__(cls, text: str, kind: NoteKind) -> Note:
+        """Return a note of a kind."""
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return the arguments that copy the note, also into another process."""
+        return str(self), self.kind
+
+    def changed(self, old: str, new: str) -> Note:
+        """Return the note with ``new`` in the place of ``old``."""
+        return Note(self.replace(old, new), self.kind)
+
+
+def kind_of(note: str) -> NoteKind:
+    """Return what a note changes; a plain sentence is a detail."""
+    return note.kind if isinstance(note, Note) else NoteKind.DETAIL
