@@ -7,7 +7,7 @@ from typing import Any
 
 
 class NoteKind(Enum):
-    """What a note changes, by which output sorts notes (foreread/cli/text/answer.py)."""
+    """What a note changes; foreread/cli/text/answer.py sorts notes by it."""
 
     ANSWER = "the answer could be another one"
     BASIS = "the evidence that the answer rests on"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from analyzer.advise.early import Call, in_the_application, ranges_of
+from analyzer.advise.early_source import names_of, source_of
 from analyzer.advise.offer import Offer
 from analyzer.advise.situation import Situation, files_of, requests_by_file
 from analyzer.advise.variant import Variant
-from boards.counted import plural
 from emulator.linux.operations import Op
 
 MOST_FILES = 12
-_SHOWN_RANGES = 3
 
 
 def early(situation: Situation) -> Iterator[Offer]:
@@ -49,43 +48,20 @@ def _offer(situation: Situation, row: int, path: str, call: Call, mapped: bool) 
     most = situation.present[0].run.machine.io_pages * page
     found = ranges_of(situation.present[0], [row], situation.gap)
     ranges = tuple((path, first * page, pages * page) for _, first, pages in found)
+    source, function = names_of(path)
     return Offer(
         "early",
         f"file {path}",
         f"{name} for {path} just before its first use",
         partial(_advised, path=path, call=call, gap=situation.gap),
-        (*_calls(ranges, name), *_pieces(ranges, call, most)),
+        (f"cc -c {source}  # call {function}() just before the first use",),
         "a change in the application",
         "a file of another build needs other ranges; MADV_POPULATE_READ needs Linux 5.14"
         if call == "POPULATE"
         else "a file of another build needs other ranges",
         ranges=tuple(sorted(ranges)),
+        lists={source: source_of(path, [(at, length) for _, at, length in ranges], call, most)},
     )
-
-
-def _calls(ranges: Sequence[tuple[str, int, int]], name: str) -> Iterator[str]:
-    """Yield the calls for the longest ranges, and how many there are besides."""
-    longest = sorted(ranges, key=lambda one: -one[2])[:_SHOWN_RANGES]
-    for _, at, length in sorted(longest):
-        if name.startswith("POSIX"):
-            yield f"posix_fadvise(fd, {at}, {length}, {name});"
-        else:
-            yield f"madvise(start of the mapping of byte {at}, {length}, {name});"
-    more = len(ranges) - len(longest)
-    if more:
-        yield f"/* and for {plural(more, 'shorter range')}: see ranges of foreread advise --json */"
-
-
-def _pieces(ranges: Sequence[tuple[str, int, int]], call: Call, most: int) -> Iterator[str]:
-    """Yield how to ask for ranges of more than ``most`` bytes, which force_page_cache_ra cuts.
-
-    The replay asks in such pieces.
-    """
-    if call == "WILLNEED" and any(length > most for _, _, length in ranges):
-        yield (
-            f"/* repeat the call for every {most:,} bytes, the disk's largest request: the kernel "
-            "cuts a longer one, and reads the rest by a request of its own or not at all */"
-        )
 
 
 def _advised(variant: Variant, path: str, call: Call, gap: int) -> Variant:

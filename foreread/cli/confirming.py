@@ -12,7 +12,7 @@ from typing import TypedDict
 from analyzer.tuner.engines.stopping import Budget
 from boards.outputs import check_changed
 from foreread.advised import Advised, row_of_advice
-from foreread.cli.arguments import UsageError, duration, window_kb
+from foreread.cli.arguments import UsageError, duration, row_number, window_kb
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_check
@@ -123,13 +123,6 @@ def comparison_of(args: argparse.Namespace) -> Comparison:
         "limit_s": args.limit,
         "wait_s": args.wait,
     }
-
-
-def row_number(text: str) -> int:
-    """Read the number of a row, from 1."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a row: rows begin at 1")
-    return int(text)
 
 
 def _row(args: argparse.Namespace) -> Advised | None:

@@ -153,6 +153,13 @@ def _whole(text: str, least: int, most: int, what: str = "a number of KiB") -> i
     return int(text)
 
 
+def row_number(text: str) -> int:
+    """Read the number of a row, from 1."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 1 << 31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a row: rows begin at 1")
+    return int(text)
+
+
 def percent(text: str) -> float:
     """Return a part in percent, from 0 to 100."""
     number = _time(text, zero=True)

@@ -90,10 +90,19 @@ def test_the_command_prints_and_writes_the_document_of_the_library(found, advice
     assert {path.name for path in advice_folder.iterdir()} == {"advice.json", *found.lists}
 
 
-def test_the_text_has_a_line_for_each_row_and_commands_that_exist(found, made, capsys):
+def test_the_text_is_the_answer_and_one_table(found, made, capsys):
     assert main(["advise", CAPTURE]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("now: 1.301 s predicted at 2,560 KiB, ")
+    assert lines[1].startswith("best: 0.854 s, 34 % less, by row 1: prefetch list of ")
+    assert len(lines) <= 25
+    assert not [line for line in lines if "try: " in line or "note: " in line]
+    assert lines[-1].startswith("more: --row N")
+
+
+def test_verbose_has_every_row_in_full_and_commands_that_exist(found, made, capsys):
+    assert main(["advise", CAPTURE, "--verbose"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("now: 1.301 s predicted at 2,560 KiB, ")
     unbroken = " ".join(said.split())
     for rank, row in enumerate(rows(found), 1):
         assert f" {rank}. {row.what} try: " in unbroken
@@ -107,7 +116,7 @@ def test_the_table_and_prose_fit_the_terminal_and_commands_are_whole(
     columns, found, made, capsys, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["advise", CAPTURE]) == 0
+    assert main(["advise", CAPTURE, "-v"]) == 0
     said = capsys.readouterr().out
     commands = [line for row in rows(found) for line in (*row.how, row.measure)]
     assert all(command in said for command in commands)
@@ -146,4 +155,35 @@ def test_the_fixed_model_has_no_seconds(capsys):
 
 def test_the_table_that_measuring_reads_has_to_be_written_first(made, capsys):
     assert main(["advise", CAPTURE]) == 0
-    assert "note: to measure a row, write the table first: add -o advice" in capsys.readouterr().out
+    assert "; -o advice (all files, to measure a row)" in capsys.readouterr().out
+
+
+def test_a_row_alone_is_printed_in_full(found, made, capsys):
+    assert main(["advise", CAPTURE, "--row", "2"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2. readahead window of 32 KiB instead of 2,560 KiB\n")
+    assert said.count("try: ") == len(rows(found)[1].how)
+
+
+def test_the_file_of_a_row_is_written(found, made, tmp_path):
+    kinds = [row.kind for row in rows(found)]
+    for kind in ("list", "early"):
+        rank, output = kinds.index(kind) + 1, tmp_path / kind
+        assert main(["advise", CAPTURE, "--row", str(rank), "-o", str(output)]) == 0
+        (name,) = rows(found)[rank - 1].lists
+        assert output.read_bytes() == found.lists[name]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--row", "2", "-o", "FILE"], "row 2 needs no file: readahead window of 32 KiB"),
+        (["--row", "99"], "there is no row 99: the table has "),
+        (["--row", "1", "-o", "."], ". is a folder"),
+    ],
+)
+def test_a_row_without_a_file_is_refused(words, said, made, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["advise", CAPTURE, *words]) == 1
+    assert said in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
