@@ -16,7 +16,7 @@ def constraints(results: Results) -> Section:
     """Return the constraints in words, and a table of the chromosomes that violate one."""
     found = checked(results)
     refused = [one for constraint in found for one in constraint.refused]
-    said = [sentence for one in found for sentence in sentences(one)]
+    said: list[str] = [sentence for one in found for sentence in sentences(one)]
     section = Section("constraints", "Writes and memory")
     section.blocks.append(Bullets(said, warning=bool(refused)))
     if not refused:

@@ -19,6 +19,7 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Stage
 from boards.counted import plural
+from boards.note import Note, NoteKind
 
 
 @dataclass(frozen=True)
@@ -91,26 +92,30 @@ def _tuned(results: Results) -> list[Comparison]:
     return confirming.comparisons(key) or results.standings.feasibility.comparisons(key)
 
 
-def sentences(one: Checked) -> list[str]:
-    """Return a constraint in words."""
+def sentences(one: Checked) -> list[Note]:
+    """Return a constraint in words: what it refused or could not check may change the answer."""
     name, quantity = one.constraint.name, one.constraint.quantity
     by_reason: dict[str, list[str]] = {}
     for scenario, why in one.unchecked.items():
         by_reason.setdefault(why, []).append(scenario)
-    found = [f"{name}: not checked in {', '.join(some)}: {why}" for why, some in by_reason.items()]
+    found = [
+        Note(f"{name}: not checked in {', '.join(some)}: {why}", NoteKind.ANSWER)
+        for why, some in by_reason.items()
+    ]
     if one.most is None or (one.unchecked and not one.default and not one.refused):
         return found
     if one.refused:
-        found.append(_refusal(one))
+        found.append(Note(_refusal(one), NoteKind.ANSWER))
     figures = "; ".join(
         f"{scenario}: {number(one.default[scenario])} with the default, {number(tuned)} tuned"
         for scenario, tuned in one.tuned.items()
     )
     if not one.refused:
-        found.append(f"{name}: no chromosome was refused")
+        found.append(Note(f"{name}: no chromosome was refused", NoteKind.DETAIL))
     more = any(tuned > one.default[scenario] for scenario, tuned in one.tuned.items())
     if figures and (one.refused or more):
-        found.append(f"{name}: {quantity} in {figures}")
+        kind = NoteKind.ANSWER if more else NoteKind.DETAIL
+        found.append(Note(f"{name}: {quantity} in {figures}", kind))
     return found
 
 

@@ -22,7 +22,8 @@ from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.arguments.tune import add_search
-from foreread.cli.text.tuning import TuningLine, outcome_text
+from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.text.tuning import MORE, TuningLine, outcome_text
 from foreread.proposed_settings import proposed_settings
 from foreread.tune_options import TuneOptions
 from foreread.tuning import check_output, tune
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="disk to tune; repeatable (default: the disk that holds the command)",
     )
+    add_verbose(parser, MORE)
     add_run(parser, own_stdout=True)
 
 
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         confirming=line.confirming,
     )
     line.end()
-    print(results.to_json() if args.json else outcome_text(results))
+    print(results.to_json() if args.json else outcome_text(results, verbose=args.verbose))
     return 0
 
 

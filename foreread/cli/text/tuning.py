@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TextIO
 
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.confirm import Confirmed, Gain
+from analyzer.tuner.findings.confirm import Confirmed
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.constraints import checked, sentences
 from analyzer.tuner.findings.document import boards_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import LESS_DURABLE
 from boards.counted import plural
+from boards.note import Note, NoteKind
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.trades import trades_text
 from foreread.cli.text.wording import duration_text
+
+MORE = "what each aim costs the others, boards, limits, and genes that were not tuned"
 
 
 class TuningLine(ProgressLine):
@@ -72,14 +77,37 @@ def _returned_text(progress: Progress) -> str:
 
 
 def outcome_text(results: Results, *, verbose: bool = False) -> str:
-    """Return the outcome as tables, with the statistics of the runs."""
+    """Return what to set, the medians, and what they rest on; ``verbose``: trade-offs, boards."""
+    contests = list(results.contests)
+    more = ["".join(_boards(results))] + [text for one in contests for text in trades_text(one)]
+    return answer_text(
+        [line for one in contests for line in _answered(one, several=len(contests) > 1)],
+        [*map(_scenarios, contests), *(filter(None, more) if verbose else ())],
+        doubts=[doubt for one in contests for doubt in _lost(one)],
+        notes=[*_limits(contests), *_idle(results), *_untried(results)],
+        basis=[_runs(results)],
+        more=f"--verbose ({MORE})",
+        verbose=verbose,
+    )
+
+
+def _runs(results: Results) -> str:
     statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
-    runs = f"runs: {good} good{bad}; the search ended: {results.ended}"
-    parts = [*map(_outcome, results.contests), *_boards(results)]
-    parts += [*_idle(results), *_untried(results), runs]
-    return "\n\n".join(parts)
+    return f"{plural(good, 'good run')}{bad}; the search ended: {results.ended}"
+
+
+def _limits(contests: Sequence[Results]) -> list[str]:
+    """Return what the limits of wear and memory refused, or why they were not checked."""
+    return [line for one in contests for limit in checked(one) for line in sentences(limit)]
+
+
+def _lost(results: Results) -> list[str]:
+    """Return what a power cut may lose with the settings of the answer."""
+    if not results.confirmed.gains:
+        return []
+    return [f"durability: {loss}" for loss in results.losses]
 
 
 def _boards(results: Results) -> list[str]:
@@ -109,55 +137,45 @@ def _untried(results: Results) -> list[str]:
     if not (limited or dropped):
         return []
     names = ", ".join([*dropped, *limited])
-    return [f"not tried, since a power cut would lose more: {names}; to try: --allow durability"]
+    text = f"not tried, since a power cut would lose more: {names}; to try: --allow durability"
+    return [Note(text, NoteKind.ANSWER)]
 
 
-def _outcome(results: Results) -> str:
-    limits = [line for constraint in checked(results) for line in sentences(constraint)]
-    parts = [_answer(results), _scenarios(results), *_genes(results.confirmed)]
-    if results.confirmed.gains:
-        parts += [f"durability: {loss}" for loss in results.losses]
-    parts += ["\n".join(limits), *trades_text(results)]
-    return "\n\n".join(filter(None, parts))
+def _answered(results: Results, several: bool) -> Iterator[str]:
+    """Yield what to set; of ``several`` answers, with the scenarios of this one."""
+    of = f"{', '.join(results.spec.scenarios)}: " if several else ""
+    first, *rest = _answer(results)
+    yield f"{of}{first}"
+    yield from rest
 
 
-def _answer(results: Results) -> str:
-    """Return what to set, in one line."""
+def _answer(results: Results) -> Iterator[str]:
+    """Yield what to set: a line, and a line for each gene."""
     confirmed = results.confirmed
     change = f"time {change_text(confirmed.over_default)} against the default"
     if confirmed.to_run:
-        return "the result is not confirmed: repeat the command line with --resume"
-    if confirmed.answer == "default":
+        yield "the result is not confirmed: repeat the command line with --resume"
+    elif confirmed.answer == "default":
         found = results.confirming.change(results.winner, results.space.default())
-        return (
-            "keep the machine's settings: no other ones are shown to be faster\n"
-            f"best of the search, measured again: {change_text(found)}"
-        )
-    if confirmed.answer == "predicted":
-        return f"set the predicted window alone, no gene is shown to add to it: {change}"
-    if results.predicted is not None:
-        change += f", {change_text(confirmed.over_predicted)} against the predicted window alone"
-    return f"set {plural(len(confirmed.gains), 'gene')}: {change}"
+        yield "keep the machine's settings: no other ones are shown to be faster"
+        yield f"best of the search, measured again: {change_text(found)}"
+    elif confirmed.answer == "predicted":
+        yield f"set the predicted window alone, no gene is shown to add to it: {change}"
+    else:
+        if results.predicted is not None:
+            over = change_text(confirmed.over_predicted)
+            change += f", {over} against the predicted window alone"
+        yield f"set {plural(len(confirmed.gains), 'gene')}: {change}"
+    yield from _genes(confirmed)
 
 
-def _genes(confirmed: Confirmed) -> list[str]:
-    """Return the genes to set as tables: those proven alone, and those proven only together."""
-    parts = []
-    alone = [gain for gain in confirmed.gains if gain.alone]
-    if alone:
-        rows = [(*_cells(gain), change_text(gain.change)) for gain in alone]
-        heads = ("gene", "value", "default", "time, compared with its default")
-        parts.append("proven alone:\n" + render(heads, rows, left=frozenset({0})))
-    others = [gain for gain in confirmed.gains if not gain.alone]
-    if others:
-        title = f"proven only together, time {change_text(confirmed.together)}:\n"
-        cells = [_cells(one) for one in others]
-        parts.append(title + render(("gene", "value", "default"), cells, left=frozenset({0})))
-    return parts
-
-
-def _cells(gain: Gain) -> tuple[str, str, str]:
-    return gain.gene, str(gain.allele), str(gain.default)
+def _genes(confirmed: Confirmed) -> Iterator[str]:
+    """Yield the genes to set: those proven alone, with their effect, and the others."""
+    for gain in sorted(confirmed.gains, key=lambda one: not one.alone):
+        proof = f"proven alone: {change_text(gain.change)}"
+        if not gain.alone:
+            proof = f"proven only together: {change_text(confirmed.together)}"
+        yield f"  {gain.gene} = {gain.allele} (default {gain.default}), {proof}"
 
 
 def _scenarios(results: Results) -> str:

@@ -1,5 +1,6 @@
 """The contract of every reading command, on the real capture in examples/."""
 
+import gzip
 import json
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
@@ -258,3 +259,17 @@ def test_predict_measured_says_first_whether_the_predicted_window_is_the_fastest
     assert lines[:2] == [best, "predicted seconds are off by 1.5 % in the median, 6.6 % at most"]
     assert len(lines) <= 25
     assert "regret" in run("predict", "-v", CAPTURE, "--measured", SWEEP)
+
+
+def test_the_answer_of_a_tuning_names_the_genes_to_set(tmp_path):
+    tuning = tmp_path / "php.tuning"
+    tuning.write_bytes(
+        gzip.decompress((ROOT / "examples/php-start/php-start.tuning.gz").read_bytes())
+    )
+    lines = run("show", tuning).splitlines()
+    assert lines[0].startswith("set 1 gene: time -8.0 % (-8.6 to -7.5) against the default")
+    assert lines[1].startswith("  read_ahead_kb = 96 (default 128), proven alone: -8.0 %")
+    assert len(lines) <= 25
+    said = run("show", "--verbose", tuning)
+    assert "no settings beat these in every column" in said
+    assert "not tuned, it cannot act: no run reclaimed memory: swappiness" in said

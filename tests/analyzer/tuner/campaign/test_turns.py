@@ -192,7 +192,7 @@ def test_each_turn_has_its_own_outcome(results):
     assert reader.chromosome["scheduler"] == "bfq" and reader.confirmed
     assert idle.runs + reader.runs == document(results).runs
     text = outcome_text(results)
-    assert text.index("idle") < text.index("reader") and text.count("runs: ") == 1
+    assert text.index("idle") < text.index("reader") and text.count(" good runs") == 1
     sections = [section for section in tuning_sections(results) if section.blocks]
     anchors = [section.anchor for section in sections]
     assert {"tuned-turn-1", "tuned-turn-2", "search"} <= {*anchors}
