@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzer.fleet.document import FleetFigures
 from analyzer.fleet.figures import figures
 from analyzer.fleet.plots import plots
 from analyzer.fleet.queries import script
@@ -20,13 +21,14 @@ from boards.written import write_whole
 
 @dataclass(frozen=True, repr=False)
 class FleetReportFiles:
-    """The written files."""
+    """The written files, and what they say."""
 
     __repr__ = brief
 
     html: Path
     json: Path
     sql: Path
+    figures: FleetFigures
 
 
 def write_fleet_report(store: Store, output: Path, version: str) -> FleetReportFiles:
@@ -46,4 +48,4 @@ def write_fleet_report(store: Store, output: Path, version: str) -> FleetReportF
     write_whole(html, page.encode())
     write_whole(numbers, f"{found.to_json()}\n".encode())
     write_whole(sql, script(address).encode())
-    return FleetReportFiles(html, numbers, sql)
+    return FleetReportFiles(html, numbers, sql, found)

@@ -21,7 +21,7 @@ _SHOWN = 60  # rows of a table; fleet.json has more
 def fleet_sections(found: FleetFigures, plots: Mapping[str, Plot]) -> list[Section]:
     """Return the sections of the page."""
     return [
-        Section("answer", _title(found), list(_answer(found))),
+        Section("answer", fleet_title(found), list(_answer(found))),
         Section("starts", "Boards and starts", [*_figures(plots, _OF_STARTS), *_starts(found)]),
         Section("boards", "Boards", list(_boards(found))),
         Section("drift", "Drift over builds", [*_drift(found), *_figures(plots, ("drift",))]),
@@ -39,7 +39,8 @@ def _figures(plots: Mapping[str, Plot], names: tuple[str, ...]) -> Iterator[Bloc
     yield from (Figure(plots[name]) for name in names if name in plots)
 
 
-def _title(found: FleetFigures) -> str:
+def fleet_title(found: FleetFigures) -> str:
+    """Return how many starts would be faster with another window."""
     if not found.gaining:
         return "No start gains 1 % by another window"
     most = percent(max(one.gain for one in found.start_rows if one.gain is not None))
@@ -57,6 +58,12 @@ def _answer(found: FleetFigures) -> Iterator[Block]:
             ("analysed by", f"foreread {', '.join(found.versions)}"),
         ]
     )
+    if doubts := fleet_doubts(found):
+        yield Bullets(doubts, warning=True)
+
+
+def fleet_doubts(found: FleetFigures) -> list[str]:
+    """Return what could make differences between captures meaningless."""
     doubts = []
     if len(found.versions) > 1:
         doubts.append(
@@ -69,8 +76,7 @@ def _answer(found: FleetFigures) -> Iterator[Block]:
             f"Different machines share a name: {named}. They are kept apart by a digest of "
             "machine, CPU and page size."
         )
-    if doubts:
-        yield Bullets(doubts, warning=True)
+    return doubts
 
 
 def _failed(errors: int) -> str:

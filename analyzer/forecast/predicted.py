@@ -26,6 +26,7 @@ from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.kib import whole_pages
 from analyzer.predict.recorded import of_recording
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
 
@@ -218,19 +219,21 @@ def _notes(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) -> It
     """Yield what the figures rest on."""
     for disk in then.kernel.disks:
         if now.version < _ROTATION_SAID <= then.version and "rotational" in disk.why:
-            yield (
+            yield Note(
                 f"{disk.name} counts as rotational because no driver denied it under "
                 f"{name_of(now.version)}; from {name_of(_ROTATION_SAID)} on a driver has to say "
-                f"so: check /sys/block/{disk.name}/queue/read_ahead_kb after the upgrade"
+                f"so: check /sys/block/{disk.name}/queue/read_ahead_kb after the upgrade",
+                NoteKind.ANSWER,
             )
     for row, disk in enumerate(now.kernel.disks):
         device = taken.device(row)
         found = None if device is None else device.read_ahead_kb_before
         if found not in (None, disk.read_ahead_kb) and accessed_pages(taken)[row]:
-            yield (
+            yield Note(
                 f"{disk.name} had {found:,} KiB before the recording, not {disk.read_ahead_kb:,} "
                 f"({disk.why}): if a script or a udev rule sets it, give {NOW} {found} "
-                f"{THEN} {found}"
+                f"{THEN} {found}",
+                NoteKind.ANSWER,
             )
     if isinstance(timing, Timing):
         yield from timing.notes()

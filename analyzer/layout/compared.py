@@ -19,6 +19,7 @@ from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from boards.bounded import open_regular
 from boards.brief import brief
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
 from emulator.images.relaid import BLOCK_SIZES
@@ -219,7 +220,8 @@ def _timing(start: OnImage, present: Case, asked: Asked) -> tuple[Timing | None,
         if device is not None:
             raise
         return None, [f"no seconds: {error}; {error.remedy}"]
-    return timed, [f"doubt about the seconds: {doubt}" for doubt in timed.doubts]
+    doubts = (f"doubt about the seconds: {doubt}" for doubt in timed.doubts)
+    return timed, [Note(doubt, NoteKind.ANSWER) for doubt in doubts]
 
 
 def present_window(start: OnImage) -> int:

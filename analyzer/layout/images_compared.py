@@ -19,6 +19,7 @@ from analyzer.layout.on_ext4 import on_ext4
 from analyzer.layout.seconds import Unpacking
 from analyzer.predict.disk.device_model import DeviceModelError
 from boards.counted import plural
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.ext4 import Ext4Image, read_ext4
@@ -121,9 +122,10 @@ class ImageStarts:
         except DeviceModelError as error:
             if device is not None:
                 raise
-            self.notes.append(f"no seconds: {error}; {error.remedy}")
+            self.notes.append(Note(f"no seconds: {error}; {error.remedy}", NoteKind.ANSWER))
             return None
-        self.notes += [f"doubt about the seconds: {doubt}" for doubt in found.doubts]
+        doubts = (f"doubt about the seconds: {doubt}" for doubt in found.doubts)
+        self.notes += [Note(doubt, NoteKind.ANSWER) for doubt in doubts]
         return found
 
     def _doubt(self) -> None:

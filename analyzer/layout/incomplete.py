@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from analyzer.layout.on_image import OnImage
 from analyzer.layout.order import Start
 from boards.counted import plural
+from boards.note import Note, NoteKind
 
 
 def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
@@ -28,7 +29,8 @@ def incomplete(starts: Sequence[OnImage], block_sizes: Sequence[int]) -> list[st
         if start.changed:
             changed = plural(len(start.changed), "file", "has")
             notes.append(f"{changed} another size in the image{which}")
-        notes += [f"doubt{which}: {doubt}" for doubt in start.kernel.doubts]
+        doubts = (f"doubt{which}: {doubt}" for doubt in start.kernel.doubts)
+        notes += [Note(doubt, NoteKind.ANSWER) for doubt in doubts]
         block = start.recorded_block_pages * start.recording.page_size
         if block > min(block_sizes, default=block):
             notes.append(

@@ -10,6 +10,7 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.layout.order import LayoutError
 from boards.bounded import open_regular
+from boards.note import Note, NoteKind
 from emulator.linux.rules import Version, version_of
 from tracer.formats.capture import HUGE_PAGES
 
@@ -107,7 +108,8 @@ class Support:
         for one in asked:
             if one in lacks:
                 raise LayoutError(lacks[one], f"leave out --compressor {one}, or {self._cure(one)}")
-        notes = [f"{one} is not compared: {why}" for one, why in lacks.items()]
+        reasons = (f"{one} is not compared: {why}" for one, why in lacks.items())
+        notes: list[str] = [Note(reason, NoteKind.ANSWER) for reason in reasons]
         return [one for one in wanted if one not in lacks], notes
 
 

@@ -9,6 +9,7 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.layout.order import LayoutError
 from analyzer.layout.seconds import Unpacking
 from boards.document import DocumentError, read_document
+from boards.note import Note, NoteKind
 from emulator.images.compressors import COMPRESSORS, Compressor
 from tracer.formats.unpacking import Unpacked, UnpackingDocument
 
@@ -43,7 +44,8 @@ class Measured:
         missing = ", ".join(self.document.missing)
         if not missing:
             return ()
-        return (f"{missing}: not compared; the board's kernel, or mksquashfs here, lacks it",)
+        text = f"{missing}: not compared; the board's kernel, or mksquashfs here, lacks it"
+        return (Note(text, NoteKind.ANSWER),)
 
     def usable(self, asked: Sequence[Compressor] | None) -> list[Compressor]:
         """Return the compressors that the board has; of ``asked``, if any are, they must be there.

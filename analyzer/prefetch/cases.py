@@ -18,6 +18,7 @@ from analyzer.predict.start import Start, prepare
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
 from boards.brief import brief
+from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, version_of
 from emulator.linux.windows import MAX_WINDOW
@@ -95,7 +96,8 @@ def compare(
     except KernelError as error:
         gap = DEFAULT_GAP if device is None else cheapest_gap(device, recording.page_size)
         found = find_ranges(recording, order, gap, only)
-        return Comparison(found, (), (f"no prediction: {error}", *_incomplete(recording)))
+        unpredicted = Note(f"no prediction: {error}", NoteKind.ANSWER)
+        return Comparison(found, (), (unpredicted, *_incomplete(recording)))
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     taken = inputs(recording, version)
     start = _start(taken, version, device)
@@ -103,12 +105,15 @@ def compare(
     found = find_ranges(recording, order, gap, only)
     windows = _windows(prediction)
     cases = _counted(taken, version, found, windows)
-    notes = [*_incomplete(recording), *_unchanged(prediction.verdict)]
+    notes: list[str] = [*_incomplete(recording), *_unchanged(prediction.verdict)]
     if start is not None and prediction.total.seconds is not None:
         seconds = _seconds(start, taken, found, windows)
         cases = [replace(case, seconds=s) for case, s in zip(cases, seconds, strict=True)]
-        notes.append(_replayer(recording))
-        notes += [f"doubt about the seconds: {doubt}" for doubt in prediction.doubts]
+        notes.append(Note(_replayer(recording), NoteKind.BASIS))
+        notes += [
+            Note(f"doubt about the seconds: {doubt}", NoteKind.ANSWER)
+            for doubt in prediction.doubts
+        ]
     return Comparison(found, tuple(cases), tuple(notes))
 
 
@@ -129,10 +134,11 @@ def _start(taken: Inputs, version: Version, device: DeviceModel | None) -> Start
 def _incomplete(recording: Recording) -> list[str]:
     if not recording.contaminated:
         return []
-    return [
+    text = (
         "recorded with readahead on: accesses that it hid are missing in the list; record again "
         "with --read-ahead-kb 0"
-    ]
+    )
+    return [Note(text, NoteKind.ANSWER)]
 
 
 def _unchanged(verdict: Verdict) -> list[str]:
@@ -140,7 +146,8 @@ def _unchanged(verdict: Verdict) -> list[str]:
     if verdict.action == "set":
         return []
     remedy = "" if verdict.remedy is None else f" -- {verdict.remedy}"
-    return [f"no window is proposed ({verdict.action}): {verdict.why}{remedy}"]
+    text = f"no window is proposed ({verdict.action}): {verdict.why}{remedy}"
+    return [Note(text, NoteKind.ANSWER)]
 
 
 def _windows(prediction: Prediction) -> tuple[int, int]:

@@ -170,7 +170,9 @@ def _suite(args: argparse.Namespace) -> int:
     if args.output is not None:
         for (board, start), table in found.tables.items():
             write_advice(args.output / board / start, table, found.lists[board, start])
-    print(found.document.to_json() if args.json else advice_text(found.document))
+    print(
+        found.document.to_json() if args.json else advice_text(found.document, verbose=args.verbose)
+    )
     return 0
 
 

@@ -16,6 +16,7 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from tracer.calibrate.limits import Limit
@@ -97,7 +98,12 @@ def _text(done: Calibrated) -> str:
         )
         for row in rows
     ]
-    return (
-        f"{render(head, cells)}\n\n{found.device.describe()}\n"
-        f"error of the model: median {100 * found.median:.1f} %, worst {100 * found.worst:.1f} %"
+    return answer_text(
+        [
+            found.device.describe(),
+            f"error of the model: median {100 * found.median:.1f} %, worst "
+            f"{100 * found.worst:.1f} %",
+        ],
+        [render(head, cells)],
+        more="foreread predict CAPTURE --device-model FILE (predicts with it)",
     )

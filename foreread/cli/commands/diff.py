@@ -11,6 +11,7 @@ from boards.written import write_whole
 from foreread.cli.arguments import add_pids, percent
 from foreread.cli.arguments.model import add_model
 from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.diff import diff_text
 from foreread.cli.text.diff_junit import junit_xml
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
     add_pids(parser)
     add_model(parser)
+    add_verbose(parser, "all files")
     parser.add_argument(
         "--max-regression",
         metavar="PERCENT",
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         write_whole(args.markdown, markdown_text(found).encode())
     if args.junit is not None:
         write_whole(args.junit, junit_xml(found))
-    print(found.to_json() if args.json else diff_text(found))
+    print(found.to_json() if args.json else diff_text(found, verbose=args.verbose))
     return EXIT_FAILED if found.regressed else 0
 
 

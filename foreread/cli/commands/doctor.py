@@ -133,13 +133,12 @@ def _restored_text(restored: list[Restored], asked: bool) -> list[str]:
 
 
 def _text(diagnosis: Diagnosis) -> list[str]:
-    lines = []
-    for finding in diagnosis.findings:
+    answer = f"recording works here with back-end {diagnosis.backend}"
+    if not diagnosis.can_record:
+        answer = "recording does not work here: see the remedies below"
+    lines = [answer, ""]
+    for finding in sorted(diagnosis.findings, key=lambda one: one.ok):
         lines.append(f"{'ok ' if finding.ok else '!! '} {finding.name}: {finding.detail}")
         if not finding.ok and finding.remedy:
             lines.append(f"      remedy: {finding.remedy}")
-    if diagnosis.can_record:
-        lines.append(f"recording works here with back-end {diagnosis.backend}")
-    else:
-        lines.append("recording does not work here: see the remedies above")
     return [printable(line) for line in lines]

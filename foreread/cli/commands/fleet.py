@@ -142,5 +142,7 @@ def _report(args: argparse.Namespace) -> int:
         paths = (str(files.html), str(files.json), str(files.sql))
         print(FleetReportDocument(html=paths[0], json=paths[1], sql=paths[2]).to_json())
     else:
-        print(f"report: {files.html}")
+        from foreread.cli.text.fleet_report import fleet_report_text  # noqa: PLC0415
+
+        print(fleet_report_text(files.figures, str(files.html)))
     return 0

@@ -19,10 +19,13 @@ from boards.counted import plural
 from foreread.cli.arguments import add_capture, window_kb
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
 from foreread.cli.arguments.recording import recording_of
-from foreread.cli.main import printable
+from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 
 _LEFT = frozenset({0, 1})
+_LEAST_S = 0.0005  # smaller parts would be written as 0.000
+_MORE = "each change with its requests and pages, and all notes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser)
     add_other_kernel(parser)
     add_device_model(parser)
+    add_verbose(parser, _MORE)
     for option, kernel in ((NOW, "the capture's kernel"), (THEN, "the other kernel")):
         parser.add_argument(
             option,
@@ -44,25 +48,28 @@ def run(args: argparse.Namespace) -> int:
     recording = recording_of(args.capture, args)
     windows = (args.read_ahead_kb_now, args.read_ahead_kb_then)
     found = forecast(recording, args.model, args.device_model, *windows)
-    print(found.to_json() if args.json else _text(found))
+    print(found.to_json() if args.json else _text(found, args.verbose))
     return 0
 
 
-def _text(found: Forecast) -> str:
+def _text(found: Forecast, verbose: bool) -> str:
     least = MINOR_SHARE * found.accessed
     disks = [_disk(disk) for disk in found.disks if disk.accessed >= least]
-    parts = ["\n".join(disks), _cases(found)]
-    if found.causes:
-        parts.append(_causes(found))
-    parts.append("\n".join(_answer(found)))
-    parts += [f"note: {printable(note)}" for note in found.notes]
-    return "\n\n".join(parts)
+    return answer_text(
+        list(_answer(found)),
+        [_cases(found), *([_causes(found)] if found.causes and verbose else [])],
+        doubts=found.doubts,
+        notes=found.notes,
+        basis=[*disks, *([_how_many(found)] if found.causes else [])],
+        more=f"--verbose ({_MORE})",
+        verbose=verbose,
+    )
 
 
 def _disk(disk: ForecastDisk) -> str:
     now = f"{disk.now_read_ahead_kb:,} KiB now ({disk.now_why})"
     then = f"{disk.then_read_ahead_kb:,} KiB then ({disk.then_why})"
-    return printable(f"window of {disk.name}: {now}, {then}")
+    return f"window of {disk.name}: {now}, {then}"
 
 
 def _cases(found: Forecast) -> str:
@@ -86,8 +93,7 @@ def _case(name: str, case: ForecastCase) -> tuple[str, ...]:
 
 def _causes(found: Forecast) -> str:
     head = ("change, alone", "since", "requests", "pages", "seconds")
-    table = render(head, [_cause(cause) for cause in found.causes], _LEFT)
-    return f"{table}\n{_how_many(found)}"
+    return render(head, [_cause(cause) for cause in found.causes], _LEFT)
 
 
 def _how_many(found: Forecast) -> str:
@@ -108,18 +114,20 @@ def _cause(cause: ForecastCause) -> tuple[str, ...]:
 
 
 def _answer(found: Forecast) -> Iterator[str]:
-    """Yield the lines of the answer: the difference, what to set, and the doubts."""
+    """Yield the lines of the answer: the difference, its causes, and what to set."""
     advice = found.advice
     if found.change is None:
-        yield f"forecast: {printable(advice.why)}"
+        yield f"forecast: {advice.why}"
     else:
         yield f"forecast: {_difference(found.change)}"
-        yield f"  {_setting(found)}: {printable(advice.why)}"
+        for cause in found.causes:
+            if cause.seconds is not None and abs(cause.seconds) >= _LEAST_S:
+                yield f"  {cause.seconds:+.3f} s: {cause.what}"
+        yield f"  {_setting(found)}: {advice.why}"
         if advice.keep_read_ahead_kb is not None:
             yield f"  to keep the present time: set read_ahead_kb={advice.keep_read_ahead_kb}"
-    yield from (f"  doubt: {printable(doubt)}" for doubt in found.doubts)
     if advice.remedy is not None:
-        yield f"  run: {printable(advice.remedy)}"
+        yield f"  run: {advice.remedy}"
 
 
 def _difference(change: ForecastChange) -> str:

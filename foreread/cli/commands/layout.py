@@ -21,7 +21,8 @@ from emulator.images.relaid import BLOCK_SIZES
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
-from foreread.cli.main import printable
+from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
 from foreread.image_of_root import image_of_root
@@ -34,6 +35,7 @@ from foreread.other_layouts import (
 from foreread.unpacking import measure_unpacking
 
 _SHOWN = 12  # rows of the table
+_MORE = "every layout, and all notes"
 _SIZES_KIB = tuple(size >> 10 for size in BLOCK_SIZES)
 _ALL_SIZES_KIB = (4, 8, *_SIZES_KIB)
 _ALL_COMPRESSORS = tuple(dict.fromkeys((*COMPRESSORS, *EROFS_COMPRESSORS)))
@@ -75,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_layouts(parser)
     _add_costs(parser)
+    add_verbose(parser, _MORE)
 
 
 def _add_layouts(parser: argparse.ArgumentParser) -> None:
@@ -253,22 +256,26 @@ def _document(found: Compared, written: list[Path]) -> LayoutDocument:
 
 
 def _text(found: Compared, args: argparse.Namespace) -> str:
-    lines = [
-        f"{printable(str(args.output))}: the order of {plural(len(found.order), 'file')} for "
+    order = (
+        f"{args.output}: the order of {plural(len(found.order), 'file')} for "
         f"{plural(len(found.starts), 'start')}; INSTALL.md says how to build with it"
-    ]
-    if found.rows:
-        head = ("", "block", "compressor", "image", "requests", "read", "seconds")
-        lines += ["", render(head, [_cells(row) for row in _shown(found)], frozenset({0, 2})), ""]
-        lines += _best(found, args)
-    return "\n".join([*lines, *(f"note: {printable(note)}" for note in found.notes)])
+    )
+    head = ("", "block", "compressor", "image", "requests", "read", "seconds")
+    cells = [_cells(row) for row in _shown(found, args.verbose)]
+    return answer_text(
+        [*(_best(found, args) if found.rows else []), order],
+        [render(head, cells, frozenset({0, 2}))] if found.rows else [],
+        notes=found.notes,
+        more=f"--verbose ({_MORE})",
+        verbose=args.verbose,
+    )
 
 
-def _shown(found: Compared) -> list[LayoutRow]:
-    """Return the present image, the order alone, and the best of the others."""
+def _shown(found: Compared, verbose: bool) -> list[LayoutRow]:
+    """Return the present image, the order alone, and the best of the others; or ``verbose`` all."""
     first, others = list(found.rows[:2]), list(found.rows[2:])
     others.sort(key=lambda row: (row.seconds is None, row.seconds or 0.0, row.read_bytes))
-    return [*first, *others[: _SHOWN - len(first)]]
+    return [*first, *(others if verbose else others[: _SHOWN - len(first)])]
 
 
 def _cells(row: LayoutRow) -> tuple[str, ...]:
@@ -294,7 +301,7 @@ def _best(found: Compared, args: argparse.Namespace) -> list[str]:
         source = ("--image", args.image) if args.image else ("--root", args.root)
         words = ["foreread", "layout", *args.capture, *source, "--best", "-o", args.output]
         command = shlex.join(str(word) for word in words)
-        lines.append(f"to write its options into INSTALL.md: {printable(command)}")
+        lines.append(f"  to write its options into INSTALL.md: {command}")
     return lines
 
 

@@ -87,7 +87,7 @@ def _suite(args: argparse.Namespace) -> int:
         found = predict_suite(read_suite(args.capture[0]), asked, line.step)
     finally:
         line.end()
-    print(found.to_json() if args.json else suite_text(found))
+    print(found.to_json() if args.json else suite_text(found, verbose=args.verbose))
     return 0
 
 

@@ -20,17 +20,20 @@ from boards.written import write_whole
 from foreread.cli.arguments import UsageError, add_capture, percent
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of
-from foreread.cli.main import printable
+from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 from foreread.documents.prefetch import PrefetchDocument
 
-_MOST_FILES = 20
+_MOST_FILES = 12
+_MORE = "all files of a list that is checked, and all notes"
 _LAST = frozenset({4})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
+    add_verbose(parser, _MORE)
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("-o", "--output", metavar="LIST", type=Path, help="file to write the list to")
     add_check(parser, "output", _check_output)
@@ -125,33 +128,45 @@ def _check(args: argparse.Namespace) -> int:
     recording = recording_of(args.capture, args)
     situation = situation_of([recording], device_from(args.device_model))
     found = staleness(situation, checked, args.root, args.limit)
-    print(found.to_json() if args.json else _stale_text(found))
+    print(found.to_json() if args.json else _stale_text(found, args.verbose))
     return 0 if found.passed else 1
 
 
-def _stale_text(found: StalenessDocument) -> str:
-    lines = [
-        f"list: {printable(found.list)}",
-        f"{found.pages - found.stale_pages - found.unknown_pages:,} of "
-        f"{plural(found.pages, 'listed page')} are as they were, {found.stale_pages:,} are not, "
-        f"{found.unknown_pages:,} could not be compared",
-    ]
-    if found.files:
-        head = ("moved", "changed", "missing", "as it was", "file")
-        lines += ["", render(head, [_stale_row(one) for one in found.files[:_MOST_FILES]], _LAST)]
-        more = len(found.files) - _MOST_FILES
-        lines += [f"and {plural(more, 'other file')}"] if more > 0 else []
-    lines += [
-        "",
-        f"predicted: {found.without:.3f} s without the list, {found.fresh:.3f} s with it on its "
-        f"own build, {found.stale:.3f} s on this one",
+def _stale_text(found: StalenessDocument, verbose: bool) -> str:
+    answer = [
         f"the list has lost {found.lost_percent:.0f} % of its gain; the limit is "
         f"{found.limit_percent:g} %",
     ]
     if not found.passed:
-        lines.append("record the start on this build, and make the list again:")
-        lines.append("  foreread record -o CAPTURE -- COMMAND && foreread prefetch CAPTURE -o LIST")
-    return "\n".join([*lines, "", *(f"note: {printable(note)}" for note in found.notes)])
+        answer.append("record the start on this build, and make the list again:")
+        answer.append(
+            "  foreread record -o CAPTURE -- COMMAND && foreread prefetch CAPTURE -o LIST"
+        )
+    basis = [
+        f"list: {found.list}",
+        f"{found.pages - found.stale_pages - found.unknown_pages:,} of "
+        f"{plural(found.pages, 'listed page')} are as they were, {found.stale_pages:,} are not, "
+        f"{found.unknown_pages:,} could not be compared",
+    ]
+    basis.append(
+        f"predicted: {found.without:.3f} s without the list, {found.fresh:.3f} s with it on its "
+        f"own build, {found.stale:.3f} s on this one"
+    )
+    table = []
+    if found.files:
+        shown = found.files if verbose else found.files[:_MOST_FILES]
+        head = ("moved", "changed", "missing", "as it was", "file")
+        more = len(found.files) - len(shown)
+        others = f"\nand {plural(more, 'other file')}" if more > 0 else ""
+        table.append(render(head, [_stale_row(one) for one in shown], _LAST) + others)
+    return answer_text(
+        answer,
+        table,
+        notes=found.notes,
+        basis=basis,
+        more=f"--verbose ({_MORE})",
+        verbose=verbose,
+    )
 
 
 def _stale_row(one: StaleFile) -> tuple[str, ...]:
@@ -182,9 +197,29 @@ def _document(compared: Comparison, args: argparse.Namespace, text: Written) -> 
 def _text(compared: Comparison, args: argparse.Namespace, text: Written) -> str:
     head = ("", "KiB", "requests", "read", "unused", "seconds")
     table = render(head, [_row(case) for case in compared.cases], frozenset({0}))
-    notes = [f"note: {printable(note)}" for note in compared.notes]
-    cases = ["", table, ""] if compared.cases else []
-    return "\n".join([*_list_text(compared.found, args.output), *_as(args, text), *cases, *notes])
+    return answer_text(
+        [*_gain(compared), *_list_text(compared.found, args.output), *_as(args, text)],
+        [table] if compared.cases else [],
+        notes=compared.notes,
+        more="foreread script CAPTURE --prefetch LIST -o DIR (replays it at boot); --verbose",
+        verbose=args.verbose,
+    )
+
+
+def _gain(compared: Comparison) -> Iterator[str]:
+    """Yield what the best case with the list saves."""
+    timed = [case for case in compared.cases if case.seconds is not None]
+    if not timed:
+        return
+    now, best = timed[0], min(timed, key=lambda case: case.seconds or 0.0)
+    if now is best or now.seconds is None or best.seconds is None:
+        yield f"nothing is predicted to be faster than the start as it is: {now.seconds:.3f} s"
+        return
+    share = 100 * (1 - best.seconds / now.seconds)
+    yield (
+        f"{best.name}: {best.seconds:.3f} s predicted at {best.read_ahead_kb:,} KiB, {share:.0f} % "
+        f"less than now, {now.seconds:.3f} s at {now.read_ahead_kb:,} KiB"
+    )
 
 
 def _as(args: argparse.Namespace, text: Written) -> Iterator[str]:
@@ -192,19 +227,19 @@ def _as(args: argparse.Namespace, text: Written) -> Iterator[str]:
     if args.format in WHOLE_FILES:
         yield f"{args.format}: a list of whole files, in the order of their first access"
     if text.left_out:
-        names = ", ".join(printable(path) for path in text.left_out[:3])
+        names = ", ".join(text.left_out[:3])
         yield (
             f"left out, since the format {args.format} cannot name "
             f"{plural(len(text.left_out), 'file')}: {names}"
         )
     if args.root is not None:
-        yield f"state of the listed pages: {printable(str(_state_file(args.output)))}"
+        yield f"state of the listed pages: {_state_file(args.output)}"
 
 
 def _list_text(found: Found, output: Path) -> list[str]:
     listing = found.listing
     lines = [
-        f"list: {printable(str(output))}",
+        f"list: {output}",
         f"{plural(len(listing.ranges), 'range')} of {plural(listing.files, 'file')}, "
         f"{_mib(listing.size_bytes)}: "
         f"{_mib(found.needed_bytes)} are needed, {_mib(found.wasted_bytes)} are gaps of up to "

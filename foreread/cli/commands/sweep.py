@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -15,15 +17,19 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenario_of
 from foreread.cli.arguments.target import add_target, tell
-from foreread.cli.main import printable
+from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
 from foreread.recorded import is_capture
 from foreread.sweeping import DEFAULT_WINDOWS_KB, sweep
+from tracer.formats.scenario import beside
 from tracer.formats.sweep import Sweep
 from tracer.local.sweep_run import Progress
+
+_MORE = "the table beside the curve, and all notes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with CAPTURE: run even if machine, kernel, CPU or disks are not those of the capture",
     )
     add_model(parser)
+    add_verbose(parser, _MORE)
     add_run(parser, own_stdout=True)
     parser.usage = f"{parser.prog} [options] -o SWEEP (CAPTURE | -- COMMAND [ARGUMENT ...])"
 
@@ -94,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(result.to_json())
     else:
-        print(_text(result))
+        print(_text(result, args.verbose))
     return 0
 
 
@@ -110,7 +117,7 @@ def _show_progress(progress: Progress) -> None:
     ProgressLine(sys.stderr).say(line)
 
 
-def _text(result: Sweep) -> str:
+def _text(result: Sweep, verbose: bool) -> str:
     rows = [
         (
             str(p.read_ahead_kb),
@@ -124,8 +131,27 @@ def _text(result: Sweep) -> str:
         if p.seconds
     ]
     head = ("KiB", "seconds", "min-max", "requests", "pages", "runs")
-    notes = [*result.notes, *([] if result.complete else ["the sweep was interrupted"])]
     measured = [point for point in result.points if point.seconds]
     drawn = curve_text([p.read_ahead_kb for p in measured], [median(p.seconds) for p in measured])
-    curve = [f"\n{drawn}"] if drawn else []
-    return "\n".join([render(head, rows), *curve, *(f"note: {printable(note)}" for note in notes)])
+    table = render(head, rows)
+    return answer_text(
+        list(_answer(result)),
+        filter(None, [drawn, table] if verbose else [drawn or table]),
+        doubts=[] if result.complete else ["the sweep was interrupted"],
+        notes=result.notes,
+        basis=[f"medians of cold runs of {shlex.join(result.command)}{beside(result.scenario)}"],
+        more=f"--verbose ({_MORE})",
+        verbose=verbose,
+    )
+
+
+def _answer(result: Sweep) -> Iterator[str]:
+    """Yield the fastest window, and the present one."""
+    seconds = {p.read_ahead_kb: median(p.seconds) for p in result.points if p.seconds}
+    if not seconds:
+        yield "no window was measured"
+        return
+    best, now = min(seconds, key=lambda kb: (seconds[kb], kb)), result.default_read_ahead_kb
+    yield f"fastest: {best:,} KiB, {seconds[best]:.3f} s"
+    if now in seconds and now != best:
+        yield f"now: {now:,} KiB, {seconds[now]:.3f} s"

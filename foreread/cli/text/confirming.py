@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 
 from analyzer.confirm.boards import BoardGain, board_gains, differing
 from analyzer.confirm.text import board_text, gain_text, interval_text, percent, windows_text
 from boards.counted import plural
-from foreread.cli.main import printable
+from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
 from foreread.confirm_start import Confirmed
 from foreread.confirming import Progress
-from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import beside
 
 _HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)")
@@ -44,31 +44,34 @@ def confirmed_text(found: Confirmed, again: str) -> str:
     head = words.get(of.outcome, of.outcome)
     if of.outcome == "undecided":
         head = f"undecided after {plural(of.runs, 'run')}"
-    lines = [
-        f"{head}: {windows_text(of)} {gain_text(of)}",
-        f"measured: {plural(len(of.pairs), 'pair')} of cold runs of {command} "
+    measured = (
+        f"measured: {plural(len(of.pairs), 'pair')} of cold runs "
         f"in {duration_text(of.wall_seconds)}, "
-        f"on {of.target or 'this machine'} ({board_text(of)}){beside(of.scenario)}",
-    ]
+        f"on {of.target or 'this machine'} ({board_text(of)}){beside(of.scenario)}: {command}"
+    )
+    apply = of.outcome == "confirmed" and not of.change
+    answer = [f"{head}: {windows_text(of)} {gain_text(of)}"]
     if gain is not None:
-        lines.append(f"predicted: saves {percent(gain)} %")
-    lines += _boards(of)
-    if of.disturbed:
-        lines.append(
-            f"{plural(of.disturbed, 'pair', 'was')} disturbed by other processes and made again"
-        )
-    lines += [f"note: {note}" for note in of.notes]
+        answer.append(f"  predicted: saves {percent(gain)} %")
     if of.outcome == "undecided":
-        lines.append(f"to continue: {again}")
-    return "\n".join(map(printable, lines))
-
-
-def _boards(of: Confirmation) -> list[str]:
-    """Return the lines of a table of several boards, and whether they differ."""
+        answer.append(f"  to continue: {again}")
+    basis = [measured]
+    if of.disturbed:
+        pairs = plural(of.disturbed, "pair", "was")
+        basis.append(f"{pairs} disturbed by other processes and made again")
     gains = board_gains(of)
-    if not gains:
-        return []
-    lines = ["", *render(_HEAD, [_row(one) for one in gains]).splitlines()]
+    return answer_text(
+        answer,
+        [render(_HEAD, [_row(one) for one in gains])] if gains else [],
+        doubts=[*_apart(gains), *of.notes],
+        basis=basis,
+        more="foreread script CAPTURE -o DIR (sets the window at boot)" if apply else "",
+    )
+
+
+def _apart(gains: Sequence[BoardGain]) -> list[str]:
+    """Return how several boards differ, and which were set aside."""
+    lines = []
     if (apart := differing(gains)) is not None:
         more, less = apart
         lines.append(
@@ -76,7 +79,7 @@ def _boards(of: Confirmation) -> list[str]:
             "is their mean: test each by itself with foreread confirm --target T"
         )
     lines += [f"{one.board} was set aside: {one.set_aside}" for one in gains if one.set_aside]
-    return [*lines, ""]
+    return lines
 
 
 def _row(of: BoardGain) -> tuple[str, ...]:

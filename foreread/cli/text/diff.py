@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analyzer.diff.document import DiffCause, DiffDocument, DiffFile, DiffSide, StartDiff
 from boards.counted import plural
+from boards.note import Note, NoteKind
 from foreread.cli.main import printable
+from foreread.cli.text.answer import answer_text, columns, cut, cut_path
 from foreread.cli.text.table import render
 
 SHOWN_FILES = 12
+_FEW_FILES = 4  # of each of several starts
+_LEAST_TEXT = 20  # columns of a path, and of a reason
 
 
-def diff_text(found: DiffDocument) -> str:
-    """Return the difference as text."""
-    parts = ["\n".join(_start(one)) for one in found.starts]
+def diff_text(found: DiffDocument, *, verbose: bool = False) -> str:
+    """Return the difference as text; ``verbose``: with all files."""
     whole = [answer(found)] if len(found.starts) > 1 or found.limit is not None else []
-    whole += [f"only in OLD: {printable(name)}" for name in found.only_old]
-    whole += [f"only in NEW: {printable(name)}" for name in found.only_new]
-    whole += [f"note: {printable(note)}" for note in found.notes]
-    return "\n\n".join([*parts, *(["\n".join(whole)] if whole else [])])
+    only = [f"only in OLD: {name}" for name in found.only_old]
+    only += [f"only in NEW: {name}" for name in found.only_new]
+    shown = SHOWN_FILES if len(found.starts) == 1 else _FEW_FILES
+    return answer_text(
+        [*whole, *only],
+        ["\n".join(_start(one, None if verbose else shown)) for one in found.starts],
+        notes=[Note(note, NoteKind.ANSWER) for note in found.notes],
+        more="--verbose (all files)",
+        verbose=verbose,
+    )
 
 
 def answer(found: DiffDocument) -> str:
@@ -77,21 +86,35 @@ def cause_text(cause: DiffCause) -> str:
     return f"{', '.join(parts)}: {cause.what}"
 
 
-def _start(one: StartDiff) -> Iterator[str]:
+def _start(one: StartDiff, most: int | None) -> Iterator[str]:
+    """Yield the answer about a start, and ``most`` of its files."""
     yield printable(f"{title(one)}: {start_text(one)}")
+    yield from (f"  doubt: {printable(doubt)}" for doubt in one.doubts)
     yield f"  OLD {printable(side_text(one.old))}"
     yield f"  NEW {printable(side_text(one.new))}"
     yield "because of:"
     yield from (f"  {printable(cause_text(cause))}" for cause in one.causes)
     if one.files:
         yield "files, those that cost most first:"
-        shown = one.files[:SHOWN_FILES]
+        shown = one.files[:most]
         head = ("seconds", "requests", "pages", "file", "")
         rows = [_row(file) for file in shown]
+        if most is not None:
+            rows = _cut(head, rows)
         yield render(head, rows, left=frozenset({3, 4}))
         if len(one.files) > len(shown):
-            yield f"  and {plural(len(one.files) - len(shown), 'file')} more (--json has all)"
-    yield from (f"doubt: {printable(doubt)}" for doubt in one.doubts)
+            yield f"  and {plural(len(one.files) - len(shown), 'file')} more"
+
+
+def _cut(head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return rows whose paths and reasons share what the numbers leave of the width."""
+    numbers = [max(map(len, column)) + 2 for column in zip(head, *rows, strict=True)][:3]
+    room = max(columns() - sum(numbers) - 2, 2 * _LEAST_TEXT)
+    path = max(_LEAST_TEXT, min(room // 2, max(len(printable(row[3])) for row in rows)))
+    return [
+        (*row[:3], cut_path(printable(row[3]), path), cut(printable(row[4]), room - path))
+        for row in rows
+    ]
 
 
 def _row(file: DiffFile) -> tuple[str, ...]:

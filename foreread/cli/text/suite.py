@@ -18,57 +18,71 @@ from analyzer.suite.answer import (
 )
 from boards.counted import plural
 from foreread.cli.main import printable
+from foreread.cli.text.answer import answer_text, cut
 from foreread.cli.text.table import plus_minus, render
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
 from tracer.formats.scenario import beside
 
-_ADVICE_ROWS = 20
+_ADVICE_ROWS = 12
+_CHANGE = 50  # columns
+ADVICE_MORE = "every row, and the commands that measure them"
+SUITE_MORE = "the published criterion, and the load that the windows are predicted for"
 _HEAD = ("start", "weight", "captures", "now", "s now", "s then", "band", "own", "s own", "regret")
 
 
-def suite_text(found: SuiteDocument) -> str:
-    """Return the answer for a suite."""
-    parts = [part for board in found.boards for part in _board(board)]
-    verdicts = [disk.verdict for board in found.boards for disk in board.disks]
+def suite_text(found: SuiteDocument, *, verbose: bool = False) -> str:
+    """Return the answer for a suite: each disk of each board."""
+    disks = [(board, disk) for board in found.boards for disk in board.disks]
+    parts = [_disk(board, disk, verbose) for board, disk in disks]
+    parts += [line for board in found.boards for line in _of_board(board)]
     measured = shlex.join(["--suite", found.path])
-    loads = dict.fromkeys(holds_for(verdict, measured) for verdict in verdicts)
-    parts += [f"load: {printable(one)}" for one in loads if one]
-    return "\n\n".join(parts)
+    loads = dict.fromkeys(holds_for(disk.verdict, measured) for _, disk in disks)
+    end = [f"load: {printable(one)}" for one in loads if one] if verbose else []
+    return "\n\n".join([*parts, "\n".join(end or [f"more: --verbose ({SUITE_MORE})"])])
 
 
-def _board(board: SuiteBoardAnswer) -> Iterator[str]:
-    kernel = f"Linux {board.kernel}" if board.kernel else "unknown kernel"
-    machine = f", {board.machine}" if board.machine else ""
-    yield printable(f"{board.name} ({kernel}{machine}): {plural(board.captures, 'capture')}")
-    for disk in board.disks:
-        yield "\n".join(_disk(disk))
+def _of_board(board: SuiteBoardAnswer) -> Iterator[str]:
+    """Yield what one window for all disks costs, and the disks without an answer."""
     if board.one_window is not None:
         one = board.one_window
-        yield (
-            f"one window for all disks, {one.read_ahead_kb:,} KiB: {one.seconds:.3f} weighted "
-            f"seconds; a window for each disk: {one.seconds_by_disk:.3f} s"
+        yield printable(
+            f"{board.name}: one window for all disks, {one.read_ahead_kb:,} KiB: {one.seconds:.3f} "
+            f"weighted seconds; a window for each disk: {one.seconds_by_disk:.3f} s"
         )
     for idle in board.idle:
         yield printable(f"{idle.name}: {idle.why}")
 
 
-def _disk(disk: SuiteDisk) -> Iterator[str]:
-    yield printable(f"{disk.name}: {plural(len(disk.starts), 'start')}")
-    if disk.starts:
-        yield render(_HEAD, [_start(one) for one in disk.starts], left=frozenset({0}))
+def _disk(board: SuiteBoardAnswer, disk: SuiteDisk, verbose: bool) -> str:
+    kernel = f"Linux {board.kernel}" if board.kernel else "unknown kernel"
+    machine = f", {board.machine}" if board.machine else ""
+    captures = plural(board.captures, "capture")
+    table = render(_HEAD, [_start(one) for one in disk.starts], left=frozenset({0}))
+    return answer_text(
+        list(_verdict(board, disk)),
+        [table] if disk.starts else [],
+        doubts=[f"{one.name}: {doubt}" for one in disk.starts for doubt in one.doubts],
+        basis=[
+            *_figures(disk),
+            f"{captures} of {board.name} ({kernel}{machine})",
+            *(_published(disk) if verbose else ()),
+        ],
+        verbose=verbose,
+    )
+
+
+def _verdict(board: SuiteBoardAnswer, disk: SuiteDisk) -> Iterator[str]:
     verdict = disk.verdict
     kib = verdict.read_ahead_kb
-    yield f"verdict: {verdict.action}" + ("" if kib is None else f" read_ahead_kb={kib}")
-    yield f"  {printable(verdict.why)}"
+    value = "" if kib is None else f" read_ahead_kb={kib}"
+    yield f"verdict: {verdict.action}{value} ({disk.name} of {board.name})"
+    yield f"  {verdict.why}"
     if verdict.remedy is not None:
-        yield f"  run: {printable(verdict.remedy)}"
-    yield from (f"  {line}" for line in _figures(disk))
-    for one in disk.starts:
-        yield from (f"  doubt: {printable(f'{one.name}: {doubt}')}" for doubt in one.doubts)
+        yield f"  run: {verdict.remedy}"
     for other in disk.unpredicted[1:]:
-        yield f"  {printable(f'{other.name}: {other.why}')}"
+        yield f"  {other.name}: {other.why}"
         if other.remedy:
-            yield f"  run: {printable(other.remedy)}"
+            yield f"  run: {other.remedy}"
 
 
 def _figures(disk: SuiteDisk) -> Iterator[str]:
@@ -81,7 +95,7 @@ def _figures(disk: SuiteDisk) -> Iterator[str]:
     worst = next((one for one in disk.starts if one.name == disk.worst_start), None)
     if worst is not None and disk.least_regret_kb is not None:
         yield (
-            f"worst start: {printable(worst.name)}, {100 * worst.regret:.1f} % of its seconds now "
+            f"worst start: {worst.name}, {100 * worst.regret:.1f} % of its seconds now "
             f"lost against its own {worst.own_read_ahead_kb:,} KiB; the largest regret is smallest "
             f"at {disk.least_regret_kb:,} KiB"
         )
@@ -91,6 +105,10 @@ def _figures(disk: SuiteDisk) -> Iterator[str]:
             f"a window for each start, set before it starts: {disk.seconds_each_its_own:.3f} s, "
             f"{gain:.3f} s less"
         )
+
+
+def _published(disk: SuiteDisk) -> Iterator[str]:
+    """Yield the window of the published criterion."""
     if disk.published is not None:
         paper = disk.published
         seconds = "" if paper.seconds is None else f": {paper.seconds:.3f} weighted seconds"
@@ -140,12 +158,13 @@ def _proof(one: SuiteBoardProof) -> Iterator[str]:
         yield f"  {printable(text)}"
 
 
-def advice_text(found: SuiteAdvice) -> str:
-    """Return the advice for a suite."""
-    return "\n\n".join("\n".join(_advice(disk)) for disk in found.disks)
+def advice_text(found: SuiteAdvice, *, verbose: bool = False) -> str:
+    """Return the advice for a suite; ``verbose``: all rows, and how to measure them."""
+    parts = ["\n".join(_advice(disk, verbose)) for disk in found.disks]
+    return "\n\n".join([*parts, *([] if verbose else [f"more: --verbose ({ADVICE_MORE})"])])
 
 
-def _advice(disk: SuiteAdviceDisk) -> Iterator[str]:
+def _advice(disk: SuiteAdviceDisk, verbose: bool) -> Iterator[str]:
     kib, now, then = disk.verdict.read_ahead_kb, disk.seconds_now, disk.seconds
     window = disk.verdict.action + ("" if kib is None else f" read_ahead_kb={kib}")
     seconds = "" if now is None or then is None else f", {now:.3f} -> {then:.3f} weighted seconds"
@@ -153,20 +172,21 @@ def _advice(disk: SuiteAdviceDisk) -> Iterator[str]:
     if disk.verdict.remedy is not None:
         yield f"  run: {printable(disk.verdict.remedy)}"
     yield from (printable(f"  {one.name}: {one.why}") for one in disk.unpredicted)
-    shown = disk.rows[:_ADVICE_ROWS]
+    shown = disk.rows if verbose else disk.rows[:_ADVICE_ROWS]
     if shown:
         head = ("weighted s", "seconds", "saves", "band", "start", "change")
-        yield render(head, [_advice_row(one) for one in shown], left=frozenset({4}))
+        yield render(head, [_advice_row(one, verbose) for one in shown], left=frozenset({4}))
     elif disk.seconds is not None:
         yield "nothing else found that saves more than its band"
     if len(disk.rows) > len(shown):
-        yield f"and {len(disk.rows) - len(shown)} more (--json has all)"
-    for one in shown:
+        yield f"and {len(disk.rows) - len(shown)} more"
+    for one in shown if verbose else ():
         if one.row.measure is not None:
             yield printable(f"  measure {one.start}, {one.row.kind}: {one.row.measure}")
 
 
-def _advice_row(one: SuiteAdviceRow) -> tuple[str, ...]:
+def _advice_row(one: SuiteAdviceRow, verbose: bool) -> tuple[str, ...]:
     row = one.row
+    what = row.what if verbose else cut(printable(row.what), _CHANGE)
     seconds = (f"{one.saved:.3f}", f"{row.seconds:.3f}", f"{row.saved:.3f}", plus_minus(row.band))
-    return (*seconds, one.start, row.what)
+    return (*seconds, one.start, what)

@@ -23,20 +23,19 @@ def run(capsys, *words, code=0):
 
 
 def test_the_text_has_both_kernels_the_changes_and_what_to_set(capsys):
-    said = run(capsys, OLD, "--model", "linux-7.2", "--device-model", "arm64").out
+    said = run(capsys, OLD, "--model", "linux-7.2", "--device-model", "arm64", "--verbose").out
     lines = said.splitlines()
-    assert lines[0] == (
-        "window of slow0: 128 KiB now (the kernel's 128 KiB), 252 KiB then (twice max_sectors_kb "
-        "of a rotational disk, from Linux 6.17 on)"
-    )
+    assert (
+        "rests on: window of slow0: 128 KiB now (the kernel's 128 KiB), 252 KiB then (twice "
+        "max_sectors_kb of a rotational disk, from Linux 6.17 on)"
+    ) in lines
     rows = [line for line in lines if line.startswith(("now ", "then ", "then, "))]
     assert [row.split("linux-")[0].strip() for row in rows] == [
         *("now", "then", "then, window of now", "then, best window")
     ]
     assert "change, alone" in said
-    (answer,) = [line for line in lines if line.startswith("forecast: ")]
-    assert answer.startswith("forecast: slower: +0.0")
-    assert answer.endswith(" s)")
+    assert lines[0].startswith("forecast: slower: +0.0")
+    assert lines[0].endswith(" s)")
     assert "  to keep the present time: set read_ahead_kb=128" in lines
     (command,) = [line for line in lines if line.startswith("  run: ")]
     assert shlex.split(command)[1:4] == ["foreread", "script", OLD]
@@ -74,7 +73,8 @@ def test_a_disk_that_is_hardly_read_is_only_in_the_json(capsys):
 
 def test_the_same_kernel_says_no_difference(capsys):
     said = run(capsys, NEW, "--model", "linux-6.18").out
-    assert "forecast: no difference\n" in said
+    assert said.startswith("forecast: no difference\n")
+    assert len(said.splitlines()) <= 25
     assert "change, alone" not in said
 
 
@@ -84,7 +84,8 @@ def test_known_windows_are_options(capsys):
     document = json.loads(run(capsys, NEW, "--model", "linux-6.12", *words, "--json").out)
     assert (document["now"]["read_ahead_kb"], document["then"]["read_ahead_kb"]) == (32, 64)
     said = run(capsys, NEW, "--model", "linux-6.12", *words).out
-    assert said.startswith("window of loop0: 32 KiB now (as given), 64 KiB then (as given)\n")
+    windows = "window of loop0: 32 KiB now (as given), 64 KiB then (as given)"
+    assert f"\nrests on: {windows}\n" in said
 
 
 def test_without_seconds_the_reason_and_the_command_are_printed(capsys):
