@@ -47,10 +47,10 @@ def confirmed_text(found: Confirmed, again: str) -> str:
     measured = (
         f"measured: {plural(len(of.pairs), 'pair')} of cold runs "
         f"in {duration_text(of.wall_seconds)}, "
-        f"on {of.target or 'this machine'} ({board_text(of)}){beside(of.scenario)}: {command}"
+        f"on {of.target or 'this machine'} ({board_text(of)}): {command}"
     )
     apply = of.outcome == "confirmed" and not of.change
-    answer = [f"{head}: {windows_text(of)} {gain_text(of)}"]
+    answer = [f"{head}{beside(of.scenario)}: {windows_text(of)} {gain_text(of)}"]
     if gain is not None:
         answer.append(f"  predicted: saves {percent(gain)} %")
     if of.outcome == "undecided":

@@ -79,7 +79,11 @@ def test_a_report_has_what_was_analysed(captures, tmp_path, capsys):
     assert "\x1b" not in page
     assert "<b>.capture" not in page
     text = run(capsys, "report", tmp_path / "store", "-o", tmp_path / "report").out
-    assert text == f"report: {tmp_path}/report/index.html\n"
+    lines = text.splitlines()
+    assert "start" in lines[0]
+    assert "  doubt: 1 capture could not be analysed" in lines
+    assert lines[-1] == f"more: the report: {tmp_path}/report/index.html"
+    assert "\x1b" not in text
 
 
 def test_a_capture_that_is_left_out_exits_with_1(captures, tmp_path, capsys, monkeypatch):
