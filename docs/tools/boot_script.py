@@ -1,9 +1,8 @@
-"""Writes the boot script, and its length by kind, into the page that prints it whole.
+"""Writes the boot script that docs/reference/boot-script.md prints whole, and counts its lines.
 
-``python -m docs.tools.boot_script`` rewrites docs/reference/boot-script.md; a test compares.
+``python -m docs.tools.boot_script`` writes examples/foreread-apply.sh; a test compares.
 """
 
-import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,7 @@ from pathlib import Path
 from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting, write_scripts
 from analyzer.apply.plan import DEFAULT_ATTEMPTS, READ_AHEAD
 
-PAGE = Path(__file__).parents[1] / "reference/boot-script.md"
-_ROWS = re.compile(r"(\| settings \| lines \|\n\|---\|---\|\n)(\|.*\n)*")
-_FENCE = re.compile(r"^```sh\n.*?^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = Path(__file__).parents[2] / "examples/foreread-apply.sh"
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
 WINDOW = Setting(READ_AHEAD, "32", "predicted best: 1.42 s in place of 1.61 s", DISK)
 PLAN = ApplyPlan(
@@ -46,12 +43,10 @@ def script_of(plan: ApplyPlan) -> str:
         return write_scripts(plan, Path(folder))[0].read_text()
 
 
-def refreshed(text: str) -> str:
-    """Return the page with the script and the lengths that foreread writes now."""
-    rows = "".join(f"| {kind} | {script_of(p).count(chr(10))} |\n" for kind, p in KINDS.items())
-    text = _ROWS.sub(lambda head: head[1] + rows, text)
-    return _FENCE.sub(lambda _: f"```sh\n{script_of(PLAN)}```", text)
+def lengths() -> list[str]:
+    """Return a list of how many lines the script of each kind has."""
+    return [f"- {kind}: {script_of(plan).count(chr(10))}" for kind, plan in KINDS.items()]
 
 
 if __name__ == "__main__":
-    PAGE.write_text(refreshed(PAGE.read_text()))
+    EXAMPLE.write_text(script_of(PLAN))

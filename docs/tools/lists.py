@@ -13,6 +13,7 @@ from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs
 from analyzer.predict.basis import LACKS, Answer
 from analyzer.predict.tables import COMPARED, RUNS, WINDOWS
 from boards.knobs import Knob, knobs
+from docs.tools.boot_script import lengths
 from studies.accuracy.kernel_tables import kept_tables
 
 _ANSWERS = {
@@ -91,6 +92,7 @@ def store() -> list[str]:
 
 
 LISTS: dict[str, Callable[[], list[str]]] = {
+    "boot-scripts": lengths,
     "compared": lambda: kept_tables()["compared"],
     "inputs": inputs,
     "judged": lambda: kept_tables()["judged"],
