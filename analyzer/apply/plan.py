@@ -19,6 +19,7 @@ BLOCK = "/sys/block/"
 ATTEMPTS = "foreread-apply.attempts"
 STATE_DIR = "/etc"  # writable and persistent wherever the script can be installed
 DEFAULT_ATTEMPTS = 2
+MOST_ATTEMPTS = 99  # the script reads two digits
 
 _FOLDER = re.compile(r"(/[A-Za-z0-9_.+-]+)+/?")
 
@@ -173,8 +174,11 @@ def check(plan: ApplyPlan) -> None:
 
 
 def _check_attempts(plan: ApplyPlan) -> None:
-    if plan.attempts < 0:
-        raise ApplyError("the number of attempts is negative", "give 0 or more")
+    if not 0 <= plan.attempts <= MOST_ATTEMPTS:
+        raise ApplyError(
+            f"the number of attempts is negative, or above {MOST_ATTEMPTS}",
+            f"give 0 to {MOST_ATTEMPTS}",
+        )
     folder = plan.state_dir
     if not _FOLDER.fullmatch(folder) or {".", ".."} & set(folder.split("/")):
         raise ApplyError(

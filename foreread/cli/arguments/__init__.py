@@ -139,7 +139,7 @@ def window_kb(text: str) -> int:
 
 def boot_attempts(text: str) -> int:
     """Return a number of boots."""
-    return _whole(text, 0, 1000, "a number of boots")
+    return _whole(text, 0, 99, "a number of boots")
 
 
 def buffer_kib(text: str) -> int:

@@ -225,6 +225,7 @@ def test_a_folder_that_is_not_plain_is_refused(tmp_path, folder):
     assert "/data" in error.value.remedy
 
 
-def test_negative_attempts_are_refused(tmp_path):
-    with pytest.raises(ApplyError, match="negative"):
-        write_scripts(replace(PLAN, attempts=-1), tmp_path)
+@pytest.mark.parametrize("attempts", [-1, 100])
+def test_attempts_that_cannot_be_counted_are_refused(tmp_path, attempts):
+    with pytest.raises(ApplyError, match="negative, or above 99"):
+        write_scripts(replace(PLAN, attempts=attempts), tmp_path)

@@ -198,6 +198,7 @@ def test_another_board_is_refused_unless_forced(board, file, text, said):
     assert said in board.err
     board.start("force")
     assert board.window == "2048"
+    assert board.run("status").returncode == 0
 
 
 def test_force_on_the_kernel_command_line(board):
