@@ -42,7 +42,7 @@ def choose_windows(
         found = {knob: str(before.get(knob, value)) for knob, value in found.items()}
     if found == wanted:
         raise RecordError(
-            f"the board already uses the proposed window, {proposal.read_ahead_kb} KiB, as in "
+            f"the board uses the proposed window already, {proposal.read_ahead_kb} KiB, as in "
             "the capture",
             "test another window with --read-ahead-kb K",
         )

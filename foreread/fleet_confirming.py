@@ -113,7 +113,7 @@ def _made(spread: SpreadPairs, store: Storing) -> Confirmation:
         if spread.pairs:
             store.after_a_pair(spread.result())  # which says why the last board is out
             again += " and add --resume"
-        raise RecordError(str(error), f"mend or restart the boards, then {again}") from error
+        raise RecordError(str(error), f"repair or restart the boards, then {again}") from error
     finally:
         store.finish()
 

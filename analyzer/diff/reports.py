@@ -67,7 +67,7 @@ def _prediction(path: Path) -> PredictionDocument:
     except (DocumentError, OtherSchemaError, UnboundedError) as error:
         raise ReportError(f"{file}: {error}", remedy) from error
     if not isinstance(figures.prediction, PredictionDocument):
-        raise ReportError(f"{file} is the report of a tuning alone", "compare reports of captures")
+        raise ReportError(f"{file} is a report without a capture", "compare reports of captures")
     return figures.prediction
 
 

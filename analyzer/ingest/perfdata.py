@@ -56,7 +56,8 @@ def read(path: Path) -> Trace:
     if events.rows == 0:
         if Feature.DIR_FORMAT in file.container.features and path.is_file():
             raise TraceError(
-                f"{path} is the header of a perf.data directory, and its records are beside it",
+                f"{path} is the header of a perf.data directory, and the records are in other "
+                "files of the directory",
                 f"give the directory: {path.absolute().parent}",
             )
         recorded = ", ".join(file.recorded_events()[:_MOST_NAMES])
@@ -175,7 +176,7 @@ def is_part(path: Path) -> bool:
 def _open(path: Path) -> _File:
     if path.is_dir() and not is_directory(path):
         raise TraceError(
-            f"{path} is a directory, and none that perf record --threads made",
+            f"{path} is a directory that perf record --threads did not make",
             "give a perf.data file",
         )
     parts = _parts(path) if path.is_dir() else []

@@ -77,7 +77,7 @@ def predict_on_image(
     with opened(image) as octets:
         if kind_of(octets) != "EROFS":
             raise LayoutError(
-                f"{image} is not an image of EROFS; captures of other file systems need none",
+                f"{image} is not an image of EROFS; captures of other file systems do not need it",
                 "leave out --image",
             )
         tables = read_erofs(octets)

@@ -132,7 +132,7 @@ def timing(
     replayed = prepare(start.taken, start.version, device)
     if replayed.disk != start.taken.disks[start.disk]:
         raise DeviceModelError(
-            "the start reads most from another disk than that of the image",
+            "the start reads most from a disk that does not hold the image",
             "give the mount point of the image with --mountpoint",
         )
     known = dict(unpacking)

@@ -98,6 +98,6 @@ def check_same(first: Recording, other: Recording) -> None:
     ):
         if one != two:
             raise ChoiceError(
-                f"{other.path}: its {what} differs from that of the first capture",
+                f"{other.path}: its {what} differs from the first capture's",
                 "give captures of the same start on the same board",
             )

@@ -46,7 +46,7 @@ def written(recording: Recording, found: Found, wanted: Format) -> Written:
     kept = {path for path in paths if fits(path)}
     if not kept:
         raise PrefetchError(
-            f"the format {wanted} can name none of the files", "choose another --format"
+            f"the format {wanted} cannot name any of the files", "choose another --format"
         )
     rows = [
         (row, part)

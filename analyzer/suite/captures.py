@@ -69,7 +69,7 @@ def _check_board(name: str, first: tuple[Path, Capture], other: tuple[Path, Capt
     for what, one, two in _compared(first[1], other[1]):
         if one != two:
             raise SuiteError(
-                f"{first[0]} and {other[0]} are both of board {name!r}, but {what} differs: "
+                f"{first[0]} and {other[0]} both name the board {name!r}, but {what} differs: "
                 f"{one!r} and {two!r}",
                 "give each board of the suite its own captures",
             )

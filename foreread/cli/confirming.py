@@ -52,14 +52,14 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         "--row",
         type=row_number,
         metavar="N",
-        help="which row of the table (default: 1, the best)",
+        help="number of the row (default: 1, the best)",
     )
     parser.add_argument(
         "--replayer",
         metavar="PROGRAM",
         type=Path,
-        help="what replays a list: foreread-prefetch built for the target (default: the shell "
-        "script, which starts dd for each range)",
+        help="program that replays a list: foreread-prefetch built for the target (default: a "
+        "shell script, which starts dd for each range)",
     )
     add_scenario(parser, "; repeatable, each is measured by itself")
     parser.add_argument(
@@ -67,7 +67,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         metavar="N|TIME",
         type=parse_budget,
         default=Budget(),
-        help=f"stop without an answer after N runs ({MOST_RUNS}) or a time such as 90s, 30m or 2h",
+        help=f"end undecided after N runs (default: {MOST_RUNS}), or after a time: 90s, 30m, 2h",
     )
     parser.add_argument(
         "--resume",

@@ -65,7 +65,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for alleles in (*(one.alleles for one in self.measured), *self.best):
             if wrong := space.lacking(self.chromosome(alleles)):
                 raise GeneError(
-                    f"what is known of the earlier campaign is damaged: {wrong}",
+                    f"the record of the earlier campaign is damaged: {wrong}",
                     "begin a new campaign: foreread tune -o TUNING -- COMMAND",
                 )
 

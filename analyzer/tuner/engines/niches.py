@@ -57,7 +57,7 @@ def _inhabitant(space: Space, cell: Cell, rng: Random) -> Child:
         if not within:
             raise RecipeError(
                 f"the niche {name} = {low} to {high} holds no allele of this space",
-                f"give the gene {name} such alleles, or change the recipe's niches",
+                f"give the gene {name} alleles in it, or change the recipe's niches",
             )
         child[name] = rng.choice(within)
     return space.repair(child)

@@ -67,7 +67,7 @@ def check_files(path: Path) -> None:
                 f"{file} is not a journal of foreread: it names another file", _NOT_OURS
             )
     if total > LARGEST_BYTES:
-        raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
+        raise StoreError(f"{path} is larger than a campaign can be", _NOT_OURS)
 
 
 def _names_another(journal: Path, size: int) -> bool:

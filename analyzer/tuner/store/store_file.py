@@ -231,7 +231,7 @@ def _check_size(connection: sqlite3.Connection, path: Path) -> None:
     """Raise StoreError if the file is too large with the pages in its log."""
     size = [_pragma(connection, name) for name in ("page_count", "page_size")]
     if not all(isinstance(one, int) for one in size) or math.prod(size) > LARGEST_BYTES:
-        raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
+        raise StoreError(f"{path} is larger than a campaign can be", _NOT_OURS)
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> Any:

@@ -86,8 +86,8 @@ def _add_inodes(parser: argparse.ArgumentParser) -> None:
         "--inodes",
         metavar="FILE",
         type=Path,
-        help="files of the board for a trace of another tool, which has inodes only: lines of "
-        "find / -xdev -printf '%%D %%i %%s %%p\\n', or a capture's files.json",
+        help="list of the board's files, for a trace of another tool that has inodes only: lines "
+        "of find / -xdev -printf '%%D %%i %%s %%p\\n', or a capture's files.json",
     )
 
 

@@ -24,8 +24,7 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="with --watch: apply the best settings of this file while a workload that it has "
-        "learnt "
-        "runs; repeatable",
+        "learnt runs; repeatable",
     )
     add_allow(group, "durability")
     group.add_argument(
@@ -33,8 +32,8 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_periods,
         default=3,
-        help="number of periods that a workload must last, that the original values run before "
-        "its settings are applied, and that these run before both are compared (default: 3)",
+        help="number of periods that a workload must last, and that the original values and then "
+        "the settings must each be in force, before they are compared (default: 3)",
     )
     group.add_argument(
         "--worse-percent",
@@ -59,9 +58,8 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         check=check_file,
-        help="write a shell script that does this on a board without foreread (actions: start, "
-        "stop, "
-        "status)",
+        help="write a shell script that applies the settings on a board without foreread (actions: "
+        "start, stop, status)",
     )
     group.add_argument(
         "--wait",
@@ -74,7 +72,7 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
 
 def _percent(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERCENT):
-        raise argparse.ArgumentTypeError(f"{text!r}: say whole percent from 1 to {_MOST_PERCENT}")
+        raise argparse.ArgumentTypeError(f"{text!r}: write whole percent from 1 to {_MOST_PERCENT}")
     return int(text)
 
 
@@ -84,5 +82,5 @@ def _recheck(text: str) -> int:
 
 def _periods(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERIODS):
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number from 1 to {_MOST_PERIODS}")
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 1 to {_MOST_PERIODS}")
     return int(text)

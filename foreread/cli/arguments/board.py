@@ -28,17 +28,22 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
         help="Debian package to unpack on the board, with its dependencies, without running its "
         f"installation scripts; repeatable (default: {', '.join(DEFAULT_PACKAGES)})",
     )
-    parser.add_argument("--fs", choices=FILE_SYSTEMS, default="ext4", help="file system (ext4)")
+    parser.add_argument(
+        "--fs", choices=FILE_SYSTEMS, default="ext4", help="file system (default: ext4)"
+    )
     device = parser.add_argument_group("memory of the board and cost of its disk")
     device.add_argument(
-        "--memory-mib", type=positive, metavar="N", help=f"memory with the disk ({least_memory})"
+        "--memory-mib",
+        type=positive,
+        metavar="N",
+        help=f"memory, the disk included ({least_memory})",
     )
     device.add_argument(
         "--disk",
         choices=tuple(kinds()),
         default=FIXED,
-        help="kind of the disk (fixed: the same cost for each request); "
-        "docs/howto/emulated-board.md has them",
+        help="kind of disk (default: fixed, the same cost for each request); "
+        "docs/howto/emulated-board.md describes them",
     )
     for option, default, what in (
         ("--latency-us", 1000, "request"),
@@ -49,7 +54,7 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
             type=_count,
             default=default,
             metavar="N",
-            help=f"per {what}, of a fixed disk (default: {default})",
+            help=f"cost of a {what} on a fixed disk (default: {default})",
         )
 
 

@@ -17,10 +17,10 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         type=_time,
         action="append",
         default=[],
-        help="with --watch and one --apply TUNING: note workloads that no learnt pattern is near "
-        "to in that file, and search settings for them in this time of the day, while the machine "
-        f"has no workload (up to {RUNS} cold runs that simulate the workload, and runs that "
-        "confirm the result; the time of this machine); repeatable (default: never)",
+        help="with --watch and one --apply TUNING: note workloads in TUNING that match no learnt "
+        "pattern, and search settings for them at this time of the day (of this machine) while "
+        f"there is no workload: up to {RUNS} cold runs that simulate the noted one, and runs that "
+        "confirm the result; repeatable (default: never)",
     )
     group.add_argument(
         "--learn-writes",

@@ -61,8 +61,8 @@ def add_image(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--image",
         type=Path,
-        help="image of EROFS that the start was recorded on: it has the compressed clusters, "
-        "which the capture lacks",
+        help="EROFS image that the start was recorded on: it shows the compressed clusters, and "
+        "the capture does not",
     )
     group.add_argument(
         "--mountpoint",
@@ -73,8 +73,8 @@ def add_image(parser: argparse.ArgumentParser) -> None:
         "--unpacking",
         metavar="FILE",
         type=Path,
-        help="an unpacking.json of `foreread layout --target T` (default: the time to unpack is "
-        "learnt from the capture)",
+        help="times to unpack: unpacking.json of `foreread layout --target T` (default: learnt "
+        "from the capture)",
     )
 
 

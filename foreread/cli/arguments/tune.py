@@ -40,12 +40,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--recipe",
         metavar="R",
         default=START_UP,
-        help=f"{', '.join(names)}, or a file like these (default: {START_UP}). {START_UP} "
-        f"considers a space of up to {WHOLE:,} settings whole, without selection, crossover or "
-        'mutation; a file with breeds = "always" breeds there, too. genetic-library and '
-        "fingerprinting rank by the disk's counters, as published, and not by time: throughput "
-        "while they tuned was 24.9 %% below the default's. Studies have recipes that tune does "
-        "not run: ioperf, storage-v1, storage-v2",
+        help=f"{', '.join(names)}, or the file of a recipe (default: {START_UP}). {START_UP} "
+        f"considers all of a space of up to {WHOLE:,} settings, without selection, crossover or "
+        'mutation; a recipe with breeds = "always" uses them there, too. genetic-library and '
+        "fingerprinting rank by the disk's counters, as published, and not by time: while they "
+        "tuned, throughput was 24.9 %% below the default's. The recipes ioperf, storage-v1 and "
+        "storage-v2 are for studies; tune does not run them",
     )
     which.add_argument(
         "--sampler", choices=SAMPLERS, help="search without a genetic algorithm, for comparison"
@@ -61,7 +61,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
             metavar="P%",
             type=_share,
             default=MOST,
-            help=f"refuse settings that {what} more than the default by so much (default: "
+            help=f"refuse settings that {what} over P%% more than the default does (default: "
             f"{100 * MOST:g}%%; no limit with --allow {allowed})",
         )
     search.add_argument(
@@ -70,16 +70,15 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_weight,
         default=[],
-        help="weight of the scenario S in the result, a number: with reader=2 a per cent of time "
-        "beside the reader counts like two per cent in a scenario of weight 1; repeatable "
-        "(default: 1 each)",
+        help="weight of scenario S in the result: with reader=2 one per cent of time in the "
+        "scenario reader counts as two per cent in one of weight 1; repeatable (default: 1 each)",
     )
     search.add_argument(
         "--capture",
         metavar="CAPTURE",
         type=Path,
-        help="capture of the same start-up: the search begins with what is predicted from it; if "
-        "--genes does not name read_ahead_kb, the predicted window is in force in every run",
+        help="capture of the same start: the search begins with the settings predicted from it; if "
+        "--genes does not name read_ahead_kb, every run has the predicted window",
     )
     add_model(parser)
     add_criterion(parser)
@@ -89,7 +88,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="OLD",
         type=Path,
         help="TUNING of an earlier campaign on a like board: the search begins with its best "
-        "settings, and expects its results as far as they prove true on this board",
+        "settings, and expects its results as far as runs on this board agree",
     )
     search.add_argument(
         "--repeats",
@@ -104,8 +103,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="N|TIME",
         type=parse_budget,
         default=Budget(),
-        help="make at most N runs, or runs for a time such as 90s, 30m, 2h or 1d, those that "
-        f"confirm the result included (default: no limit; the search ends when {SHORTEST} new "
+        help="make at most N runs, or runs for a time such as 90s, 30m, 2h or 1d; the confirmation "
+        f"counts, too (default: no limit; the search ends when {SHORTEST} new "
         f"chromosomes, {EACH_GENE} more for each gene and {EACH_SCENARIO} for each further "
         f"scenario, in {Patience.generations} generations or more, gained no more than the noise)",
     )
@@ -139,10 +138,9 @@ def add_genes(parser: argparse._ActionsContainer) -> None:
         metavar="LIST",
         type=_genes,
         default={},
-        help="settings to tune: NAME,… or, with your own choice of values, NAME=A:B:… (default: "
-        "all that the machine has, without values that are less durable than the present one: "
-        "with them a power cut loses more data; a setting that you name is tuned with all its "
-        "values)",
+        help="settings to tune: NAME,… or, with your own values, NAME=A:B:… (default: all that the "
+        "machine has, without values that are less durable than the present one, with which a "
+        "power cut loses more data; a setting that you name is tuned with all its values)",
     )
 
 

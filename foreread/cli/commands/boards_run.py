@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_windows(parser, _DEFAULT_WINDOWS)
     parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="runs per window")
     parser.add_argument(
-        "--time-out", type=positive, default=300, metavar="S", help="real-time limit (300)"
+        "--time-out", type=positive, default=300, metavar="S", help="real-time limit (default: 300)"
     )
     # The parent command has it too; without a default here, either place will do.
     parser.add_argument(

@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--image",
         metavar="FILE",
         default="",
-        help="boot this image of a root, of the type --fs, such as one built in another order "
-        "(default: built of the packages)",
+        help="boot this root image, of type --fs, for example one built in another order (default: "
+        "build it from the packages)",
     )
     parser.add_argument(
         "--systemd", action="store_true", help="use systemd as init (default: busybox)"
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="load this module of the kernel, such as loop; repeatable",
+        help="load this kernel module, such as loop; repeatable",
     )
     parser.add_argument(
         "--append", default="", metavar="WORDS", help="append WORDS to the kernel command line"
@@ -48,11 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="add a disk of N MiB whose data survive a restart; an overlay keeps there what is "
-        "written over its image (default: none, and an overlay keeps it in memory)",
+        help="add a disk of N MiB that keeps its data over a restart, also the files that a root "
+        "of type overlay changes (default: none; changed files are in memory)",
     )
     parser.add_argument(
-        "--time-out", type=positive, default=180, metavar="S", help="real-time limit (180)"
+        "--time-out", type=positive, default=180, metavar="S", help="real-time limit (default: 180)"
     )
     parser.add_argument(
         "--json",

@@ -13,7 +13,7 @@ from foreread.documents.boards import StoppedDocument
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="as listed by `foreread boards list`"
+        "names", metavar="NAME", nargs="*", help="names that `foreread boards list` shows"
     )
     parser.add_argument("--all", action="store_true", help="stop all running boards")
     parser.add_argument(

@@ -24,8 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--suite",
         metavar="SUITE",
         type=Path,
-        help="measure every start of this suite, on its board, at the window now and at that of "
-        "foreread predict SUITE; type the same again to continue after an interruption",
+        help="measure every start of this suite, on its board, at its present window and at "
+        "the one that foreread predict SUITE proposes; repeat the command to continue after an "
+        "interruption",
     )
     add_targets(parser, named="the recorded one")
     add_comparison(parser)

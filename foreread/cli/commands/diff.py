@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     for name, what in (
         ("old", "a capture, a suite (SUITE.toml) or the folder of a report"),
-        ("new", "the same of the other build, kernel or board"),
+        ("new", "the same kind of file, of the other build, kernel or board"),
     ):
         parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
     add_pids(parser)
@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-regression",
         metavar="PERCENT",
         type=_percent,
-        help="exit with 1 if NEW, or one of its starts, is predicted to take more than so many per "
-        "cent longer than OLD, such as 3%%",
+        help="exit with 1 if NEW, or one of its starts, is predicted to take over PERCENT longer "
+        "than OLD, for example 3%%",
     )
     for name, form in (("--markdown", "Markdown"), ("--junit", "JUnit XML")):
         add_output(

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=window_kb,
         action="append",
         default=[],
-        help="add the run emulated at read_ahead_kb=K; can be given several times",
+        help="add the run emulated at read_ahead_kb=K; repeatable",
     )
     add_kernel_model(parser)
     add_device_model(parser)

@@ -270,5 +270,5 @@ def _learn(args: argparse.Namespace, period: Period) -> None:
 
 def _seconds(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LONGEST_S):
-        raise argparse.ArgumentTypeError(f"{text!r}: say whole seconds from 1 to {_LONGEST_S}")
+        raise argparse.ArgumentTypeError(f"{text!r}: write whole seconds from 1 to {_LONGEST_S}")
     return int(text)

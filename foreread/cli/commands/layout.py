@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         type=_weights,
         default=(),
-        help="how much each capture's start counts, such as 1,3 (default: all the same)",
+        help="weight of each capture's start, such as 1,3 (default: 1 each)",
     )
     _add_layouts(parser)
     _add_costs(parser)
@@ -91,16 +91,16 @@ def _add_layouts(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=_ALL_SIZES_KIB,
         action="append",
-        help=f"compare this size of blocks, of EROFS: of clusters; repeatable (default: {sizes}; "
-        f"of EROFS {clusters})",
+        help=f"compare this block size (EROFS: cluster size); repeatable (default: {sizes}; EROFS: "
+        f"{clusters})",
     )
     group.add_argument(
         "--compressor",
         dest="compressors",
         choices=_ALL_COMPRESSORS,
         action="append",
-        help="compare this compressor, of EROFS also none; repeatable (default: all that the "
-        "builder has; of EROFS none, lz4 and zstd)",
+        help="compare this compressor (EROFS: also none); repeatable (default: all that the "
+        "builder has; EROFS: none, lz4 and zstd)",
     )
     group.add_argument(
         "--best",
@@ -127,8 +127,8 @@ def _add_costs(parser: argparse.ArgumentParser) -> None:
         "--unpacking",
         metavar="FILE",
         type=Path,
-        help="an unpacking.json of that kind of board (default: the present compressor's time is "
-        "learnt from the capture)",
+        help="unpacking.json of a like board (default: the present compressor's time is learnt "
+        "from the capture)",
     )
     group.add_argument(
         "--kernel-config",

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="list only this file, or what is below this folder; can be given several times",
+        help="list only this file, or what is below this folder; repeatable",
     )
     parser.add_argument(
         "--root",
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         type=percent,
         default=10.0,
-        help="part of its gain that a checked list may have lost (default: 10)",
+        help="per cent of its gain that a checked list may have lost (default: 10)",
     )
     parser.add_argument(
         "--order",

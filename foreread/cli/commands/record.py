@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--suite",
         metavar="SUITE",
         type=Path,
-        help="record each start of this suite whose capture is missing, on its board; type the "
-        "same again to continue after an interruption",
+        help="record each start of this suite that has no capture, on its board; repeat the "
+        "command to continue after an interruption",
     )
     add_target(parser)
     parser.add_argument(
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=window_kb,
         default=0,
         metavar="N",
-        help="window during the run (default: 0; any other window makes a contaminated capture)",
+        help="window during the run (default: 0; a capture at another window is contaminated)",
     )
     parser.add_argument(
         "--buffer-kib",
@@ -68,35 +68,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probes",
         action="store_true",
-        help="trace page faults, reads and mappings with kernel probes, on a target whose kernel "
-        "has "
-        "no events for them",
+        help="trace page faults, reads and mappings with kernel probes, on a target where the "
+        "kernel has no events for them",
     )
     parser.add_argument(
         "--no-probe",
         action="store_true",
-        help="do not read the disk for one second after the run to measure the cost of its "
-        "requests",
+        help="skip the probe that measures the disk's requests for one second after the run",
     )
     parser.add_argument(
         "--search",
         type=duration,
         metavar="S",
-        help="look up the paths of files for up to S seconds after the run (20; 60 on a target)",
+        help="look up the paths of files for up to S seconds after the run (default: 20; 60 on a "
+        "target)",
     )
     parser.add_argument(
         "--boot",
         action="store_true",
-        help="record one boot of the target instead of a command: reboot it, and record from the "
-        "first script of its init until it has booted (or, if given: --duration after the first "
-        "script; a line of the kernel's log that matches --until-output)",
+        help="record one boot of the target instead of a command: reboot the target, and record "
+        "from its first init script until it has booted, for --duration, or until a line of the "
+        "kernel's log matches --until-output",
     )
     parser.add_argument(
         "--state-dir",
         metavar="DIR",
-        help="with --boot: folder on the target for the file that makes it record its next boot; "
-        "it must survive a power cut, and be writable when init runs its first script (default: "
-        f"{HOOK_FOLDER})",
+        help="with --boot: folder on the target for the file that requests the recording of the "
+        "next boot; the folder must survive a power cut, and be writable when the first init "
+        f"script runs (default: {HOOK_FOLDER})",
     )
     add_run(parser, optional=True)
 

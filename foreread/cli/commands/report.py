@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--static",
         action="store_true",
-        help="leave out the part of the page that recomputes, and every script",
+        help="leave out all scripts, and the part of the page that recomputes",
     )
     add_output(
         parser,

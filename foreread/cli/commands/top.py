@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=_interval,
         default=2.0,
-        help="seconds between two looks at the target (default: 2)",
+        help="seconds between two readings (default: 2)",
     )
     parser.add_argument("--duration", metavar="S", type=duration, help="end after S seconds")
     parser.add_argument("--once", action="store_true", help="end after the first interval")
@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIB",
         type=_kib,
         help="trace buffer of each processor of the target; events that do not fit between two "
-        f"looks are lost, and counted (default: {LEAST_BUFFER_KIB} to {MOST_BUFFER_KIB}, by free "
-        "memory)",
+        f"readings are lost, and counted (default: {LEAST_BUFFER_KIB} to {MOST_BUFFER_KIB}, by "
+        "free memory)",
     )
     parser.add_argument(
         "--names",
         action="store_true",
-        help="look for the names of files with find on the target, in the background, which costs "
-        "it time and reads",
+        help="find the names of files on the target, in the background; this costs the target time "
+        "and reads",
     )
     parser.add_argument(
         "--plain",

@@ -149,7 +149,7 @@ def test_files_that_a_format_cannot_name_are_left_out_and_said(path, kept):
 
 
 def test_a_format_that_can_name_nothing_is_an_error():
-    with pytest.raises(PrefetchError, match="can name none"):
+    with pytest.raises(PrefetchError, match="cannot name any"):
         text("nydus", ("/a\n", "/b ", "/c\r"))
 
 

@@ -136,7 +136,7 @@ def test_the_table_and_prose_fit_the_terminal_and_commands_are_whole(
         ([CAPTURE, "--board", "arm64", "--device-model", "arm64"], 2, "give one of them"),
         ([CAPTURE, "--root", "/nowhere"], 2, "not a folder"),
         ([CAPTURE, "--board", "no-such-board"], 1, "no-such-board"),
-        ([CAPTURE, BLIND], 2, "differs from that of the first capture"),
+        ([CAPTURE, BLIND], 2, "differs from the first capture's"),
         (["/nowhere"], 1, "does not exist"),
     ],
 )

@@ -182,4 +182,4 @@ def test_two_reports_are_compared_by_their_totals(compared, tmp_path, capsys):
     assert start["share"] == pytest.approx(captures.share, abs=1e-6)
     (tmp_path / "new/report.json").write_text('{"schema": 1, "tuning": null}')
     said = run(capsys, str(tmp_path / "old"), str(tmp_path / "new"), code=1).err
-    assert "report of a tuning alone" in said
+    assert "a report without a capture" in said
