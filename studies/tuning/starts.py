@@ -26,7 +26,7 @@ GENES = tuple(DEFAULT)
 SHARES = (0.05, 0.1)  # of the runs that measuring everything took
 CLOSE = 0.02  # of the optimum's time
 CHANCE = "memory"  # the scenario in which runs of one setting differ more than settings do
-LIMIT_S = 20.0  # a start that took longer was given up, and counts as that
+LIMIT_S = 20.0  # a start that took longer was ended, and counts as that
 
 
 def lines_of(stem: str) -> list[dict[str, Any]]:
