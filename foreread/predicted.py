@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from tracer.formats.sweep import Sweep
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LONGEST = 100  # characters of a line
+_LONGEST, _MOST_WORDS = 100, 600  # characters of a line, and of a reason
 _USUAL_KIB = (0, 4, 16, 64, 128, 256, 512, 1024)
 _MOST_ROWS = 7
 _FIGURES = ("read_ahead_kb", "requests", "pages", "unused_pages", "seconds")
@@ -63,25 +64,27 @@ class Prediction(by_window.Prediction):
         return seconds_by_window(self, sweep)
 
     def __repr__(self) -> str:
+        answer, why, basis = self._lines()
+        reason = textwrap.wrap(why, _LONGEST, max_lines=2, placeholder=" …")
         _, *rows = text_of(self._shown()).splitlines()
-        return "\n".join([*self._lines(), *rows])
+        return "\n".join([answer, *reason, basis, *rows])
 
     def _repr_html_(self) -> str:
         answer, *others = map(escape, self._lines())
-        figures = html_of(self._shown(), "the others: prediction.table; figure: prediction.plot()")
+        figures = html_of(self._shown(), "all windows: prediction.table; figure: prediction.plot()")
         return f"<p><strong>{answer}</strong><br>{'<br>'.join(others)}</p>{figures}"
 
     def _lines(self) -> list[str]:
         """Return the answer, its reason, and how much there is to read about it."""
         verdict = self.verdict
-        window = "" if verdict.read_ahead_kb is None else f" {verdict.read_ahead_kb} KiB"
+        window = "" if verdict.read_ahead_kb is None else f" {verdict.read_ahead_kb:,} KiB"
         more = f"{plural(len(self.doubts), 'doubt')}, {plural(len(self.ordered_notes), 'note')}"
         lines = [
             f"Prediction: {verdict.action}{window}",
             verdict.why,
             f"model {self.model}; {more}",
         ]
-        return [visible(line, _LONGEST) for line in lines]
+        return [visible(line, _MOST_WORDS) for line in lines]
 
     def _shown(self) -> Table:
         """Return the rows of the windows that a reader looks for first."""

@@ -37,8 +37,8 @@ class Start(Recording):
     ``accesses``, ``requests`` and ``files`` are tables; ``paths[i]`` is the path of row i of
     ``files``, None if unknown. ``capture`` has the command, the machine and its disks, None for a
     trace of another tool. ``recorded_read_ahead_kb`` is the window during the recording, and
-    ``contaminated`` says that readahead was on. ``counts`` has the pages that are not accesses of
-    the application, by reason.
+    ``contaminated`` says that readahead was on. ``counts`` has the pages that the application
+    did not access, by reason.
     """
 
     @checked

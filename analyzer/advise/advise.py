@@ -97,7 +97,7 @@ class Advice:
 
     def _answer(self) -> str:
         now = self.document
-        return f"Advice: {now.seconds:.3f} s predicted now, at {now.read_ahead_kb} KiB"
+        return f"Advice: {now.seconds:.3f} s predicted now, at {now.read_ahead_kb:,} KiB"
 
 
 def write_advice(folder: Path, document: Document, lists: Mapping[str, bytes]) -> None:

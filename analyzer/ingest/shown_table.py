@@ -5,19 +5,19 @@ Names and values come from captures, which may be hostile: what cannot be seen i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from boards.counted import plural
 
 if TYPE_CHECKING:
-    from analyzer.ingest.tables import Column, Table
+    from analyzer.ingest.tables import Array, Column, Table
 
 _WIDTH = 100
-_TEXT_ROWS, _HTML_ROWS = 8, 20  # larger tables: the first and the last of them
+_TEXT_ROWS, _HTML_ROWS = 8, 10  # larger tables: the first and the last of them
 _TEXT_CELL, _HTML_CELL = 36, 160  # characters
+_LARGE = 10_000  # from here on a number is shown with four digits
 _NUMBER, _WORDS = "text-align:right;white-space:nowrap", "text-align:left"
 _SCROLL = "overflow-x:auto;max-width:100%"
 
@@ -29,7 +29,7 @@ def text_of(table: Table) -> str:
     width, left_out = 0, 0
     for column in table.schema.columns:
         cells = [visible(column.name, _TEXT_CELL)]
-        cells += [_cell(table[column.name][row], _TEXT_CELL) for row in rows]
+        cells += _cells(table[column.name][rows], _TEXT_CELL)
         longest = max(map(len, cells))
         if width + longest > _WIDTH or left_out:
             left_out += 1
@@ -45,13 +45,12 @@ def text_of(table: Table) -> str:
 
 
 def html_of(table: Table, caption: str = "") -> str:
-    """Return an HTML table of at most twenty rows; it scrolls where it is too wide."""
+    """Return an HTML table of at most ten rows; it scrolls where it is too wide."""
     rows, gap = _rows(table, _HTML_ROWS)
     columns = table.schema.columns
     head = "".join(_heading(column) for column in columns)
-    body = [
-        "".join(_html_cell(column, table[column.name][row]) for column in columns) for row in rows
-    ]
+    cells = [_html_cells(column, table[column.name][rows]) for column in columns]
+    body = ["".join(row) for row in zip(*cells, strict=True)]
     if gap is not None:
         body.insert(gap, f'<td style="{_NUMBER}">…</td>' * len(columns))
     content = "".join(f"<tr>{cells}</tr>" for cells in body)
@@ -73,11 +72,12 @@ def _heading(column: Column) -> str:
         escape(visible(text, _HTML_CELL)) for text in (column.name, column.unit, column.meaning)
     )
     below = f"<br><small>{unit}</small>" if unit else ""
-    return f'<th style="{_style(column)}" title="{title}">{name}{below}</th>'
+    return f'<th style="{_style(column)};vertical-align:bottom" title="{title}">{name}{below}</th>'
 
 
-def _html_cell(column: Column, value: Any) -> str:
-    return f'<td style="{_style(column)}">{escape(_cell(value, _HTML_CELL))}</td>'
+def _html_cells(column: Column, values: Array) -> list[str]:
+    style = _style(column)
+    return [f'<td style="{style}">{escape(cell)}</td>' for cell in _cells(values, _HTML_CELL)]
 
 
 def _style(column: Column) -> str:
@@ -93,17 +93,19 @@ def _size(table: Table) -> str:
     return f"{visible(table.schema.name, _TEXT_CELL)}: {rows}, {columns}"
 
 
-def _rows(table: Table, most: int) -> tuple[Sequence[int], int | None]:
+def _rows(table: Table, most: int) -> tuple[list[int], int | None]:
     """Return the rows to show, and where some are left out; None if none are."""
     if table.rows <= most:
-        return range(table.rows), None
+        return list(range(table.rows)), None
     half = most // 2
     return [*range(half), *range(table.rows - half, table.rows)], half
 
 
-def _cell(value: Any, longest: int) -> str:
-    """Return a value of a column; an unknown number (NaN) is a dash."""
-    plain = value.item()
-    if isinstance(plain, float):
-        return "–" if isnan(plain) else f"{plain:.4g}"
-    return visible(str(plain), longest)
+def _cells(values: Array, longest: int) -> list[str]:
+    """Return the values of a column as text: numbers of equal precision, a dash for NaN."""
+    if values.dtype.kind != "f":
+        return [visible(str(value), longest) for value in values.tolist()]
+    known = [abs(value) for value in values.tolist() if not isnan(value)]
+    form = ".3f" if max(known, default=0) < _LARGE else ".4g"
+    form = ".0f" if form == ".3f" and all(value.is_integer() for value in known) else form
+    return ["–" if isnan(value) else format(value, form) for value in values.tolist()]
