@@ -234,13 +234,11 @@ def _facts(recording: Recording, summary: ShowDocument, verbose: bool) -> list[s
     lines.append(f"window      {kib} when recorded{by}")
     if capture and capture.disk:
         lines.append(f"disk        {printable(probe_text(capture.disk))}")
+    lines.append(f"lost        {losses_text(recording)}")
     if not verbose:
         return lines
     counts = ", ".join(f"{n} {name}" for name, n in summary.events.items())
-    lines += [
-        f"events      {counts or 'none that foreread uses'}",
-        f"lost        {losses_text(recording)}",
-    ]
+    lines.append(f"events      {counts or 'none that foreread uses'}")
     others = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in recording.counts.items())
     return [*lines, f"not counted {others} pages"]
 
