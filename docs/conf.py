@@ -38,7 +38,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(collections|contextlib|msgspec|numpy|os|pandas|pathlib|polars|pyarrow)\..*"),
     (r"py:.*", r"(analyzer|boards|emulator|foreread|tracer)\.\w+\..*|_\w+"),
     (r"py:.*", r"(dict|list|tuple)\[.*"),
-    (r"py:class", r"StrPath"),  # foreread.checks: str or os.PathLike
+    (r"py:class", r"StrPath|Axes"),  # foreread.checks: str or os.PathLike; matplotlib's
     (r"py:exc", r"\w+Error|MissingLibrary"),  # the one base class that callers catch has an entry
 ]
 
