@@ -254,8 +254,6 @@ show() {
 }
 look() { # PHASE
 	printf 'made from: %s\n' "$made_from"
-	is_off
-	is_this_board || complete=no
 	read_attempts
 	[ "$last" = "$boot" ] || [ "$began" = 0 ] || printf '%s of %s boots in a row did not reach %s\n' \
 		"$began" "$most_attempts" 'boot-done; to try again: foreread-apply reset'
@@ -286,10 +284,15 @@ case ${1-} in
 start) start ;;
 boot-done) boot_done ;;
 stop | restore) restore ;;
-restart | reload) restore && start ;;
+restart | reload) restore || : && start ;;
 reset) count_boots 0 && info 'the next start sets the values again' ;;
 status) status ;;
-dry-run) look any && [ "$complete" = yes ] ;;
+dry-run)
+	is_off
+	is_this_board || complete=no
+	look any
+	[ "$complete" = yes ]
+	;;
 *)
 	warn 'usage: foreread-apply start|boot-done|stop|restart|restore|status|dry-run|reset'
 	exit 2
