@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,20 +59,6 @@ def test_start_replays_the_list_and_sets_the_values_without_waiting(prefetching)
     assert prefetching.window == "128"
     wait_until(lambda: not is_alive(link))
     assert not list(prefetching.path("run").iterdir())
-
-
-def test_stop_that_keeps_the_values_ends_the_replayer(prefetching):
-    script = prefetching.path("out/foreread-apply")
-    whole = script.read_text()
-    prefetching.install(replace(PLAN, restore_on_stop=False))
-    keeping = script.read_text().partition("\n# ---- Messages")[2]
-    script.write_text(whole.partition("\n# ---- Messages")[0] + "\n# ---- Messages" + keeping)
-    prefetching.start()
-    wait_until(prefetching.path("called").exists)
-    link = process(prefetching)
-    assert prefetching.run("stop").returncode == 0
-    assert prefetching.window == "2048"
-    wait_until(lambda: not is_alive(link))
 
 
 def test_a_process_with_a_reused_pid_is_left_alone(prefetching):
