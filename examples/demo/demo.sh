@@ -1,24 +1,19 @@
 #!/bin/sh
-# The main job on a real application: a Python interpreter and its library, copied into an ext4
-# image, on a loop device whose reads are limited as slow flash would limit them. One cold run is
-# recorded and the window predicted; a short sweep compares prediction and measurement; then
-# further settings are tuned with the window, on the idle board and beside a reader; report and boot
-# script hold the result.
+# The whole job on a real application: a Python interpreter and its library, copied into an ext4
+# image, on a loop device whose reads are limited as slow flash would limit them. `foreread improve`
+# records one cold run, predicts, measures the best remedy, tunes further settings on the idle board
+# and beside a reader, and writes report and boot script.
 #
 # Usage: demo.sh [OUTPUT]     needs foreread in PATH, and root for the real thing
-# Set BYTES_PER_S, REQUESTS_PER_S to change the board, WINDOWS (KiB, such as 0,16,64) and REPEAT for the sweep,
-# RUNS for the tuning (0: none).
+# Set BYTES_PER_S, REQUESTS_PER_S to change the board, RUNS for the tuning (0: none).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-demo-out}
-BYTES_PER_S=${BYTES_PER_S:-80000000}
+BYTES_PER_S=${BYTES_PER_S:-20000000}
 REQUESTS_PER_S=${REQUESTS_PER_S:-1000}
-REPEAT=${REPEAT:-1}
 RUNS=${RUNS:-44}
 IMPORTS=asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom
-IMPORTS=$IMPORTS,argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool
-IMPORTS=$IMPORTS,pdb,pickletools,pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile
 
 say() {
     printf '\n== %s\n' "$*"
@@ -28,23 +23,19 @@ on_the_example() {
     say "Not on this machine: $1"
     echo "To allow it: $2"
     echo "Instead, the recorded capture in examples/ is used; nothing is measured here."
-    for capture in "$here"/../*/*.capture.tar.xz; do break; done
-    sweep=${capture%.capture.tar.xz}.sweep.json
+    start=$here/../python-start/python-start
+    capture=$start.capture.tar.xz
+    sweep=$start.sweep.json
     foreread predict "$capture"
-    if [ -f "$sweep" ]; then
-        foreread predict "$capture" --measured "$sweep"
-        foreread report "$capture" "$sweep" -o "$out/report"
-    else
-        foreread report "$capture" -o "$out/report"
-    fi
-    rm -rf "$out/script"
-    foreread script "$capture" -o "$out/script" || echo "No boot script was written: see above."
+    foreread report "$capture" "$sweep" -o "$out/report"
+    rm -rf "${out:?}/boot"
+    foreread script "$capture" -o "$out/boot"
     the_end
 }
 
 the_end() {
     say "Done. Report: $(cd "$out/report" && pwd)/index.html"
-    [ ! -d "$out/script" ] || echo "Boot script and its INSTALL.md: $(cd "$out/script" && pwd)"
+    [ ! -d "$out/boot" ] || echo "Boot script and its INSTALL.md: $(cd "$out/boot" && pwd)"
     exit 0
 }
 
@@ -109,7 +100,7 @@ clean_up() {
 
 mkdir -p "$out"
 [ "$(id -u)" = 0 ] || on_the_example "not root" "sudo make demo"
-foreread doctor || on_the_example "no tracing back-end works" "see above"
+foreread doctor >/dev/null || on_the_example "nothing records here" "foreread doctor says how"
 
 # In memory where there is room: the limit alone is to set the pace, not this machine's disk.
 free_kib=$(df -k /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
@@ -136,30 +127,11 @@ exec chroot '$work/mnt' '$python' -I -S -c 'import $IMPORTS'
 EOF
 chmod +x "$work/start"
 
-rm -rf "$out/python.capture" "$out/python.sweep.json"
-say "Recording one cold run at read_ahead_kb=0"
-foreread record -o "$out/python.capture" -- "$work/start"
-foreread show --files 8 "$out/python.capture"
-
-say "Predicting every window from that one run"
-foreread predict "$out/python.capture"
-
-say "Measuring the same start at some windows, the proposed one among them, repeats: $REPEAT"
-foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
-    -o "$out/python.sweep.json" "$out/python.capture"
-foreread predict "$out/python.capture" --measured "$out/python.sweep.json"
-if [ "$RUNS" = 0 ]; then
-    foreread report "$out/python.capture" "$out/python.sweep.json" -o "$out/report"
-    foreread script "$out/python.capture" -o "$out/script"
-    the_end
-fi
-
-rm -rf "$out/script"
-say "Tuning further settings with the window, idle and beside a reader, in $RUNS runs"
-rm -f "$out/python.tuning"
-foreread tune --capture "$out/python.capture" --scenario idle --scenario reader \
-    --genes scheduler,inode_readahead_blks,nr_requests --device "${loop#/dev/}" \
-    --budget "$RUNS" -o "$out/python.tuning" -- "$work/start"
-foreread report "$out/python.capture" "$out/python.sweep.json" "$out/python.tuning" -o "$out/report"
-foreread script "$out/python.tuning" -o "$out/script" || echo "No boot script was written: see above."
+out=$out/start
+rm -rf "$out"
+say "Improving the start: foreread improve"
+set -- --tune "$RUNS" --scenario idle --scenario reader
+set -- "$@" --genes scheduler,inode_readahead_blks,nr_requests
+[ "$RUNS" != 0 ] || set --
+foreread improve --wait 300 -o "$out" "$@" -- "$work/start"
 the_end

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,15 +19,20 @@ from row_benches import RowBench
 import analyzer.report.make
 import foreread
 from analyzer.ingest.archive import unpack
+from boards.document import decode
 from boards.target import LocalTarget, TargetError
 from foreread import confirm_start, improve_steps
 from foreread.cli.main import COMMANDS, build_parser, main
+from foreread.cli.text.improve import improved_text, step_text
+from foreread.documents.improve import ImproveDocument
 from foreread.improving import improve
 from foreread.recorded import Question
 from foreread.version import VERSION
 from tracer.formats.capture import read, write
 from tracer.local.tunable import Finding
 
+ROOT = Path(__file__).parents[3]
+DATA = ROOT / "tests/foreread/data"
 COMMAND = ["/dev/shm/foreread-demo.IuYHQE/start"]  # of the example
 
 
@@ -294,3 +300,19 @@ def test_options_of_a_tuning_need_a_tuning_and_a_suite_no_command(tmp_path, caps
         assert main(given) == 2
         assert said in capsys.readouterr().err
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial/first-capture.md"])
+def test_the_pages_show_the_text_of_a_real_answer(page, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    found = decode((DATA / "improved/improve.json").read_bytes(), ImproveDocument)
+    text = (ROOT / page).read_text()
+    assert improved_text(found) in text
+    if page != "README.md":
+        for step in found.steps:
+            assert f"foreread: {step_text(step)}\n" in text
+
+
+def test_the_readme_has_at_most_ninety_lines_and_the_tutorial_a_thousand_words():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 90
+    assert len((ROOT / "docs/tutorial/first-capture.md").read_text().split()) <= 1000
