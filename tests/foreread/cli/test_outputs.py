@@ -23,6 +23,7 @@ from foreread.cli.main import main
 BOTH = "--target ssh://a --target ssh://b"
 # What each option names; the path stands for {}. No input exists, since no command may read it.
 OUTPUTS = {
+    "improve --output": ("folder", "improve -o {} -- none"),
     "record --output": ("capture", "record -o {} -- none"),
     "advise --output": ("folder", "advise none -o {}"),
     "calibrate --output": ("new file", "calibrate none -o {}"),
