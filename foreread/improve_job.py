@@ -19,6 +19,7 @@ from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.space.genes import Allele
+from boards.brief import brief
 from boards.document import read_document
 from boards.open import LOCAL
 from boards.silent import silent
@@ -41,9 +42,11 @@ MOST_RUNS = 32  # of each of them
 WINDOW_FIRST = 0.85  # of the window's seconds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Watch:
     """Functions that ``improve`` calls; ``tell`` gets each part of a step, in words."""
+
+    __repr__ = brief
 
     begun: Callable[[str], None] = silent  # with the name of a step
     ended: Callable[[ImproveStep], None] = silent
@@ -54,9 +57,11 @@ class Watch:
     confirming: Callable[[Confirming], None] = silent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneWish:
     """How ``improve`` tunes: like the options of ``foreread tune`` with these names."""
+
+    __repr__ = brief
 
     budget: Budget
     scenarios: tuple[str, ...] = (IDLE,)

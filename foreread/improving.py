@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec import structs
 
 from boards.bounded import UnboundedError
+from boards.brief import brief
 from boards.document import DocumentError, OtherSchemaError, read_document
 from boards.open import LOCAL
 from boards.outputs import check_folder
@@ -39,9 +40,11 @@ _OTHER = "give another folder with -o"
 Answer = Callable[[ImproveDocument], ImproveDocument]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Improved:
     """What was reached; ``failed`` is the first error of a step, None if all went well."""
+
+    __repr__ = brief
 
     document: ImproveDocument
     failed: BaseException | None = None

@@ -106,12 +106,16 @@ def test_no_result_is_shown_in_more_than_twelve_short_lines(results):
         *("Advised", "Calibrated", "Confirmation", "Confirmed", "ComparedLayouts", "Judgement"),
         "DiffDocument",
         *("FleetAnalysed", "FleetReportFiles", "ForereadError", "ReadingNow", "ReportFiles"),
-        *("Target", "Tuning", "Viewed"),
+        *("Improved", "Target", "TuneWish", "Tuning", "Viewed", "Watch"),
     }
 
 
 @pytest.mark.parametrize(
-    "name", ["Advised", "Calibrated", "Confirmed", "ComparedLayouts", "Judgement", "Tuning"]
+    "name",
+    [
+        *("Advised", "Calibrated", "Confirmed", "ComparedLayouts", "Improved", "Judgement"),
+        *("TuneWish", "Tuning", "Watch"),
+    ],
 )
 def test_results_of_runs_are_shown_briefly(name):
     kind = getattr(foreread, name)

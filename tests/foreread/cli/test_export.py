@@ -56,4 +56,4 @@ def test_wrong_usage_is_refused(words, capsys, tmp_path, monkeypatch):
 def test_a_window_that_is_not_whole_pages_is_wrong_usage(capsys, tmp_path):
     words = ["export", CAPTURE, "--format", "csv", "-o", str(tmp_path / "out"), "--window", "3"]
     assert main(words) == 2
-    assert "give a multiple of 4" in capsys.readouterr().err
+    assert "give 0 or 4 KiB" in capsys.readouterr().err
