@@ -50,6 +50,7 @@ INPUTS = {
     "diff --device-model": ["diff", CAPTURE, CAPTURE, "--device-model", "{}"],
     "record --suite": ["record", "--suite", "{}"],
     "confirm --suite": ["confirm", "--suite", "{}"],
+    "improve --suite": ["improve", "--suite", "{}", "-o", "out"],
     "forecast capture": ["forecast", "{}", "--model", "linux-6.12"],
     "forecast --device-model": [
         *("forecast", CAPTURE, "--model", "linux-6.12", "--device-model", "{}"),
@@ -130,6 +131,9 @@ OTHERS = {
     "fleet analyse --dask",
     "fleet analyse sources",  # addresses, whose errors are rows (test_fleet.py)
     "top --target",
+    # Passed on to record, confirm and tune.
+    *(f"improve {of}" for of in ("--target", "--identity", "--scenario", "--until-output")),
+    *("improve --user", "improve command_line"),
     # Read or written on the measured machine, for as long as a run lasts.
     *(f"{command} --scenario" for command in ("tune", "sweep", "confirm")),
 }
