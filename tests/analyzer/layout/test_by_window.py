@@ -88,7 +88,7 @@ def test_requests_are_those_that_the_kernel_sent_beside_eleven_of_metadata(predi
 def test_the_verdict_is_by_seconds(prediction):
     assert (prediction.verdict.action, prediction.verdict.by) == ("set", "seconds")
     assert prediction.total.seconds_at(0) == pytest.approx(0.220, abs=0.002)
-    assert "to unpack a page" in prediction.notes[0]
+    assert "to unpack a page" in prediction.notes[1]
 
 
 def test_without_a_disk_model_its_cost_is_learnt_from_the_capture(recording, image):
