@@ -25,7 +25,6 @@ BOTH = "--target ssh://a --target ssh://b"
 OUTPUTS = {
     "improve --output": ("folder", "improve -o {} -- none"),
     "record --output": ("capture", "record -o {} -- none"),
-    "improve --output": ("folder", "improve -o {} -- none"),
     "advise --output": ("folder", "advise none -o {}"),
     "calibrate --output": ("new file", "calibrate none -o {}"),
     "calibrate --profile": ("profile", "calibrate none --profile {}"),
