@@ -365,7 +365,7 @@ class _Report(_OnCapture):
 
     def rests_on(self) -> str:
         tuned = self.job.tuned() if self.job.tune is not None else None
-        runs = "" if tuned is None else f", {len(tuned.search)}+{len(tuned.confirmation)} runs"
+        runs = "" if tuned is None else f", tuned in {len(tuned.search)}+{len(tuned.confirmation)}"
         return f"{super().rests_on()}{_results(self.job.recorded())}{runs}"
 
     def run(self) -> str:

@@ -134,7 +134,8 @@ def test_the_disk_is_learnt_from_the_requests_of_another_tools_trace():
     learnt, given = (
         predict_linux(recording, "linux-6.12", [0, 32], device) for device in (None, DEVICE)
     )
-    assert any("1,000 µs a request and 50.0 µs a KiB, learnt" in note for note in learnt.notes)
+    (disk,) = (note for note in learnt.notes if note.startswith("the disk, learnt from"))
+    assert ": one request at a time, 1,000 µs a request and 50.0 µs a KiB" in disk
     assert learnt.total.seconds == pytest.approx(given.total.seconds, rel=0.001)
     assert learnt.verdict.by == "seconds"
 

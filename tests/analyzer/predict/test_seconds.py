@@ -128,7 +128,8 @@ def test_of_many_windows_some_are_replayed():
 
 def test_the_device_is_learnt_from_the_capture():
     found = predict_linux(recorded(large=4), windows=[0])
-    assert any("1,000 µs a request and 50.0 µs a KiB, learnt" in note for note in found.notes)
+    (disk,) = (note for note in found.notes if note.startswith("the disk, learnt from"))
+    assert ": one request at a time, 1,000 µs a request and 50.0 µs a KiB" in disk
     assert found.total.seconds[0] == pytest.approx(64 * 1.5e-3 + 4 * 4.2e-3, abs=1e-5)
 
 

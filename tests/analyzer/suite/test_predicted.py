@@ -112,7 +112,9 @@ def test_given_windows_are_the_candidates():
 def test_captures_of_another_board_are_refused():
     text = '[[start]]\nname = "one"\ncaptures = ["arm64-python-1.capture.tar.xz"]\n'
     text += '[[start]]\nname = "two"\ncaptures = ["x86_64-python-1.capture.tar.xz"]\n'
-    with pytest.raises(SuiteError, match="both of board 'local', but the kernel differs") as caught:
+    with pytest.raises(
+        SuiteError, match="both name the board 'local', but the kernel differs"
+    ) as caught:
         predict_suite(suite_of(text))
     assert "its own captures" in caught.value.remedy
 

@@ -99,7 +99,7 @@ def test_restoring_a_target_removes_the_hook(monkeypatch, capsys, removed, said)
 
     diagnosis = Diagnosis("6.1", "", "tracefs", [])
     monkeypatch.setattr(doctor, "open_target", opened)
-    monkeypatch.setattr(doctor, "diagnosis_of", lambda _: diagnosis)
+    monkeypatch.setattr(doctor, "diagnose", lambda _: diagnosis)
     monkeypatch.setattr(doctor, "remove_boot_hook", lambda _: removed)
     assert main(["doctor", "--restore", *TARGET]) == 0
     assert said in capsys.readouterr().out

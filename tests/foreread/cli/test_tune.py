@@ -256,7 +256,7 @@ def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
     assert said.index("queue/scheduler") < said.index("queue/read_ahead_kb")
     script = (boot / "foreread-apply").read_text()
     assert "board_machine='armv7l'" in script and "board_model='Some Board'" in script
-    assert f"disk 'sda' '{(1 << 30) // 512}' 'SD1GB'" in script
+    assert f"disk 'sda' 'size={(1 << 30) // 512}' 'device/model=SD1GB'" in script
     for more in (["--read-ahead-kb", "64"], ["--after-boot-kb", "64"], ["--model", "linux"]):
         assert main(["script", str(output), "-o", str(tmp_path / "other"), *more]) == 2
     assert not (tmp_path / "other").exists()

@@ -23,6 +23,7 @@ from foreread.error import ArgumentError
 
 ROOT = Path(__file__).parents[3]
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
+MORE = ["--budget", "40", "--verbose"]
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def log(tmp_path, name):
 
 
 def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_path, capsys):
-    assert main(words(tmp_path / "one.tuning", "a", "b:slower=30")) == 0
+    assert main(words(tmp_path / "one.tuning", "a", "b:slower=30", more=MORE)) == 0
     said = capsys.readouterr()
     assert "time relative to all boards" in said.out and "set 2 genes: time" in said.out
     results = read_results(tmp_path / "one.tuning")
