@@ -20,15 +20,18 @@ class Note(str):
     __slots__ = ("kind",)
     kind: NoteKind
 
-    def __new__(cls, text: str, kind: NoteKind) -> Note:
-        """Return a note of a kind."""
-        made = super().__new__(cls, text)
-        made.kind = kind
-        return made
+    def __new__(cls, text: str, kind: NoteKind | str) -> Note:
+        """Return a note of a kind, or of the kind with this value."""
+        note = super().__new__(cls, text)
+        note.kind = NoteKind(kind)
+        return note
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        """Return the arguments that copy the note, also into another process."""
-        return str(self), self.kind
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what copies the note, also into another process: texts alone.
+
+        Python 3.11.2 pickles a member of an Enum by getattr, which no reader's result may call.
+        """
+        return Note, (str(self), self.kind.value)
 
     def changed(self, old: str, new: str) -> Note:
         """Return the note with ``new`` in the place of ``old``."""

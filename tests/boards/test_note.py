@@ -39,3 +39,8 @@ def test_a_changed_note_keeps_the_kind():
 
 def test_a_plain_sentence_is_a_detail():
     assert kind_of("plain") is NoteKind.DETAIL
+
+
+def test_a_note_is_handed_over_as_texts_alone():
+    """No member of an Enum: Python 3.11.2 pickles one by a call of getattr."""
+    assert b"NoteKind" not in pickle.dumps(NOTE)
