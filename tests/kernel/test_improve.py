@@ -67,6 +67,7 @@ def document(folder):
     return json.loads((folder / "improve.json").read_text())
 
 
+@pytest.mark.thorough  # make demo does the whole job with each change
 def test_the_whole_job_on_a_loop_device(loop, start, tmp_path, monkeypatch, capsys):
     """Whether a remedy is confirmed depends on what else the machine does, and is not asserted."""
     monkeypatch.setattr(analyzer.report.write, "write_pdf", lambda *_: None)
