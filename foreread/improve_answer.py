@@ -56,7 +56,7 @@ def chosen(job: Job) -> Chosen | None:
     measured = [(number, row, job.judged(row)) for number, row in job.candidates()]
     confirmed = [one for one in measured if one[2] is not None and one[2].outcome == "confirmed"]
     best = _of_row(job, *confirmed[0]) if confirmed else None
-    tuning = job.tuned() if job.tune is not None else None
+    tuning = job.tuned()
     if tuning is not None and _is_better(tuning, best):
         return Chosen(tuning=tuning)
     if best is None and measured and measured[0][2] is None:
@@ -105,7 +105,7 @@ def answered(
     ``install`` returns the words of the step that writes the boot script.
     """
     found = job.advised()
-    tuning = job.tuned() if job.tune is not None else None
+    tuning = job.tuned()
     tuned = None if tuning is None else _tuned(tuning)
     choice = chosen(job)
     verdict, answer = _verdict(job, found, choice, tuned)

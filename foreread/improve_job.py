@@ -152,8 +152,9 @@ class Job:
         return rows[:MOST_TRIED]
 
     def tuned(self) -> Results | None:
-        """Return the results of the tuning; None if there are none."""
-        return read_results(self.tuning) if self.tuning.is_file() else None
+        """Return the results of the tuning; None if there are none, or no tuning is wanted."""
+        wanted = self.tune is not None and self.tuning.is_file()
+        return read_results(self.tuning) if wanted else None
 
     def measured(self, row: AdviceRow) -> Confirmation | None:
         """Return the latest result about a row of advice in the capture; None if there is none."""

@@ -364,7 +364,7 @@ class _Report(_OnCapture):
         return [self.job.report / "index.html"]
 
     def rests_on(self) -> str:
-        tuned = self.job.tuned() if self.job.tune is not None else None
+        tuned = self.job.tuned()
         runs = "" if tuned is None else f", tuned in {len(tuned.search)}+{len(tuned.confirmation)}"
         return f"{super().rests_on()}{_results(self.job.recorded())}{runs}"
 
@@ -372,12 +372,11 @@ class _Report(_OnCapture):
         from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
         job, found = self.job, self.job.advised()
-        tuned = job.tuned() if job.tune is not None else None
         files = report(
             job.recording,
             job.report,
             prediction=job.prediction,
-            tuning=tuned,
+            tuning=job.tuned(),
             advice=None if found is None else Advice(found),
             step=job.watch.tell,
             part=job.watch.part,

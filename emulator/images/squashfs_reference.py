@@ -18,7 +18,7 @@ from emulator.images.squashfs_rules import LIST_PART, SquashfsRules
 
 @dataclass
 class Entry:
-    """An entry of a cache that nobody uses: struct squashfs_cache_entry without its users."""
+    """An unused entry of a cache: struct squashfs_cache_entry without its users."""
 
     block: int = -1
 

@@ -32,7 +32,7 @@ class ImproveParts(msgspec.Struct, frozen=True, kw_only=True):
 
     computing: Annotated[float, says("seconds of computing")]
     needed_pages: Annotated[float, says("seconds of waiting for pages that the start uses")]
-    unused_pages: Annotated[float, says("seconds in which the disk reads pages that nobody uses")]
+    unused_pages: Annotated[float, says("seconds in which the disk reads unused pages")]
     asleep: Annotated[float, says("seconds of waiting for timers, other processes or the network")]
 
 

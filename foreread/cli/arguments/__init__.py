@@ -42,6 +42,11 @@ def parse_windows(text: str, page_size: int) -> list[int]:
     return sorted(windows)
 
 
+def parse_windows_kib(text: str, page_size: int) -> list[int]:
+    """Return the windows of such a list in KiB. Raises UsageError."""
+    return [window * page_size // 1024 for window in parse_windows(text, page_size)]
+
+
 def _pages(kib: str, page_size: int) -> int:
     size = int(kib) * 1024
     if size % page_size:

@@ -14,6 +14,7 @@ from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.target import add_target
 from foreread.cli.arguments.tune import add_genes
+from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.main import printable
 from foreread.cli.text.improve import StepLines, improved_text
 from foreread.documents.improve import ImproveDocument
@@ -54,12 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the command lines of the steps, and do nothing",
     )
-    parser.add_argument(
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="print a line for each part of a step, too",
-    )
+    add_verbose(parser, "a line for each part of a step")
     add_run(parser, optional=True, printed="; its output goes to DIR/output.txt")
 
 

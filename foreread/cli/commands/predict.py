@@ -11,7 +11,13 @@ from analyzer.confirm.text import stored, warnings_of
 from analyzer.predict.validate import validate
 from analyzer.suite.predicted import SuiteQuestion, predict_suite
 from analyzer.suite.read import is_suite, read_suite
-from foreread.cli.arguments import UsageError, add_capture, add_windows, parse_windows
+from foreread.cli.arguments import (
+    UsageError,
+    add_capture,
+    add_windows,
+    parse_windows,
+    parse_windows_kib,
+)
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
@@ -80,7 +86,7 @@ def _suite(args: argparse.Namespace) -> int:
         args.model,
         args.device_model,
         args.criterion,
-        None if args.windows is None else partial(_windows_kib, args.windows),
+        None if args.windows is None else partial(parse_windows_kib, args.windows),
     )
     line = ProgressLine()
     try:
@@ -89,7 +95,3 @@ def _suite(args: argparse.Namespace) -> int:
         line.end()
     print(found.to_json() if args.json else suite_text(found, verbose=args.verbose))
     return 0
-
-
-def _windows_kib(text: str, page_size: int) -> list[int]:
-    return [window * page_size // 1024 for window in parse_windows(text, page_size)]

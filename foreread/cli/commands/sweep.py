@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from boards.outputs import check_new
-from foreread.cli.arguments import UsageError, add_windows, parse_windows
+from foreread.cli.arguments import UsageError, add_windows, parse_windows_kib
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
@@ -77,13 +77,13 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
         raise UsageError("--repeat: write a number of 1 or more")
     if args.windows is not None:
-        _windows_kb(args.windows, 4096)  # report wrong usage before anything is done
+        parse_windows_kib(args.windows, 4096)  # report wrong usage before anything is done
     asked, first = run_options(args), Path(args.command_line[0])
     recorded = len(args.command_line) == 1 and is_capture(first)
     result = sweep(
         first if recorded else asked,
         args.output,
-        windows_kib=None if args.windows is None else partial(_windows_kb, args.windows),
+        windows_kib=None if args.windows is None else partial(parse_windows_kib, args.windows),
         repeat=args.repeat,
         seed=args.seed,
         scenario=scenario_of(args, "a SWEEP"),
@@ -103,10 +103,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(result, args.verbose))
     return 0
-
-
-def _windows_kb(text: str, page_bytes: int) -> tuple[int, ...]:
-    return tuple(window * page_bytes // 1024 for window in parse_windows(text, page_bytes))
 
 
 def _show_progress(progress: Progress) -> None:

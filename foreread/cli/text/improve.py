@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 
 from analyzer.confirm.text import percent
+from foreread.cli.text.answer import columns, cut
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.escaped import escaped
 from foreread.cli.text.progress import ProgressLine
@@ -23,7 +23,6 @@ from foreread.documents.improve import (
 )
 from foreread.improve_job import Watch
 
-_COLUMNS = 100  # of output that goes to a file or a pipe
 _LEAST_CHANGE = 30  # columns for what a remedy changes
 
 
@@ -127,9 +126,8 @@ def _table(remedies: list[ImproveRemedy]) -> str:
     head = ["row", "predicted", "measured", "saves (95 %)"]
     cells = [_row(one) for one in remedies]
     widths = (max(map(len, column)) + 2 for column in zip(head, *cells, strict=True))
-    columns = shutil.get_terminal_size((_COLUMNS, 0)).columns
-    room = max(columns - sum(widths), _LEAST_CHANGE)
-    changes = [_cut(one.what, room) for one in remedies]
+    room = max(columns() - sum(widths), _LEAST_CHANGE)
+    changes = [cut(escaped(one.what), room) for one in remedies]
     rows = [(*row, change) for row, change in zip(cells, changes, strict=True)]
     return render((*head, "remedy"), rows)
 
@@ -148,11 +146,6 @@ def _gain(gain: float | None, low: float | None, high: float | None) -> str:
         return "-"
     interval = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
     return f"{percent(gain)} %{interval}"
-
-
-def _cut(text: str, columns: int) -> str:
-    text = escaped(text)
-    return text if len(text) <= columns else f"{text[: columns - 1].rstrip()}…"
 
 
 def _disks(disks: list[ImproveDisk]) -> str:
