@@ -27,6 +27,17 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(__file__).parent.parent / "support/touch_pages.c"
+JOIN = """\
+#include <fcntl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int members = open(argv[1], O_WRONLY);
+    if (argc < 3 || members < 0 || write(members, "0", 1) != 1 || close(members))
+        return 1;
+    return execv(argv[2], argv + 2);
+}
+"""
 STEPS = ["check", "record", "predict", "advise", "confirm", "report", "script"]
 
 
@@ -37,28 +48,29 @@ def loop():
 
 
 @pytest.fixture
-def start(loop, tmp_path):
-    """A start that uses one page of each 64 KiB: the present window reads all of them.
+def start(loop):
+    """The words of a start that uses one page of each 64 KiB: the present window reads all of them.
 
-    Its disk is so slow that what else the machine does matters little.
+    It reads from its own disk alone, without a shell or a library of this machine's, and that disk
+    is so slow that what else the machine does matters little.
     """
     program, data = loop.mountpoint / "touch_pages", loop.mountpoint / "sparse"
+    join = loop.mountpoint / "join"
     subprocess.run(["cc", "-O2", "-static", "-o", program, SOURCE], check=True)
+    subprocess.run(
+        ["cc", "-O2", "-static", "-x", "c", "-o", join, "-"], input=JOIN, text=True, check=True
+    )
     data.write_bytes(os.urandom(4 << 20))
     os.sync()
     with limiting_group(loop.device, requests=200, size=8 << 20) as group:
-        script = tmp_path / "start"
-        script.write_text(
-            f"#!/bin/sh\necho $$ >{group}/cgroup.procs\nexec {program} SPARSE {data} 65536\n"
-        )
-        script.chmod(0o755)
-        yield script
-        wait_until(lambda: not (group / "cgroup.procs").read_text())
+        members = group / "cgroup.procs"
+        yield [str(word) for word in (join, members, program, "SPARSE", data, 65536)]
+        wait_until(lambda: not members.read_text())
 
 
 def improve(folder, start, *options):
     words = [sys.executable, "-m", "foreread", "improve", "-o", str(folder), *options]
-    words += ["--wait", str(left_s()), "--allow-warm", "--", str(start)]
+    words += ["--wait", str(left_s()), "--allow-warm", "--", *start]
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
 
@@ -74,7 +86,7 @@ def test_the_whole_job_on_a_loop_device(loop, start, tmp_path, monkeypatch, caps
     monkeypatch.setattr(analyzer.report.write, "_write_figures", lambda *_: ())
     folder = tmp_path / "out"
     words = ["improve", "-o", str(folder), "--allow-warm", "--wait", str(left_s())]
-    while (code := main([*words, "--", str(start)])) and left_s():
+    while (code := main([*words, "--", *start])) and left_s():
         # Processes of others took the processor from the recorded run.
         assert "no predicted seconds" in capsys.readouterr().err
         shutil.rmtree(folder)
@@ -86,7 +98,7 @@ def test_the_whole_job_on_a_loop_device(loop, start, tmp_path, monkeypatch, caps
     measured = [one for one in found["remedies"] if one["measured"]]
     assert measured and all(one["by_script"] for one in measured)
     capture = read(folder / "app.capture")[0]
-    assert capture.command == [str(start)] and capture.confirmations
+    assert capture.command == start and capture.confirmations
     assert (folder / "report/index.html").exists()
     assert (folder / "boot/foreread-apply").exists() == (found["verdict"] == "confirmed")
     assert loop.restored_kb() == WINDOW_KB
