@@ -3,10 +3,10 @@
 
 usage: house.py [ROOT]
 
-Each folder's README lists the folder's files, and names no file that is absent. C files of a core
-have their own headers, and include each other in no circle. A command of the command line uses no
-other command, and nothing below the command line parses arguments. Exits 1 after a finding, 2 if it
-found no file to check.
+The README of a room names no file that is absent: what a file is for, its own first line says. C
+files of a core have their own headers, and include each other in no circle. A command of the
+command line uses no other command, and nothing below the command line parses arguments. Exits 1
+after a finding, 2 if it found no file to check.
 """
 
 from __future__ import annotations
@@ -24,22 +24,14 @@ SOURCES = {".py", ".c", ".h", ".sh", ".toml", ".j2"}
 COMMANDS = "foreread.cli.commands."
 
 
-def unlisted(root: Path, sources: list[Path]) -> Iterator[str]:
-    """Report files that the nearest README does not list, and listed files that are absent."""
-    texts = {}
-    for path in sources:
-        readme = next(p / "README.md" for p in path.parents if (root / p / "README.md").exists())
-        text = texts.setdefault(readme, (root / readme).read_text())
-        relative = path.relative_to(readme.parent)
-        whole = (f"`{folder}/" for folder in relative.parents if str(folder) != ".")
-        names = (path.name, f"{relative.parent}/*{path.suffix}", *whole)
-        if path.name != "__init__.py" and not any(name in text for name in names):
-            yield f"{readme}: does not list {path}"
+def absent(root: Path, sources: list[Path]) -> Iterator[str]:
+    """Report source files that a room's README names and that are nowhere in the rooms."""
     present = {path.name for path in sources}
-    for readme, text in texts.items():
-        for name in re.findall(r"^\| `([\w./-]+\.(?:py|c|h|sh|toml))`", text, re.MULTILINE):
-            if Path(name).name not in present:
-                yield f"{readme}: lists {name}, which is absent"
+    rooms = [path for room in ROOMS for path in sorted((root / room).rglob("README.md"))]
+    for readme in rooms:
+        for name in re.findall(r"`([\w./-]+\.(?:py|c|h|sh|toml|j2))`", readme.read_text()):
+            if Path(name).name not in present and not (root / name).exists():
+                yield f"{readme.relative_to(root)}: names {name}, which is absent"
 
 
 def tangled(root: Path, sources: list[Path]) -> Iterator[str]:
@@ -91,7 +83,7 @@ def main(root: str = ".") -> int:
     if not sources:
         print(f"house: no file to check in {root}", file=sys.stderr)
         return 2
-    findings = [line for rule in (unlisted, tangled, misplaced) for line in rule(top, sources)]
+    findings = [line for rule in (absent, tangled, misplaced) for line in rule(top, sources)]
     print("\n".join(findings), end="\n" if findings else "")
     return int(bool(findings))
 

@@ -14,7 +14,7 @@ SAMPLES = {
     },
     "links.py": {"README.md": "# Here\n[a](gone.md) [b](#gone) `[c](gone.md)` [d](#here)\n"},
     "house.py": {
-        "foreread/README.md": "| `gone.py` | |\n| `core/` | |\n",
+        "foreread/README.md": "`gone.py` reads it; `core/` computes.\n",
         "foreread/unlisted.py": "import argparse\n",
         "foreread/core/a.c": '#include "b.h"\n',
         "foreread/core/b.h": '#include "a.h"\n',
@@ -24,8 +24,7 @@ FOUND = {
     "words.py": ["README.md:1: 'foretell' -> predict", "foreread/a.py:1: 'told' -> reported"],
     "links.py": ["README.md: no such file: gone.md", "README.md: no such heading: #gone"],
     "house.py": [
-        "foreread/README.md: does not list foreread/unlisted.py",
-        "foreread/README.md: lists gone.py",
+        "foreread/README.md: names gone.py",
         "foreread/core/a.c: has no header",
         "foreread/core: includes form a circle",
         "foreread/unlisted.py: argparse below",
