@@ -11,8 +11,9 @@ from typing import Any
 from analyzer.fleet.names import digest
 from analyzer.fleet.place import Place, is_far, open_place, unreachable
 from tracer.formats.capture import METADATA
+from tracer.formats.packing import SUFFIXES
 
-ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.zst")
+ARCHIVES = (*SUFFIXES, ".tar.zst")  # foreread cannot read zstd: the error says how to unpack it
 _DEEPEST = 64  # folders: a listing of links that form a circle ends
 _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created")
 

@@ -33,7 +33,7 @@ def replay_findings(
     """Yield the findings of one start, replayed under ``windows`` (pages), 0 among them."""
     at_zero = replays[list(windows).index(0)]
     yield from _other_requests(start, at_zero)
-    yield from _sleep_that_grows(windows, replays, at_zero)
+    yield from _sleep_that_grows(start.recording.page_size, windows, replays, at_zero)
     yield from _strangers(start, windows, replays)
     yield from _speed_that_drops(start, replays)
 
@@ -53,7 +53,7 @@ def _speed_that_drops(start: Start, replays: Sequence[Timed]) -> Iterator[Findin
     )
 
 
-def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:
+def disagreement(page_size: int, windows: Sequence[int], each: Array) -> Iterator[Finding]:
     """Yield a finding if captures of the same start differ; ``each`` (captures × windows) is in s.
 
     The relative standard deviation of single captures is the spread, since each may be the right
@@ -68,7 +68,7 @@ def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:
     low, high = each[:, row].min(), each[:, row].max()
     text = (
         f"captures of the same start disagree: {low:.3f} to {high:.3f} s with a window of "
-        f"{plural(windows[row], 'page')}"
+        f"{windows[row] * page_size // 1024} KiB"
     )
     spread = float((each.std(axis=0, ddof=1) / np.median(each, axis=0)).max())
     yield Finding(text, spread, unusable=bool(apart[row] > MOST))
@@ -87,7 +87,7 @@ def _other_requests(start: Start, at_zero: Timed) -> Iterator[Finding]:
 
 
 def _sleep_that_grows(
-    windows: Sequence[int], replays: Sequence[Timed], at_zero: Timed
+    page_size: int, windows: Sequence[int], replays: Sequence[Timed], at_zero: Timed
 ) -> Iterator[Finding]:
     """All threads sleep for longer under a larger window.
 
@@ -102,8 +102,8 @@ def _sleep_that_grows(
         return
     text = (
         f"the time in which all threads sleep increases from {_asleep_ns(at_zero) / 1e9:.2f} s to "
-        f"{asleep[row] / 1e9:.2f} s with a window of {plural(windows[row], 'page')}: a recorded "
-        "sleep may be a wait for the disk"
+        f"{asleep[row] / 1e9:.2f} s with a window of {windows[row] * page_size // 1024} KiB: a "
+        "recorded sleep may be a wait for the disk"
     )
     yield Finding(text, float(grown[row]) / DEVIATIONS, unusable=bool(grown[row] > MOST))
 

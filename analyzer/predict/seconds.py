@@ -196,7 +196,7 @@ def _findings(
         yield from start.findings
         yield from replay_of_the_recorded(start, runs[windows.index(0)].total_ns / 1e9)
         yield from replay_findings(start, windows, runs)
-    yield from disagreement(windows, each)
+    yield from disagreement(starts[0].recording.page_size, windows, each)
 
 
 def replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ _MODES: dict[str, Mode] = {
     ".tar.xz": "x:xz",
     ".txz": "x:xz",
 }
+SUFFIXES = tuple(_MODES)  # of archives that foreread writes and reads
 # Names of archives and of compressed files that foreread does not write.
 _OTHERS = (
     *(".7z", ".bz2", ".cpio", ".gz", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".squashfs"),

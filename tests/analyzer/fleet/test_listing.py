@@ -13,6 +13,7 @@ from analyzer.fleet.error import FleetError
 from analyzer.fleet.listing import Listing
 from analyzer.ingest.archive import unpack
 from boards.silent import silent
+from tracer.formats.packing import SUFFIXES
 
 
 def listed(path, unreadable=silent):
@@ -37,6 +38,14 @@ def test_archives_and_folders_with_metadata_are_captures(tmp_path):
         "one.tar",
     ]
     assert (listing.listed, listing.others) == (4, 2)
+
+
+def test_every_archive_that_foreread_writes_is_listed(tmp_path):
+    names = [f"one{suffix}" for suffix in SUFFIXES]
+    assert {"one.tar.bz2", "one.tbz2"} < {*names}
+    for name in names:
+        (tmp_path / name).touch()
+    assert listed(tmp_path) == sorted(str(tmp_path / name) for name in names)
 
 
 def test_a_file_that_is_named_is_taken_whatever_its_name(tmp_path):

@@ -127,6 +127,7 @@ def of(total, compute, waited, requests=10):
 def fake(**more):
     """A start whose requests are ten reads."""
     found = {
+        "recording": SimpleNamespace(page_size=4096),
         "requests": {"flags": np.full(10, R)},
         "cpu_samples": object(),
         "without_strangers": lambda: None,
@@ -147,6 +148,7 @@ def test_sleep_that_grows_with_the_window_widens_the_band(grown, spread, unusabl
         assert not found
         return
     assert "all threads sleep increases from 0.10 s" in found[0].text
+    assert "with a window of 16 KiB" in found[0].text
     assert found[0].spread == pytest.approx(spread / 1.645)
     assert found[0].unusable == unusable
 
@@ -161,7 +163,7 @@ def test_requests_that_the_replay_does_not_send():
 def test_a_disk_that_is_fast_after_a_rest_only(fast_kib, refused):
     """Ten pages are 40 KiB; as much may have been read before."""
     disk = Stateful(1000, 10, fast_kib=fast_kib, slow_ns_per_kib=50)
-    start = fake(device=disk, recording=SimpleNamespace(page_size=4096))
+    start = fake(device=disk)
     found = [*replay_findings(start, [0], [of(1e9, 3e8, 7e8)])]
     assert [one.unusable for one in found] == [True] * refused
     assert not refused or "39 KiB at full speed after a rest" in found[0].text
@@ -183,10 +185,10 @@ def test_reads_of_others_that_delay_the_start():
 
 def test_captures_that_disagree():
     same = [[1.0, 0.50], [1.001, 0.501]]
-    assert not [*disagreement([0, 4], np.array(same))]
-    (found,) = disagreement([0, 4], np.array([[1.0, 0.50], [1.0, 0.55]]))
-    assert found.text.endswith("0.500 to 0.550 s with a window of 4 pages")
+    assert not [*disagreement(4096, [0, 4], np.array(same))]
+    (found,) = disagreement(4096, [0, 4], np.array([[1.0, 0.50], [1.0, 0.55]]))
+    assert found.text.endswith("0.500 to 0.550 s with a window of 16 KiB")
     assert found.spread > 0.05
     assert not found.unusable
-    (found,) = disagreement([0, 4], np.array([[1.0, 0.5], [1.0, 2.5]]))
+    (found,) = disagreement(4096, [0, 4], np.array([[1.0, 0.5], [1.0, 2.5]]))
     assert found.unusable
