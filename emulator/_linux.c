@@ -228,12 +228,20 @@ static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
                                     .m_size = 0,
                                     .m_methods = METHODS};
 
+/* The names of the rules with those of their values, and of the machine's numbers, in order. */
+#define QUOTED(...) #__VA_ARGS__
+#define TEXT(...) QUOTED(__VA_ARGS__)
+#define RULE_LINE(name, ...) #name ": " TEXT(__VA_ARGS__) "\n"
+#define NUMBER_LINE(name) #name "\n"
+
 PyMODINIT_FUNC
 PyInit__linux(void)
 {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddIntConstant(module, "MAX_WINDOW", LX_MAX_WINDOW) < 0 ||
-                   PyModule_AddIntConstant(module, "INSERT_BYTES", sizeof(struct lx_insert)) < 0))
+                   PyModule_AddIntConstant(module, "INSERT_BYTES", sizeof(struct lx_insert)) < 0 ||
+                   PyModule_AddStringConstant(module, "RULES", LX_EACH_RULE(RULE_LINE)) < 0 ||
+                   PyModule_AddStringConstant(module, "NUMBERS", LX_EACH_NUMBER(NUMBER_LINE)) < 0))
         Py_CLEAR(module);
     return module;
 }

@@ -5,6 +5,8 @@ import numpy.typing as npt
 
 MAX_WINDOW: int
 INSERT_BYTES: int
+RULES: str
+NUMBERS: str
 
 def emulate(
     operations: npt.NDArray[Any],

@@ -41,9 +41,12 @@ struct input {
     size_t n_device;
 };
 
-/* How many values each rule has (emulator/linux/rules.py), in order; a test compares them. */
-static const uint8_t VALUES[RULES] = {5, 2, 2, 2, 2, 2, 2, 2, 3, 2, 3, 3, 3, 2, 2, 2, 2, 2,
-                                      2, 2, 3, 2, 4, 5, 2, 5, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3};
+/* How many values each rule has. */
+static const uint8_t VALUES[RULES] = {
+#define COUNT(name, ...) sizeof((int[]){__VA_ARGS__}) / sizeof(int),
+    LX_EACH_RULE(COUNT)
+#undef COUNT
+};
 
 /* A limit: rarely one that is out of range. */
 static int64_t

@@ -7,7 +7,6 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import astuple
 from pathlib import Path
 from random import Random
 
@@ -119,7 +118,7 @@ def linux() -> Iterator[bytes]:
     """The rules of each kernel, and made-up files and operations after them."""
     made_up = Random(4)
     for change in CHANGES:
-        rules = bytes(int(value) for value in astuple(rules_for(change.since)))
+        rules = bytes(rules_for(change.since).numbers())
         for length in (150, 300, 1000):
             yield rules + made_up.randbytes(length)
 

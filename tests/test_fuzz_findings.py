@@ -1,16 +1,11 @@
 """Every input with which fuzzing found a fault in the C cores, read again under ASan and UBSan."""
 
-import re
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 from waiting import left_s
-
-from emulator.linux.rules import Rules
 
 ROOT = Path(__file__).resolve().parent.parent
 FINDINGS = ROOT / "fuzz/findings"
@@ -52,15 +47,6 @@ def test_the_program_that_reads_findings_fails_without_a_file(target, tmp_path):
     run = subprocess.run([target, tmp_path / "absent"], check=False, capture_output=True, text=True)
     assert run.returncode == 1
     assert "No such file" in run.stderr
-
-
-def test_the_fuzz_target_of_the_kernel_model_knows_how_many_values_each_rule_has():
-    text = (ROOT / "fuzz/fuzz_linux.c").read_text()
-    listed = re.search(r"VALUES\[RULES\] = \{([^}]*)\}", text).group(1)
-    types = [get_type_hints(Rules)[field.name] for field in fields(Rules)]
-    assert [int(one) for one in listed.split(",")] == [
-        2 if one is bool else len(one) for one in types
-    ]
 
 
 @pytest.mark.thorough

@@ -8,8 +8,9 @@ read without it; the version in the table is the first one believed to have it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from enum import IntEnum
+from typing import get_type_hints
 
 from emulator.error import EmulatorError
 
@@ -150,6 +151,24 @@ class Rules:
     marks_end: bool = True  # a window that reaches the end of the file has a marker
     scans_all: bool = False  # xarray: the history scan finds M pages, not M - 1
     reads_past_end: PastEnd = PastEnd.NOTHING
+
+    def numbers(self) -> list[int]:
+        """Return the rules as the numbers of struct lx_rules (core/linux/rules.h)."""
+        return [int(value) for value in astuple(self)]
+
+
+def names_in_c() -> str:
+    """Return the rules and their values as core/linux/rules.h must name them, a line for each."""
+    types = get_type_hints(Rules)
+    return "".join(
+        f"{rule.name}: {_values(rule.name, types[rule.name])}\n" for rule in fields(Rules)
+    )
+
+
+def _values(rule: str, kind: type) -> str:
+    if not issubclass(kind, IntEnum):
+        return "LX_NO, LX_YES"
+    return ", ".join(f"LX_{rule.upper()}_{value.name}" for value in kind)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from emulator import _linux
 from emulator.fixed import EmulationError
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Program
 from emulator.linux.requests import EXTENT, Limits
-from emulator.linux.rules import Rules
+from emulator.linux.rules import Rules, names_in_c
 
 MAX_WINDOW: int = _linux.MAX_WINDOW
 # struct lx_insert: ``run`` as in Outcome.inserts; ``operation`` is the row that it was read for,
@@ -33,8 +33,14 @@ INSERT = np.dtype(
     ],
     align=True,
 )
-# Arguments are checked by the core; what it returns is not, and an older one would be read wrongly.
-if getattr(_linux, "INSERT_BYTES", 0) != INSERT.itemsize:
+_NUMBERS = [number.name for number in (*fields(Machine), *fields(Limits))]
+# The core sees numbers only: a core with other records, or other names in another order, would
+# compute something else.
+if (
+    getattr(_linux, "INSERT_BYTES", 0) != INSERT.itemsize
+    or getattr(_linux, "RULES", "") != names_in_c()
+    or getattr(_linux, "NUMBERS", "").split() != _NUMBERS
+):
     raise ImportError("the emulator's C core was built from other sources: run `make setup`")
 
 
@@ -130,7 +136,7 @@ def tables(
     for name, (array, dtype) in arrays.items():
         if array.dtype != dtype or array.ndim != 1:
             raise _wrong(name, dtype)
-    rule_values = np.array([int(value) for value in astuple(rules)], np.int32)
+    rule_values = np.array(rules.numbers(), np.int32)
     numbers = np.array([*astuple(machine), *astuple(limits)], np.int64)
     return [*(np.ascontiguousarray(array) for array, _ in arrays.values()), rule_values, numbers]
 

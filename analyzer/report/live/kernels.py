@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def kernels_of(taken: Inputs, version: Version) -> Kernels:
             own_io_pages_of(taken.recording, one, taken.disk_of_file == disk)
             for disk in range(len(taken.disks))
         )
-        rules = tuple(int(value) for value in astuple(rules_for(one)))
+        rules = tuple(rules_for(one).numbers())
         kind = (rules, tuple(each[number] for each in classes), io_pages)
         return rows.setdefault(kind, len(rows))
 

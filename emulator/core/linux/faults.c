@@ -144,7 +144,7 @@ early_fault(struct lx_kernel *k, struct lx_area *area, int64_t page)
 {
     struct lx_handle *file = area->file;
     struct lx_state *state = &file->state;
-    bool adaptive = k->rules->algorithm == LX_ADAPTIVE, around = false;
+    bool adaptive = k->rules->algorithm == LX_ALGORITHM_ADAPTIVE, around = false;
     bool random = area->flags & LX_MAP_RANDOM;
     bool sequential = area->flags & LX_MAP_SEQUENTIAL && !random;
     if (sequential && adaptive) {

@@ -5,6 +5,7 @@
 #ifndef LX_KERNEL_H
 #define LX_KERNEL_H
 
+#include "rules.h"
 #include "tree.h"
 
 #define LX_WARN_UNUSED __attribute__((warn_unused_result))
@@ -22,40 +23,6 @@ enum lx_error {
 #define LX_LAST_ERROR LX_BAD_DEVICE
 #define LX_MAX_WINDOW (1 << 20)          /* pages */
 #define LX_MAX_PAGES (UINT64_C(1) << 36) /* of a file: 256 TiB of 4 KiB pages */
-
-/* The enumerations of emulator/linux/rules.py, with their values. */
-enum { LX_ADAPTIVE, LX_MARKER, LX_STRAY, LX_ONDEMAND, LX_SPLIT };
-enum { LX_HOLE_NOTHING, LX_HOLE_BEHIND, LX_HOLE_STUCK };
-enum { LX_MERGE_NONE, LX_MERGE_WHOLE, LX_MERGE_CAPPED };
-enum { LX_CONTEXT_NONE, LX_CONTEXT_ANY, LX_CONTEXT_LONGER };
-enum { LX_ORDERS_SINGLE, LX_ORDERS_PLUS_TWO, LX_ORDERS_RAMP };
-enum { LX_PREV_LAST_PAGE, LX_PREV_EVERY_PAGE, LX_PREV_NEXT_BYTE };
-enum { LX_PAST_NOTHING, LX_PAST_AT_END, LX_PAST_BEYOND };
-enum { LX_FORCED_UNLIMITED, LX_FORCED_TWO_MIB, LX_FORCED_WINDOW, LX_FORCED_IO };
-enum {
-    LX_FAULT_HIT_COUNT,
-    LX_FAULT_MARKER,
-    LX_FAULT_MISS_COUNT,
-    LX_FAULT_SEQUENTIAL,
-    LX_FAULT_AROUND
-};
-enum { LX_AROUND_NONE, LX_AROUND_FILLED, LX_AROUND_ELIGIBLE, LX_AROUND_FOLIO, LX_AROUND_TOUCHED };
-
-/* Rules, in the order of the fields of emulator/linux/rules.py. */
-struct lx_rules {
-    int32_t algorithm, off_is_negative, two_mib_window, grows_to_io, runs_apart, zero_is_forced;
-    int32_t clamps_first, xarray, no_hole, keeps_larger, merge, context, orders, marks_upwards;
-    int32_t order_one, overshoots, folio_index, expands, fills_past_end, block_window, prev_pos;
-    int32_t random_flag, forced, fault, fault_again, around, exec_window, huge_window, huge_counts;
-    int32_t huge_folio, exec_counts, retry_counts, marker_retries, marks_end, scans_all;
-    int32_t reads_past_end;
-};
-
-/* Machine and Limits, in the order of their fields. */
-struct lx_machine {
-    int64_t page_size, io_pages, fault_around, table_pages, exec_order;
-    int64_t max_sectors_kb, max_segments, max_segment_size, nr_requests;
-};
 
 /* The longest request: sysfs rounds BLK_SAFE_MAX_SECTORS down (include/linux/blkdev.h). */
 static inline int64_t

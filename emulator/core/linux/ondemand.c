@@ -67,7 +67,7 @@ decide_early(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t 
         k->cause = LX_ASKED;
         lx_read_range(k, file, page, request, 0);
         return;
-    } else if (marked && k->rules->algorithm == LX_STRAY) {
+    } else if (marked && k->rules->algorithm == LX_ALGORITHM_STRAY) {
         int64_t hole =
             (int64_t)lx_next_hole(&file->inode->tree, (uint64_t)page, (uint64_t)limit + 1);
         if (hole - page > limit)
@@ -114,10 +114,10 @@ is_stray(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_
     int64_t found;
     if (k->rules->xarray) {
         found = lx_next_miss(tree, page + 1, (uint64_t)limit);
-        if (found < 0 && k->rules->no_hole == LX_HOLE_NOTHING)
+        if (found < 0 && k->rules->no_hole == LX_NO_HOLE_NOTHING)
             return false;
         if (found < 0)
-            found = k->rules->no_hole == LX_HOLE_BEHIND ? page + limit : page;
+            found = k->rules->no_hole == LX_NO_HOLE_BEHIND ? page + limit : page;
     } else {
         found = (int64_t)lx_next_hole(tree, (uint64_t)page + 1, (uint64_t)limit);
     }
@@ -249,9 +249,9 @@ lx_miss(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t reque
             lx_read_forced(k, file, page, 1);
     } else if (file->state.random) {
         lx_read_forced(k, file, page, lx_min(request, forced_limit(k, file)));
-    } else if (k->rules->algorithm == LX_SPLIT) {
+    } else if (k->rules->algorithm == LX_ALGORITHM_SPLIT) {
         split_miss(k, file, page, request);
-    } else if (k->rules->algorithm == LX_ONDEMAND) {
+    } else if (k->rules->algorithm == LX_ALGORITHM_ONDEMAND) {
         decide(k, file, page, request, NULL);
     } else {
         decide_early(k, file, page, request, false);
@@ -266,9 +266,9 @@ lx_marker(struct lx_kernel *k, struct lx_handle *file, struct lx_folio folio, in
         return;
     lx_unmark(&file->inode->tree, folio);
     k->cause = LX_BY_MARKER;
-    if (k->rules->algorithm == LX_SPLIT)
+    if (k->rules->algorithm == LX_ALGORITHM_SPLIT)
         split_marker(k, file, &folio, page, request);
-    else if (k->rules->algorithm == LX_ONDEMAND)
+    else if (k->rules->algorithm == LX_ALGORITHM_ONDEMAND)
         decide(k, file, page, request, &folio);
     else
         decide_early(k, file, page, request, true);

@@ -53,11 +53,11 @@ page_past_end(const struct lx_kernel *k, const struct lx_inode *inode, int64_t f
 {
     int64_t size = (int64_t)inode->size, page_size = k->machine->page_size;
     int rule = k->rules->reads_past_end;
-    if (rule == LX_PAST_NOTHING || asked <= 0 || from + asked <= size)
+    if (rule == LX_READS_PAST_END_NOTHING || asked <= 0 || from + asked <= size)
         return -1;
     if (from >= size)
         return from / page_size;
-    return rule == LX_PAST_BEYOND && size % page_size == 0 ? inode->last + 1 : -1;
+    return rule == LX_READS_PAST_END_BEYOND && size % page_size == 0 ? inode->last + 1 : -1;
 }
 
 /* Nothing of the file is to be read if ``end`` is 0. */
@@ -94,7 +94,7 @@ find_past_end(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *neede
     }
     if (r->end)
         r->file->state.prev_page =
-            k->rules->prev_pos == LX_PREV_LAST_PAGE ? (r->end - 1) / size : r->end / size;
+            k->rules->prev_pos == LX_PREV_POS_LAST_PAGE ? (r->end - 1) / size : r->end / size;
     return false;
 }
 
@@ -103,11 +103,11 @@ go_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
 {
     struct lx_state *state = &r->file->state;
     int64_t size = k->machine->page_size;
-    if (k->rules->algorithm == LX_ADAPTIVE)
+    if (k->rules->algorithm == LX_ALGORITHM_ADAPTIVE)
         return read_adaptive(k, r, needed);
     if (r->page != r->following) {
         r->page = r->following;
-        if (k->rules->prev_pos == LX_PREV_EVERY_PAGE)
+        if (k->rules->prev_pos == LX_PREV_POS_EVERY_PAGE)
             state->prev_page = lx_min(r->page * size, r->end) / size;
     }
     if (r->page * size >= r->end || k->arena.failed)
