@@ -100,9 +100,9 @@ if TYPE_CHECKING:
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
     from foreread.predicted import Prediction as Prediction
+    from foreread.question import Question as Question
     from foreread.reading_now import ReadingNow as ReadingNow
     from foreread.reading_now import reading_now as reading_now
-    from foreread.recorded import Question as Question
     from foreread.recording import record as record
     from foreread.start import Start as Start
     from foreread.start import advise as advise
@@ -230,7 +230,7 @@ _EXPORTS = {
     "Judgement": "foreread.judging",
     "Prediction": "foreread.predicted",
     "Profile": "boards.profile",
-    "Question": "foreread.recorded",
+    "Question": "foreread.question",
     "ReadingNow": "foreread.reading_now",
     "ReportFiles": "analyzer.report.write",
     "RunOptions": "tracer.local.run",

@@ -19,7 +19,8 @@ from foreread.compared_windows import choose_windows
 from foreread.confirming import Confirming, Limits, Progress
 from foreread.error import ArgumentError
 from foreread.paired_runs import PairedRuns
-from foreread.recorded import Question, Recorded, check_board, recorded_start
+from foreread.question import Question
+from foreread.recorded import Recorded, check_board, recorded_start
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
 from tracer.formats.confirmation import Confirmation, same_question

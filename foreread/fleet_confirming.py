@@ -22,7 +22,7 @@ from foreread.confirmed_board import ConfirmTask, Subject, open_bench
 from foreread.confirming import Limits, Progress
 from foreread.error import ArgumentError
 from foreread.paired_runs import ComparedBoard
-from foreread.recorded import Question
+from foreread.question import Question
 from foreread.spread_pairs import Boards, SpreadPairs
 from tracer.error import RecordError
 from tracer.formats.confirmation import Confirmation

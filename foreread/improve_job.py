@@ -26,7 +26,7 @@ from boards.silent import silent
 from foreread.advised import MOST_CHANGE
 from foreread.confirming import Progress
 from foreread.documents.improve import ImproveMeasured, ImproveStep
-from foreread.recorded import Question
+from foreread.question import Question
 from tracer.formats.capture import METADATA, Capture, read
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE

@@ -24,7 +24,7 @@ from foreread.diagnosing import diagnose
 from foreread.improve_answer import Chosen, chosen
 from foreread.improve_job import MOST_RUNS, Job, Watch, is_open
 from foreread.proposed_settings import proposed_settings
-from foreread.recorded import Question
+from foreread.question import Question
 from foreread.recording import record
 from foreread.run_words import target_words, words_of
 from foreread.tune_options import TuneOptions

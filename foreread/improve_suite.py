@@ -24,7 +24,7 @@ from foreread.documents.improve import ImproveDisk, ImproveDocument, ImproveNext
 from foreread.documents.suite import SuiteBoardProof
 from foreread.improve_job import ADVICE, BOOT, REPORT, Watch
 from foreread.improve_steps import Step, check_machine, remedies_text
-from foreread.recorded import Question
+from foreread.question import Question
 from foreread.run_words import target_words
 from foreread.suite_confirming import confirm_suite
 from foreread.suite_recording import record_suite

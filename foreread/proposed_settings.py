@@ -12,7 +12,7 @@ from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.proposal import Proposal, founding_proposal
 from analyzer.tuner.space.catalogue import usual_names
-from foreread.recorded import Question
+from foreread.question import Question
 
 
 def proposed_settings(

@@ -19,7 +19,7 @@ from foreread.checks import StrPath, checked_number, checked_path
 from foreread.confirm_start import MOST_RUNS, confirm
 from foreread.confirming import Progress
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument, SuiteStartProof
-from foreread.recorded import Question
+from foreread.question import Question
 from tracer.formats.confirmation import Confirmation, Outcome
 from tracer.formats.scenario import IDLE, beside
 from tracer.local.command import Streams

@@ -21,7 +21,8 @@ from foreread.checks import (
     checked_run,
     key_of,
 )
-from foreread.recorded import Question, Recorded, check_board, recorded_start
+from foreread.question import Question
+from foreread.recorded import Recorded, check_board, recorded_start
 from foreread.version import VERSION
 from tracer.formats.scenario import IDLE
 from tracer.formats.sweep import Sweep, write_sweep

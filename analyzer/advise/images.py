@@ -23,7 +23,7 @@ from analyzer.layout.seconds import Timing, relaid_run, timing
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.source import Octets
 from emulator.images.squashfs import SquashfsImage, read_squashfs
-from emulator.linux.timed import CpuCost, Run
+from emulator.linux.steps import CpuCost, Run
 
 GENE = "image"
 _RISK = "most blocks of the image change, and so does what an update by difference sends"

@@ -13,7 +13,7 @@ from analyzer.predict.bands import SEED
 from analyzer.predict.start import Start
 from analyzer.prefetch.replayed import GIVES_WAY_NS, Row, application_ns, beside, with_replayer
 from analyzer.program.added_steps import new_steps, with_added
-from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.steps import CpuCost, Run, Timed
 
 # A process beside the start takes an unknown time to begin: so much at most, in random draws.
 LATEST_NS = 20e6

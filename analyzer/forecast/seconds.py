@@ -21,7 +21,7 @@ from analyzer.predict.left_out import left_out
 from analyzer.predict.seconds import FEWEST_DRAWS, MOST_DRAWS, WORK, replay_of_the_recorded
 from analyzer.predict.start import UNCONFIRMED, Start
 from emulator.linux.rules import Version
-from emulator.linux.timed import Timed
+from emulator.linux.steps import Timed
 
 # Relative standard deviation of the difference between two kernels beside what the start reads:
 # what the kernel itself computes for an exec, a fault, a page. It is the rms of measured less

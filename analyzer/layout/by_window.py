@@ -48,7 +48,7 @@ from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.erofs_kernel import CountingOnErofs
 from emulator.images.erofs_reads import Read
 from emulator.linux.requests import SECTOR
-from emulator.linux.timed import Timed
+from emulator.linux.steps import Timed
 
 _LEAST_READ = 0.75  # of the clusters that are read at window 0
 # Root mean square of the errors with clusters of more than a block (accuracy/filesystems.md).

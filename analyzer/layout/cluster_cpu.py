@@ -18,7 +18,7 @@ from analyzer.ingest.tables import Array, Kind, Table
 from analyzer.program.cpu import event_cost, took
 from emulator.images.erofs_reads import Call
 from emulator.linux.requests import SECTOR
-from emulator.linux.timed import CpuCost
+from emulator.linux.steps import CpuCost
 
 _PAGE = 4096
 _FEWEST = 20  # reads

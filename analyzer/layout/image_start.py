@@ -22,7 +22,7 @@ from emulator.devices.device import DeviceModel
 from emulator.images.erofs_reads import Read
 from emulator.linux.requests import SECTOR, Layout, Limits
 from emulator.linux.rules import Version
-from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.windows import MAX_WINDOW
 
 

@@ -23,7 +23,7 @@ from emulator.linux.filesystems import has_large_folios
 from emulator.linux.operations import Program
 from emulator.linux.requests import EXTENT, SECTOR, Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import Emulation
 

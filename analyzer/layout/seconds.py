@@ -18,7 +18,7 @@ from emulator.devices.device import DeviceModel
 from emulator.images.reads import ReadOf, Touched
 from emulator.images.squashfs import SquashfsImage
 from emulator.linux.requests import EXTENT, SECTOR, Layout
-from emulator.linux.timed import CpuCost, Run
+from emulator.linux.steps import CpuCost, Run
 from emulator.linux.timed_windows import timed_windows
 
 

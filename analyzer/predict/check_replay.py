@@ -18,7 +18,7 @@ from analyzer.predict.start import Start
 from analyzer.program.inode_tables import recorded_reads
 from boards.counted import plural
 from emulator.devices.stateful import Stateful
-from emulator.linux.timed import Timed
+from emulator.linux.steps import Timed
 
 # In parts of the seconds: below the first no finding; above the second the seconds are unusable.
 LEAST, MOST = 0.01, 0.25

@@ -27,7 +27,7 @@ from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
 from boards.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import Version
-from emulator.linux.timed import Timed
+from emulator.linux.steps import Timed
 from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64

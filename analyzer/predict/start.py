@@ -39,7 +39,7 @@ from emulator.devices.paced import Paced
 from emulator.devices.stateful import Stateful
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
 from tracer.formats.capture import dev_text
 

@@ -18,7 +18,7 @@ from analyzer.ingest.tables import Array
 from analyzer.program.opening import Opening
 from emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
 from emulator.linux.requests import EXTENT, SECTOR, Layout
-from emulator.linux.timed import STEP, Run
+from emulator.linux.steps import STEP, Run
 
 # A list's text: offset and length of a range, and a path where the file changes.
 _RANGE_BYTES, _PATH_BYTES = 16, 60

@@ -17,8 +17,7 @@ from analyzer.ingest.tables import Array
 from analyzer.prefetch.launch import before, launched
 from analyzer.program.opening import Opening
 from emulator.linux.operations import OPERATION, Op, Program
-from emulator.linux.steps import META, ONCE
-from emulator.linux.timed import STEP, Run, Timed
+from emulator.linux.steps import META, ONCE, STEP, Run, Timed
 
 Row = tuple[int, int, int]  # file row, first page, pages
 Asked = tuple[int, int, int, int, int]  # OPERATION

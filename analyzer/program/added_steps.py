@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analyzer.ingest.tables import Array
-from emulator.linux.timed import STEP
+from emulator.linux.steps import STEP
 
 
 def new_steps(number: int) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Table
-from emulator.linux.timed import CpuCost
+from emulator.linux.steps import CpuCost
 
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _FEWEST_WAKES = 20

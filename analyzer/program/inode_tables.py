@@ -18,8 +18,7 @@ from analyzer.program.added_steps import new_steps, with_added
 from emulator.linux.inode_tables import InodeTable, reads_ahead
 from emulator.linux.inode_tables import Run as Blocks
 from emulator.linux.requests import SECTOR, Limits
-from emulator.linux.steps import AHEAD, ONCE
-from emulator.linux.timed import Run
+from emulator.linux.steps import AHEAD, ONCE, Run
 from tracer.formats.capture import Mount
 
 

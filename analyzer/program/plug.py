@@ -17,7 +17,7 @@ from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from analyzer.program.steps import own_requests
 from emulator.linux.operations import Op
 from emulator.linux.requests import SECTOR
-from emulator.linux.timed import Run, Timed
+from emulator.linux.steps import Run, Timed
 
 _FEWEST = 5  # reads of each kind
 

@@ -16,7 +16,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.program.cpu import event_cost
 from emulator.linux.operations import Program
-from emulator.linux.timed import STEP
+from emulator.linux.steps import STEP
 
 _SECTOR = 512
 

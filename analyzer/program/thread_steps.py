@@ -25,7 +25,7 @@ from analyzer.program.spared_faults import SparedFaults
 from analyzer.program.steps import Steps, steps_of, without_recording
 from analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
 from emulator.linux.operations import Program
-from emulator.linux.timed import STEP
+from emulator.linux.steps import STEP
 
 _NONE = -1
 _NO_TIMES = np.zeros(0, np.uint64)

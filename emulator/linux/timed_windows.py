@@ -16,7 +16,7 @@ from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
 from emulator.devices.stateful import Stateful
-from emulator.linux.timed import CpuCost, Run, Timed, timed
+from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.windows import errors, tables
 
 _FIXED, _PACED, _MEASURED, _STATEFUL = 0.0, 1.0, 2.0, 3.0  # enum lx_device_kind
@@ -35,17 +35,23 @@ def timed_windows(
     it is None from the replay at 0. Raises EmulationError for a run that cannot be.
     """
     run.check()
-    numbers = device_numbers(device)
-    if numbers is None:
-        replay = partial(timed, run, device=device)
-    else:
-        replay = partial(_replay, run, _tables(run), numbers)
+    replay = _replay_of(run, device)
     recorded = recorded or replay(0)
     if len(windows) == 1:
         return [replay(windows[0], cpu=cpu, recorded=recorded)]
     threads = min(len(os.sched_getaffinity(0)), len(windows))
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
+
+
+def _replay_of(run: Run, device: DeviceModel) -> Callable[..., Timed]:
+    """Return the replay of a run on a device: in C, or in Python where C has no such device."""
+    numbers = device_numbers(device)
+    if numbers is not None:
+        return partial(_replay, run, _tables(run), numbers)
+    from emulator.linux.timed import timed  # noqa: PLC0415  (for devices of other programs)
+
+    return partial(timed, run, device=device)
 
 
 def _tables(run: Run) -> list[npt.NDArray[Any]]:

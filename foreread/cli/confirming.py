@@ -12,16 +12,17 @@ from typing import TypedDict
 from analyzer.tuner.engines.stopping import Budget
 from boards.outputs import check_changed
 from foreread.advised import Advised, row_of_advice
-from foreread.cli.arguments import UsageError, duration, row_number, window_kb
+from foreread.cli.arguments import UsageError, duration, row_number
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.run import add_wait
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
+from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.confirming import confirmed_text
 from foreread.confirm_start import MOST_RUNS, Confirmed
 from foreread.documents.confirm import results_json
-from foreread.recorded import Question
+from foreread.question import Question
 from tracer.formats.scenario import IDLE
 
 _REPEATED = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analyzer.predict.choice import PUBLISHED, SECONDS
 from analyzer.predict.linux import FIXED, PREFIX
-from foreread.recorded import Question
+from foreread.question import Question
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

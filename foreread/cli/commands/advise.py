@@ -19,7 +19,8 @@ from analyzer.suite.read import is_suite, read_suite
 from boards.counted import plural
 from boards.outputs import check_file, check_folder
 from boards.written import write_whole
-from foreread.cli.arguments import UsageError, add_capture, row_number
+from foreread.cli.arguments import UsageError, row_number
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of

@@ -9,9 +9,9 @@ import sys
 from boards.emulated import Board, BoardError, BoardRun, RunPlan
 from boards.emulated.board import DEFAULT_PACKAGES
 from boards.emulated.machines import machine
-from foreread.cli.arguments import add_windows, parse_windows
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
+from foreread.cli.arguments.windows import add_windows, parse_windows
 from foreread.cli.text.table import render
 from foreread.documents.boards import BoardRunDocument
 

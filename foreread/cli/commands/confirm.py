@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from analyzer.suite.predicted import SuiteQuestion
-from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.scenario import scenario_of, scenarios_of
 from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.confirming import add_comparison, comparison_of, print_results

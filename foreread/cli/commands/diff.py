@@ -8,7 +8,8 @@ from pathlib import Path
 from analyzer.diff.whole import diff
 from boards.outputs import check_file
 from boards.written import write_whole
-from foreread.cli.arguments import add_pids, percent
+from foreread.cli.arguments import percent
+from foreread.cli.arguments.capture import add_pids
 from foreread.cli.arguments.model import add_model
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.verbose import add_verbose

@@ -16,10 +16,11 @@ from analyzer.forecast.document import (
 from analyzer.forecast.predicted import forecast
 from analyzer.predict.prediction import MINOR_SHARE
 from boards.counted import plural
-from foreread.cli.arguments import add_capture, window_kb
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 

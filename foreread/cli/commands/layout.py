@@ -18,7 +18,8 @@ from boards.counted import plural
 from boards.outputs import check_folder
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.relaid import BLOCK_SIZES
-from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose

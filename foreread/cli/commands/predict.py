@@ -8,24 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from analyzer.confirm.text import stored, warnings_of
-from analyzer.predict.validate import validate
-from analyzer.suite.predicted import SuiteQuestion, predict_suite
-from analyzer.suite.read import is_suite, read_suite
-from foreread.cli.arguments import (
-    UsageError,
-    add_capture,
-    add_windows,
-    parse_windows,
-    parse_windows_kib,
-)
+from analyzer.predict.prediction import Prediction
+from analyzer.suite.read import is_suite
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib
 from foreread.cli.text.prediction import MORE, prediction_text
-from foreread.cli.text.progress import ProgressLine
-from foreread.cli.text.suite import suite_text
-from foreread.cli.text.validation import validation_text
-from tracer.formats.sweep import read_sweep
+from tracer.formats.capture import Capture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,29 +41,49 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
-    sweep = None if args.measured is None else read_sweep(args.measured)
-    recording, *more = (recording_of(path, args) for path in args.capture)
-    windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
-    prediction = question_of(args).predicted(recording, windows, more)
-    if sweep is not None:
-        comparison = validate(prediction, sweep, recording.capture)
-        if args.json:
-            print(comparison.to_json())
-        else:
-            print(validation_text(comparison, verbose=args.verbose))
-        return 0
-    confirmations = stored(recording.capture)
+    if args.measured is not None:
+        return _beside_runs(args)
+    prediction, capture = _predicted(args)
+    confirmations = stored(capture)
     if args.json:
         print(prediction.document(list(confirmations)).to_json())
     else:
-        warnings = warnings_of(recording.capture, prediction.verdict.read_ahead_kb)
+        warnings = warnings_of(capture, prediction.verdict.read_ahead_kb)
         path = shlex.quote(str(args.capture[0]))
         print(prediction_text(prediction, confirmations, warnings, path, verbose=args.verbose))
     return 0
 
 
+def _predicted(args: argparse.Namespace) -> tuple[Prediction, Capture | None]:
+    """Return the prediction of the start that ``args`` name, and its capture."""
+    recording, *more = (recording_of(path, args) for path in args.capture)
+    windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
+    return question_of(args).predicted(recording, windows, more), recording.capture
+
+
+def _beside_runs(args: argparse.Namespace) -> int:
+    """Print the prediction beside the measured runs of a SWEEP."""
+    # Few predictions are compared with runs.
+    from analyzer.predict.validate import validate  # noqa: PLC0415
+    from foreread.cli.text.validation import validation_text  # noqa: PLC0415
+    from tracer.formats.sweep import read_sweep  # noqa: PLC0415
+
+    sweep = read_sweep(args.measured)
+    prediction, capture = _predicted(args)
+    comparison = validate(prediction, sweep, capture)
+    text = comparison.to_json() if args.json else validation_text(comparison, verbose=args.verbose)
+    print(text)
+    return 0
+
+
 def _suite(args: argparse.Namespace) -> int:
     """Print the answer for a suite."""
+    # Few predictions are for a suite.
+    from analyzer.suite.predicted import SuiteQuestion, predict_suite  # noqa: PLC0415
+    from analyzer.suite.read import read_suite  # noqa: PLC0415
+    from foreread.cli.text.progress import ProgressLine  # noqa: PLC0415
+    from foreread.cli.text.suite import suite_text  # noqa: PLC0415
+
     if len(args.capture) > 1:
         raise UsageError("a suite names its captures itself: give the suite alone")
     own = {
@@ -82,7 +94,7 @@ def _suite(args: argparse.Namespace) -> int:
     for name, given in own.items():
         if given:
             raise UsageError(f"{name} is for single captures: remove it")
-    asked = SuiteQuestion(
+    question = SuiteQuestion(
         args.model,
         args.device_model,
         args.criterion,
@@ -90,8 +102,8 @@ def _suite(args: argparse.Namespace) -> int:
     )
     line = ProgressLine()
     try:
-        found = predict_suite(read_suite(args.capture[0]), asked, line.step)
+        answer = predict_suite(read_suite(args.capture[0]), question, line.step)
     finally:
         line.end()
-    print(found.to_json() if args.json else suite_text(found, verbose=args.verbose))
+    print(answer.to_json() if args.json else suite_text(answer, verbose=args.verbose))
     return 0

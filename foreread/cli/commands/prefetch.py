@@ -17,7 +17,8 @@ from analyzer.prefetch.state import SUFFIX, read_state, state_of
 from boards.counted import plural
 from boards.outputs import check_file
 from boards.written import write_whole
-from foreread.cli.arguments import UsageError, add_capture, percent
+from foreread.cli.arguments import UsageError, percent
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose

@@ -15,7 +15,8 @@ from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.outputs import check_folder
 from foreread.browsing import Viewed, folder_of, view
-from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of

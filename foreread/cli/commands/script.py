@@ -30,12 +30,14 @@ from boards.open import LOCAL, open_target
 from boards.origin import origins_of
 from boards.outputs import check_folder
 from boards.target import Target, TargetError
-from foreread.cli.arguments import UsageError, add_capture, boot_attempts, window_kb
+from foreread.cli.arguments import UsageError, boot_attempts
 from foreread.cli.arguments.allow import add_allow
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.target import add_target, target_words, tell
+from foreread.cli.arguments.windows import window_kb
 from foreread.cli.main import printable
 from foreread.documents.script import (
     CheckedDocument,

@@ -21,7 +21,8 @@ from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.counted import plural
 from emulator import MAX_WINDOW
-from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.main import printable
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path

@@ -11,13 +11,14 @@ from pathlib import Path
 from statistics import median
 
 from boards.outputs import check_new
-from foreread.cli.arguments import UsageError, add_windows, parse_windows_kib
+from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenario_of
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.arguments.verbose import add_verbose
+from foreread.cli.arguments.windows import add_windows, parse_windows_kib
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine

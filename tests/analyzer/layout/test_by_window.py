@@ -26,7 +26,7 @@ from emulator.images.source import ImageError
 from emulator.linux.operations import Op
 from foreread import load
 from foreread.cli.main import main
-from foreread.recorded import Question
+from foreread.question import Question
 
 DATA = Path(__file__).parents[2] / "foreread/data/erofs-lz4-madplay"
 CAPTURE = DATA / "erofs-lz4-madplay.capture.tar.xz"

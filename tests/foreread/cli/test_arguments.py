@@ -7,14 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator import MAX_WINDOW
-from foreread.cli.arguments import (
-    LARGEST_WINDOW_PAGES,
-    UsageError,
-    duration,
-    parse_windows,
-    pid_filter,
-    seconds,
-)
+from foreread.cli.arguments import UsageError, duration, seconds
+from foreread.cli.arguments.capture import pid_filter
+from foreread.cli.arguments.windows import LARGEST_WINDOW_PAGES, parse_windows
 
 
 def test_windows_are_kib_and_become_pages():

@@ -119,18 +119,50 @@ def test_choices_of_options_are_sequences_which_every_shtab_takes():
     assert [c for c in choices if not isinstance(c, (tuple, list))] == []
 
 
-def test_predict_loads_no_plotting_library(tmp_path):
+def imported_by(*words):
+    """Return the modules that a command imports."""
     code = (
-        "import sys; from foreread.cli.main import main; main(['predict', sys.argv[1]]);"
-        "sys.exit('matplotlib' in sys.modules or 'jinja2' in sys.modules)"
+        "import sys; from contextlib import suppress; from foreread.cli.main import main\n"
+        "with suppress(SystemExit): main(sys.argv[1:])\n"
+        "print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "none")],
-        check=False,
+        [sys.executable, "-c", code, *map(str, words)],
+        check=True,
         cwd=ROOT,
         capture_output=True,
+        text=True,
     )
-    assert done.returncode == 0
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        (["--help"], ["numpy", "msgspec", "analyzer", "boards", "emulator"]),
+        (
+            ["predict", CAPTURE],
+            [
+                "matplotlib",
+                "jinja2",
+                "boards.console",
+                "boards.emulated",
+                "boards.labgrid",
+                "boards.open",
+                "boards.ssh",
+                "tracer.local",
+                "analyzer.advise",
+                "analyzer.suite.predicted",
+                "emulator.linux.reference",
+            ],
+        ),
+    ],
+)
+def test_a_command_imports_what_it_needs(words, others):
+    imported = imported_by(*words)
+    assert "foreread.cli.main" in imported
+    assert imported & set(others) == set()
 
 
 def test_an_empty_list_of_windows_is_wrong_usage(foreread):

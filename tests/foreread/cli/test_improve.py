@@ -26,7 +26,7 @@ from foreread.cli.main import COMMANDS, build_parser, main
 from foreread.cli.text.improve import improved_text, step_text
 from foreread.documents.improve import ImproveDocument
 from foreread.improving import improve
-from foreread.recorded import Question
+from foreread.question import Question
 from foreread.version import VERSION
 from tracer.formats.capture import read, write
 from tracer.local.tunable import Finding
