@@ -17,6 +17,7 @@ from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from foreread.documents.improve import (
+    NO_ANSWER,
     ImproveDocument,
     ImproveNext,
     ImproveNow,
@@ -135,7 +136,7 @@ def _verdict(
             f"{choice.row.what}: {choice.row.seconds:.3f} s predicted{now}; not measured",
         )
     if found is None:
-        return "unknown", "there is no answer yet"
+        return "unknown", NO_ANSWER
     return "keep", f"keep what the machine has: {_why(job, found)}"
 
 

@@ -11,6 +11,7 @@ from tracer.formats.confirmation import Outcome
 
 State = Literal["done", "kept", "failed", "interrupted"]
 Verdict = Literal["confirmed", "predicted", "tuned", "keep", "unknown"]
+NO_ANSWER = "there is no answer yet"
 
 
 class ImproveStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +120,7 @@ class ImproveDocument(Document, frozen=True, kw_only=True):
             "faster; unknown: no answer yet"
         ),
     ] = "unknown"
-    answer: Annotated[str, says("the answer in one sentence")] = ""
+    answer: Annotated[str, says("the answer in one sentence")] = NO_ANSWER
     now: Annotated[ImproveNow | None, says("null: nothing was predicted, or a suite")] = None
     remedies: Annotated[list[ImproveRemedy], says("the best remedies, fastest first")] = (
         msgspec.field(default_factory=list)
