@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.ingest.tables import Array
 from analyzer.predict.disk.calibration import Trial
 from emulator.devices.device import FixedCost
-from emulator.devices.paced import THROTL_SLICE_NS, Paced
+from emulator.devices.paced import THROTL_SLICE_NS, TICK_NS, Paced
 
 _STALL_NS = 8e6  # two ticks of the clock
 _WAIT_NS = 0.2 * THROTL_SLICE_NS  # the limiter's own wait in a slice; a busy machine makes shorter
@@ -49,8 +49,13 @@ def held(kib: float, times_ns: Array) -> Held | None:
 
     ``times_ns`` are rising: when the disk got each request, or completed it.
     """
-    edges = _edges(times_ns)
-    counts = _in_slices(times_ns, edges)
+    counts = (_in_slices(times_ns, _edges(times_ns)), _in_slices_of_first(times_ns))
+    rates = (_agreed(kib, times_ns, each) for each in counts)
+    return next((rate for rate in rates if rate is not None), None)
+
+
+def _agreed(kib: float, times_ns: Array, counts: Array) -> Held | None:
+    """Return the rate that the numbers of requests in slices agree on; None if they do not."""
     if len(counts) < _FEWEST:
         return None
     near = np.abs(counts[:, None] - counts[None, :]) <= 1  # more would agree by chance
@@ -87,6 +92,21 @@ def _in_slices(times_ns: Array, edges: Array) -> Array:
         if last > row and apart <= _STALL_NS and waits[row + 1 : last + 1].max() >= _WAIT_NS:
             counts.append(int(edges[last] - edges[row]))
     return np.array(counts, np.float64)
+
+
+def _in_slices_of_first(times_ns: Array) -> Array:
+    """Return the requests in the slices that began with the first request, if a wait ended them.
+
+    A reader that gets its processor late sends its requests late, and no two bursts may be a slice
+    apart. The limiter's slices stay where they are.
+    """
+    if not len(times_ns):
+        return np.zeros(0)
+    slices = (times_ns - times_ns[0] + TICK_NS) // THROTL_SLICE_NS
+    begins = np.flatnonzero(np.diff(slices, prepend=-1))
+    waits = times_ns[begins[1:]] - times_ns[begins[1:] - 1]
+    whole = (waits >= _WAIT_NS) & (np.diff(slices[begins]) == 1)
+    return np.asarray(np.diff(begins)[whole], np.float64)
 
 
 def _exceeds(times_ns: Array, in_slice: float) -> bool:

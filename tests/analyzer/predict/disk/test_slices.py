@@ -2,7 +2,8 @@
 
 busy_probes.json: raw requests of `record`'s probes on a loop device limited to 40 MB/s and 1,000
 requests a second (slices of 100 ms) while other processes kept the machine busy, and the first
-1,600 requests of the recorded runs. Times are in microseconds.
+1,600 requests of the recorded runs. touch_pages: a probe at 8 MiB/s and 200 requests a second,
+whose reader got its processor up to 60 ms late. Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -65,6 +66,13 @@ def test_the_limits_are_found_with_the_requests_of_the_run(name):
     assert device.bytes_per_second == pytest.approx(40e6, rel=max(0.012, 2 * device.band))
     assert device.band < 0.04
     assert device.base.service_ns(8) < 50e3
+
+
+def test_slices_in_which_the_reader_is_late_count():
+    device = device_of_probe(probe_of("touch_pages")).device
+    assert isinstance(device, Paced)
+    assert device.requests_per_second == pytest.approx(200, rel=0.005)
+    assert device.bytes_per_second == pytest.approx(8 << 20, rel=0.012)
 
 
 def test_a_limit_that_no_trial_hit_is_not_estimated():
