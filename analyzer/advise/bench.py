@@ -102,14 +102,22 @@ class Bench:
         return min(saved, drawn) > self.band(chosen, than)
 
     def _draws(self, chosen: Chosen) -> Array:
+        """Return the seconds in each random draw, which is a random link as well."""
         if chosen not in self._drawn:
-            self._drawn[chosen] = np.array([self._draw(chosen, at) for at in range(self.draws)])
+            linked = _ordered(chosen)
+            expected = [] if linked else self.variants(chosen)
+            self._drawn[chosen] = np.array(
+                [
+                    _median_s(self.variants(chosen, draw) if linked else expected, draw)
+                    for draw in range(self.draws)
+                ]
+            )
         return self._drawn[chosen]
 
-    def _draw(self, chosen: Chosen, draw: int) -> float:
-        """Return the seconds in one random draw, which is a random link as well."""
-        variants = self.variants(chosen, draw if _ordered(chosen) else None)
-        return float(np.median([one.cost(draw).seconds for one in variants]))
+
+def _median_s(variants: Iterable[Variant], draw: int) -> float:
+    """Return the median of the seconds of all recordings in a random draw."""
+    return float(np.median([variant.cost(draw).seconds for variant in variants]))
 
 
 def _ordered(chosen: Chosen) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -105,14 +106,19 @@ class Variant:
         rng = None if draw is None else np.random.default_rng((SEED, draw))
         start, recorded = self.start, self.recorded
         if self.ranges or self.wasted:
-            capture = start.recording.capture
-            cpus = capture.host.cpu_count if capture else 1
-            run = with_replayer(start.run, self.ranges, cpus, start.opening)
-            run = _with_reads(run, len(run.steps) - len(start.run.steps), self.wasted)
+            run = self._listed
             if rng is not None:
                 run = raced(run, len(run.steps) - len(start.run.steps), rng)
             start, recorded = replace(start, run=run), beside(recorded, run)
         return start.timed([self.window], rng, recorded)[0], start.run
+
+    @cached_property
+    def _listed(self) -> Run:
+        """The run with the replayer of the list, the same in every random draw."""
+        run, capture = self.start.run, self.start.recording.capture
+        cpus = capture.host.cpu_count if capture else 1
+        listed = with_replayer(run, self.ranges, cpus, self.start.opening)
+        return _with_reads(listed, len(listed.steps) - len(run.steps), self.wasted)
 
 
 def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:

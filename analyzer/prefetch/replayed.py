@@ -110,6 +110,7 @@ def _replayer_steps(
     steps: list[tuple[object, ...]] = []
     done: list[Asked] = []
     under_way: deque[Row] = deque()
+    asked_pages = 0  # of those under way
     open_file, unread = -1, dict(metadata)
 
     def do(asked: Asked) -> None:
@@ -123,20 +124,22 @@ def _replayer_steps(
             gives_way_ns = GIVES_WAY_NS if shared and file in opening.own_names else 0.0
             steps += [*shared, _computing(_OPENS * opening.open_ns, gives_way_ns)]
             open_file = file
-        while _is_full(under_way, pages * run.machine.page_size, run.machine.page_size):
+        while _is_full(len(under_way), (asked_pages + pages) * run.machine.page_size):
             oldest, first, number = under_way.popleft()
+            asked_pages -= number
             do((Op.SINGLE, oldest, 0, first + number - 1, 0))
         do((Op.WILLNEED, handle_of[file], 0, *part[1:]))
         under_way.append(part)
+        asked_pages += pages
     return steps, done
 
 
-def _is_full(under_way: Sequence[Row], more: int, page_size: int) -> bool:
-    """Return whether the replayer waits before it asks for ``more`` bytes (make_room)."""
-    if not under_way:
-        return False
-    asked = sum(pages for _, _, pages in under_way) * page_size
-    return len(under_way) >= MOST_ASKED or asked + more > MOST_UNDER_WAY
+def _is_full(under_way: int, asked_bytes: int) -> bool:
+    """Return whether the replayer waits before it asks for a further range (make_room).
+
+    ``under_way`` ranges are being read; with the further one they have ``asked_bytes``.
+    """
+    return under_way > 0 and (under_way >= MOST_ASKED or asked_bytes > MOST_UNDER_WAY)
 
 
 def _shared(steps: Array, rows: Sequence[int]) -> Iterator[tuple[object, ...]]:
@@ -146,22 +149,29 @@ def _shared(steps: Array, rows: Sequence[int]) -> Iterator[tuple[object, ...]]:
     """
     for row in rows:
         step = steps[row]
-        fields = {name: step[name] for name in ("sector", "sectors", "bios")}
+        read = (step["sector"], step["sectors"], step["bios"])
         follows = row - 1 in rows and steps["thread"][row - 1] == step["thread"]
         cpu_ns = float(step["cpu_ns"]) if follows else 0.0
-        yield _step(operation=-1, cpu_ns=cpu_ns, meta=int(step["meta"]) & META | ONCE, **fields)
+        yield _step(-1, cpu_ns, read=read, meta=int(step["meta"]) & META | ONCE)
 
 
 def _asking(operation: int) -> tuple[object, ...]:
-    return _step(operation=operation)
+    return _step(operation)
 
 
 def _computing(cpu_ns: float, sleep_ns: float = 0.0) -> tuple[object, ...]:
-    return _step(operation=-1, cpu_ns=cpu_ns, sleep_ns=sleep_ns)
+    return _step(-1, cpu_ns, sleep_ns)
 
 
-def _step(**fields: object) -> tuple[object, ...]:
-    return tuple(fields.get(name, 0) for name in STEP.names or ())
+def _step(
+    operation: int,
+    cpu_ns: float = 0.0,
+    sleep_ns: float = 0.0,
+    read: tuple[int, int, int] = (0, 0, 0),
+    meta: int = 0,
+) -> tuple[object, ...]:
+    """Return a step in the order of STEP; ``read``: its sector, sectors and bios."""
+    return (cpu_ns, sleep_ns, operation, 0, 0, *read, 0, meta)
 
 
 def beside(recorded: Timed, run: Run) -> Timed:

@@ -70,11 +70,20 @@ class Bio:
         return self.sector + sum(self.folios)
 
 
+def in_order(extents: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Return extents in order of file and place; a table that is in order stays as it is."""
+    if extents.dtype != EXTENT or extents.ndim != 1:
+        return extents
+    file, at = extents["file"], extents["at"]
+    rising = (file[1:] > file[:-1]) | ((file[1:] == file[:-1]) & (at[1:] > at[:-1]))
+    return extents if rising.all() else np.sort(extents, order=["file", "at"])
+
+
 class Layout:
     """The places of files: sorted ``extents`` (EXTENT). A file without extents is contiguous."""
 
     def __init__(self, extents: npt.NDArray[np.void]) -> None:
-        self.extents = np.sort(extents, order=["file", "at"])
+        self.extents = in_order(extents)
         self._by_file: dict[int, list[tuple[int, int, int, int]]] = {}
         for file, *extent in self.extents.tolist():
             self._by_file.setdefault(file, []).append(tuple(extent))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from emulator import _linux
 from emulator.fixed import EmulationError
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Program
-from emulator.linux.requests import EXTENT, Limits
+from emulator.linux.requests import EXTENT, Limits, in_order
 from emulator.linux.rules import Rules, names_in_c
 
 MAX_WINDOW: int = _linux.MAX_WINDOW
@@ -125,20 +125,24 @@ def tables(
     extents: npt.NDArray[np.void],
 ) -> list[npt.NDArray[Any]]:
     """Return the first arguments of the core's functions, checked; operations come first."""
-    extents = np.sort(extents, order=["file", "at"])
     arrays = {
         "operations": (program.operations, OPERATION),
         "mappings": (program.mappings, MAPPING),
         "handles": (program.handles, np.dtype("u4")),
         "files": (program.files, FILE),
-        "extents": (extents, EXTENT),
+        "extents": (in_order(extents), EXTENT),
     }
     for name, (array, dtype) in arrays.items():
         if array.dtype != dtype or array.ndim != 1:
             raise _wrong(name, dtype)
     rule_values = np.array(rules.numbers(), np.int32)
-    numbers = np.array([*astuple(machine), *astuple(limits)], np.int64)
+    numbers = np.array([*_values(machine), *_values(limits)], np.int64)
     return [*(np.ascontiguousarray(array) for array, _ in arrays.values()), rule_values, numbers]
+
+
+def _values(numbers: Rules | Machine | Limits) -> list[int]:
+    """Return the fields in their order; ``astuple`` would copy each of them deeply."""
+    return [getattr(numbers, field.name) for field in fields(numbers)]
 
 
 def _wrong(name: str, dtype: np.dtype[Any]) -> EmulationError:
