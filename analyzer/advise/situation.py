@@ -13,13 +13,11 @@ from analyzer.advise.variant import Variant, variant_of
 from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
-from analyzer.predict.inputs import inputs
 from analyzer.predict.linux import PREFIX, predict_linux
 from analyzer.predict.prediction import Prediction, Verdict
-from analyzer.predict.start import prepare
+from analyzer.predict.start import starts_of
 from analyzer.prefetch.ranges import cheapest_gap
 from emulator.devices.device import DeviceModel
-from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 
 
@@ -74,18 +72,13 @@ def situation_of(
     prediction = prediction or predict_linux(first, model, device=device, more=more)
     if prediction.total.seconds is None:
         raise _refusal(first, prediction.verdict)
-    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     now = min(prediction.reference.kb * 1024 // prediction.page_size, MAX_WINDOW)
     untouched, present = [], []
     again = [read_again(recording) for recording in recordings]
-    for recording, own in zip(recordings, again, strict=True):
-        taken = inputs(recording, version)
-        start = prepare(taken, version, device)
-        here = taken.disk_of_file[taken.program.file_of_operations()]
-        times = taken.times[here == taken.disks.index(start.disk)]
-        one = variant_of(start, now)
-        untouched.append(one)
-        present.append(with_second_reads(one, times, own))
+    for start, own in zip(starts_of(prediction, recordings, device), again, strict=True):
+        variant = variant_of(start, now)
+        untouched.append(variant)
+        present.append(with_second_reads(variant, start.times, own))
     gap = cheapest_gap(present[0].start.device, prediction.page_size) // prediction.page_size
     return Situation(prediction, tuple(present), tuple(untouched), again[0], now, gap, root)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +11,11 @@ from analyzer.diff.document import DiffSide
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict.choice import predict_by
-from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.linux import FIXED, PREFIX, model_for
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.seconds import LADDER
-from analyzer.predict.start import Start, prepare
+from analyzer.predict.start import Start
 from analyzer.predict.waste import waste
 from analyzer.predict.window import predict as predict_fixed
 from emulator import MAX_WINDOW
@@ -107,11 +105,8 @@ def side_of(
         return Side(recording, prediction, own, by_file)
     prediction = predict_by(recording, chosen, wanted, device)
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
-    taken = inputs(recording, version)
-    start = None
-    if prediction.total.seconds is not None:
-        with suppress(DeviceModelError):
-            start = prepare(taken, version, device)
+    start = prediction.starts[0] if prediction.starts else None
+    taken = inputs(recording, version) if start is None else start.taken
     by_file = counts_by_file(taken, version, own)
     return Side(recording, prediction, own, by_file, taken, version, start)
 

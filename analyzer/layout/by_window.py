@@ -86,7 +86,7 @@ def predict_on_image(
     wanted = sorted({0, present_window(start), *(windows or LADDER)})
     kernels = [start.counting(window)[0] for window in wanted]
     unread = _unread_clusters(start, kernels[0])
-    found = _counted(start, count_linux(recording, windows=wanted)[0], kernels)
+    found = _counted(start, count_linux(start.taken, start.version, wanted), kernels)
     if unread:
         found = replace(found, doubts=(*found.doubts, unread))
     try:

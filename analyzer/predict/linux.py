@@ -62,23 +62,23 @@ def predict_linux(
     says why. ``more`` are further recordings of the same start, which the seconds are predicted
     from, too. Raises KernelError for a kernel that is unknown, else as predict.
     """
-    found, version = count_linux(recording, model, windows)
+    version = asked_version(recording, model)
+    first = inputs(recording, version)
+    counted = count_linux(first, version, windows)
     clustered = in_clusters(recording)
     if clustered:
-        return with_known_windows(unpredicted(found, recording, clustered), recording)
-    starts = [inputs(each, version) for each in (recording, *more)]
-    return with_known_windows(with_seconds(found, starts, version, device), recording)
+        return with_known_windows(unpredicted(counted, recording, clustered), recording)
+    starts = [first, *(inputs(each, version) for each in more)]
+    return with_known_windows(with_seconds(counted, starts, version, device), recording)
 
 
-def count_linux(
-    recording: Recording, model: str = PREFIX, windows: list[int] | None = None
-) -> tuple[Prediction, Version]:
-    """Return the prediction of F and pages without seconds, and the kernel (predict_linux)."""
-    version = asked_version(recording, model)
+def count_linux(taken: Inputs, version: Version, windows: list[int] | None = None) -> Prediction:
+    """Return the prediction of F and pages by a kernel's readahead, without seconds."""
+    recording = taken.recording
     fixed = predict(recording, windows)
-    taken = inputs(recording, version)
     emulations = {disk: on_disk(taken, version, row) for row, disk in enumerate(taken.disks)}
-    counts = {disk: one.counts(fixed.total.windows) for disk, one in emulations.items()}
+    windows = fixed.total.windows
+    counts = {disk: emulation.counts(windows) for disk, emulation in emulations.items()}
     devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
 
     def replay(disk: int, window: int) -> tuple[int, int]:
@@ -87,12 +87,12 @@ def count_linux(
 
     own = readahead_judged(recording, version)
     doubts = (
-        *(one.text for one in of_recording(recording)),
+        *(finding.text for finding in of_recording(recording)),
         *(() if in_clusters(recording) else differences(recording, devices, replay)),
         *_unread(version),
         *own.doubts,
     )
-    found = replace(
+    return replace(
         fixed,
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
         devices=devices,
@@ -101,7 +101,6 @@ def count_linux(
         criterion_notes=(_columns(version), *fixed.criterion_notes),
         doubts=tuple(dict.fromkeys(doubts)),
     )
-    return found, version
 
 
 def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:

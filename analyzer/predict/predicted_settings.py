@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.ingest.recording import Recording
-from analyzer.predict.inputs import inputs
-from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.seconds import LADDER, window_of
 from analyzer.predict.settings import (
@@ -17,9 +15,8 @@ from analyzer.predict.settings import (
     best_settings,
     settings_of,
 )
-from analyzer.predict.start import prepare
+from analyzer.predict.start import starts_of
 from emulator.devices.device import DeviceModel
-from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 
 PREDICTABLE = (INODES, LARGEST, QUEUE)
@@ -45,8 +42,7 @@ def predicted_settings(
     """
     if prediction.total.seconds is None:
         return None
-    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
-    starts = [prepare(inputs(one, version), version, device) for one in recordings]
+    starts = starts_of(prediction, recordings, device)
     total = prediction.total
     wanted = {window_of(total.current_read_ahead_kb, prediction.page_size), total.predicted_best}
     windows = {one for one in (*LADDER, *wanted) if one is not None and one <= MAX_WINDOW}

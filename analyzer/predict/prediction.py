@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,6 +13,9 @@ from boards.brief import brief
 from boards.document import Document, says
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
+
+if TYPE_CHECKING:
+    from analyzer.predict.start import Start
 
 MINOR_SHARE = 0.05
 
@@ -174,6 +177,7 @@ class Prediction:
     and decide nothing. ``notes`` are about the basis of the figures, ``criterion_notes`` about the
     published criterion and the columns. ``disk_cost`` is the cost of the disk's requests in words,
     None if no seconds were replayed. ``bands`` are the errors of the seconds, None without seconds.
+    ``starts`` are the recordings as they were replayed, none without seconds.
     """
 
     kernel: str | None
@@ -191,6 +195,7 @@ class Prediction:
     criterion_notes: tuple[str, ...] = field(default=())
     disk_cost: str | None = None
     bands: Bands | None = field(default=None, compare=False, repr=False)
+    starts: tuple[Start, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def ordered_notes(self) -> tuple[str, ...]:

@@ -90,7 +90,8 @@ def with_seconds(
     timed = decided(found, starts[0], seconds, current, basis=basis, remedy=remedy)
     if seconds.unusable:
         return timed
-    return replace(timed, notes=(*_further_gene(starts, timed, current), *timed.notes))
+    notes = (*_further_gene(starts, timed, current), *timed.notes)
+    return replace(timed, notes=notes, starts=tuple(starts))
 
 
 def _further_gene(

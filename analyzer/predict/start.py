@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import is_
 
 import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.requests import requests_for
-from analyzer.ingest.tables import Kind, Table
+from analyzer.ingest.tables import Array, Kind, Table
 from analyzer.predict import remedy
 from analyzer.predict.basis import Answer, lacking
 from analyzer.predict.check_capture import capture_findings
@@ -20,8 +21,8 @@ from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.disk.in_run import as_in_run, table_finding
 from analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
 from analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.prediction import MINOR_SHARE
+from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.prediction import MINOR_SHARE, Prediction
 from analyzer.predict.recorded import of_recording
 from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.program.driver import handover_ns, with_driver
@@ -38,7 +39,7 @@ from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
 from emulator.devices.stateful import Stateful
 from emulator.linux.requests import Layout
-from emulator.linux.rules import Version, rules_for
+from emulator.linux.rules import Version, rules_for, version_of
 from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
 from tracer.formats.capture import dev_text
@@ -60,7 +61,7 @@ MOST_REQUESTS = 1 << 20  # of a queue that is never full
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The steps to replay, with the device and the processor.
+    """The steps to replay, with the device and the processor; ``taken``: what they are made from.
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are the samples that
     ``cpu`` was estimated from, None without samples. Readahead spares each fault's read
@@ -72,7 +73,7 @@ class Start:
     ``openings``: ``opening``, once it was needed; starts with other runs share it.
     """
 
-    recording: Recording
+    taken: Inputs
     disk: int
     run: Run
     device: DeviceModel
@@ -87,6 +88,16 @@ class Start:
     threads: tuple[int, ...] = ()
     inode_tables: tuple[InodeTables, ...] = ()
     openings: list[Opening] = field(default_factory=list, repr=False)
+
+    @property
+    def recording(self) -> Recording:
+        """The recording that the start is prepared from."""
+        return self.taken.recording
+
+    @property
+    def times(self) -> Array:
+        """When the recorded run executed the operations of the disk (ns of the trace clock)."""
+        return np.asarray(self.taken.times[_of_disk(self.taken, self.disk)])
 
     @property
     def opening(self) -> Opening:
@@ -150,7 +161,7 @@ class Start:
         plugged, spared = self.reading_ahead(self.run, before, cpu)
         found = timed_windows(plugged, ahead, device, spared, before)
         if 0 in windows:
-            found += timed_windows(self.run, [0], device, cpu, recorded)
+            found += timed_windows(self.run, [0], device, cpu, before)
         by_window = dict(zip([*ahead, 0], found, strict=False))
         return [by_window[window] for window in windows]
 
@@ -170,7 +181,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     machine, limits = taken.machine(row)
     if isinstance(known, Paced):  # the limiter holds bios before they become requests
         limits = replace(limits, nr_requests=MOST_REQUESTS)
-    here = taken.disk_of_file[taken.program.file_of_operations()] == row
+    here = _of_disk(taken, taken.disks[row])
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
     blocks = taken.blocks
@@ -195,7 +206,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     if isinstance(known, Measured):
         doubts += filter(None, [table_finding(known, requests, _each_ns(recording))])
     return Start(
-        recording=recording,
+        taken=taken,
         disk=taken.disks[row],
         run=run,
         device=known,
@@ -210,6 +221,26 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         threads=steps.threads,
         inode_tables=tables,
     )
+
+
+def starts_of(
+    prediction: Prediction, recordings: Sequence[Recording], device: DeviceModel | None = None
+) -> tuple[Start, ...]:
+    """Return the starts that a prediction was made from; prepared anew for other recordings.
+
+    ``device`` is what the prediction was made with. Raises as ``prepare``.
+    """
+    own = [start.recording for start in prediction.starts]
+    if len(own) == len(recordings) and all(map(is_, own, recordings)):
+        return prediction.starts
+    version = version_of(prediction.model.removeprefix("linux-"))
+    return tuple(prepare(inputs(each, version), version, device) for each in recordings)
+
+
+def _of_disk(taken: Inputs, disk: int) -> Array:
+    """Return a mask of the operations on files of a disk (dev_t)."""
+    file = taken.program.file_of_operations()
+    return np.asarray(taken.disk_of_file[file] == taken.disks.index(disk))
 
 
 def _known_device(

@@ -14,7 +14,7 @@ from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.linux import PREFIX, on_disk, predict_linux
 from analyzer.predict.prediction import Prediction, Verdict
-from analyzer.predict.start import Start, prepare
+from analyzer.predict.start import Start, starts_of
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
 from boards.brief import brief
@@ -99,8 +99,8 @@ def compare(
         unpredicted = Note(f"no prediction: {error}", NoteKind.ANSWER)
         return Comparison(found, (), (unpredicted, *_incomplete(recording)))
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
-    taken = inputs(recording, version)
-    start = _start(taken, version, device)
+    start = _start(recording, prediction, device)
+    taken = inputs(recording, version) if start is None else start.taken
     gap = DEFAULT_GAP if start is None else cheapest_gap(start.device, recording.page_size)
     found = find_ranges(recording, order, gap, only)
     windows = _windows(prediction)
@@ -123,10 +123,12 @@ def _replayer(recording: Recording) -> str:
     return REPLAYER if capture is None or capture.boot is None else OF_BOOT
 
 
-def _start(taken: Inputs, version: Version, device: DeviceModel | None) -> Start | None:
+def _start(
+    recording: Recording, prediction: Prediction, device: DeviceModel | None
+) -> Start | None:
     """Return the start to replay; None if the verdict of its prediction rules it out."""
     try:
-        return prepare(taken, version, device)
+        return starts_of(prediction, [recording], device)[0]
     except DeviceModelError:
         return None
 

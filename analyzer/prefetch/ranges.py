@@ -107,10 +107,10 @@ def merged_ranges(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int
         return
     last = order[np.append(begin[1:], len(order)) - 1]
     first = order[begin]
-    when = np.minimum.reduceat(order, begin)
-    for row in np.argsort(when, kind="stable").tolist():
-        start = int(page[first[row]])
-        yield int(file[first[row]]), start, int(page[last[row]]) - start + 1
+    by_time = np.argsort(np.minimum.reduceat(order, begin), kind="stable")
+    first, last = first[by_time], last[by_time]
+    pages = page[last].astype(np.int64) - page[first].astype(np.int64) + 1
+    yield from zip(file[first].tolist(), page[first].tolist(), pages.tolist(), strict=True)
 
 
 def _split(run: tuple[int, int, int], most: int) -> Iterator[tuple[int, int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
@@ -72,7 +72,8 @@ def predicted_cases(
     for one, quasi in zip(loaded, fixed, strict=True):
         step(f"predicting {one.name} on {of.board.name}")
         prediction = _predicted(one.recordings, chosen, asked, of.device_model)
-        found.append(PredictedCase(one, prediction, quasi, candidates))
+        answer = replace(prediction, starts=())  # many starts would not fit into memory
+        found.append(PredictedCase(one, answer, quasi, candidates))
     return found
 
 

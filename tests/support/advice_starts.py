@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from capture_builder import recording_of
 from programs import PAGE, Script
 from timed_runs import run_of
 
 from analyzer.advise.variant import Variant, variant_of
+from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import REQUESTS, Table
+from analyzer.predict.inputs import Inputs
 from analyzer.predict.start import Start
 from emulator.devices.device import FixedCost
-from emulator.linux.timed import CpuCost
+from emulator.linux.steps import CpuCost, Run
 
 DEVICE = FixedCost(1000, 100)  # ns a request and a KiB: 1,400 for a page
+
+
+def taken_of(recording: Recording, run: Run) -> Inputs:
+    """Return what a run is made from: files that are all on one disk."""
+    program = run.program
+    times = np.zeros(len(program.operations), np.uint64)
+    disk_of_file = np.zeros(len(program.files), np.int64)
+    return Inputs(recording, program, times, run.layout.extents, [7 << 20], disk_of_file, [])
 
 
 def start_of(
@@ -25,10 +36,11 @@ def start_of(
     names = tuple(f"/lib/file{row}" for row in range(len(sizes)))
     base: dict[str, Any] = {"paths": names, "entries": (None,) * len(sizes)}
     recording = recording_of(accesses, sizes, **{**base, **changes})
+    run = run_of(script, rows, tail_ns=30)
     return Start(
-        recording=recording,
+        taken=taken_of(recording, run),
         disk=7 << 20,
-        run=run_of(script, rows, tail_ns=30),
+        run=run,
         device=DEVICE,
         cpu=CpuCost(),
         cpu_samples=None,

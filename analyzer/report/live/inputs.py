@@ -14,13 +14,12 @@ from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.prediction import Curve
 from analyzer.predict.seconds import LADDER
-from analyzer.predict.start import MOST_REQUESTS, Start, prepare
+from analyzer.predict.start import MOST_REQUESTS, Start, starts_of
 from analyzer.report.by_seconds import RULES
 from analyzer.report.live.columns import packed
 from analyzer.report.live.kernels import kernels_of
 from analyzer.report.subject import Subject
 from emulator.devices.device import DeviceModel
-from emulator.linux.rules import Version
 from emulator.linux.timed_windows import device_numbers
 from emulator.linux.windows import MAX_WINDOW
 
@@ -48,8 +47,8 @@ def live_inputs(subject: Subject, device: DeviceModel | None = None) -> Live | N
     recording = subject.recording
     if version is None or not recording.accesses.rows or in_clusters(recording):
         return None
-    taken = inputs(recording, version)
-    start = _start(subject, taken, version, device)
+    start = _start(subject, device)
+    taken = inputs(recording, version) if start is None else start.taken
     order = _disks(taken, start)
     of_disk = taken.disk_of_file[taken.program.file_of_operations()]
     rows = [np.flatnonzero(of_disk == disk) for disk in order]
@@ -82,14 +81,12 @@ def live_inputs(subject: Subject, device: DeviceModel | None = None) -> Live | N
     return Live(meta, planes, start)
 
 
-def _start(
-    subject: Subject, taken: Inputs, version: Version, device: DeviceModel | None
-) -> Start | None:
+def _start(subject: Subject, device: DeviceModel | None) -> Start | None:
     """Return the start that seconds are replayed from; None if they are unknown or unusable."""
     if subject.prediction.total.seconds is None:
         return None
     try:
-        start = prepare(taken, version, device)
+        (start,) = starts_of(subject.prediction, [subject.recording], device)
     except DeviceModelError:
         return None
     return None if device_numbers(start.device) is None else start

@@ -6,6 +6,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from advice_starts import taken_of
 from capture_builder import capture_of, device_of, recording_of
 from program_strategy import Script
 from timed_runs import run_of
@@ -42,7 +43,7 @@ def variant(mountpoint="/data", device=DEVICE):
     run, _ = read_ahead(run_of(script, rows), tables)
     recording = recording_of([(0, 0)], [4096], capture=capture_of(devices=[device_of(queue=QUEUE)]))
     start = Start(
-        recording=recording,
+        taken=taken_of(recording, run),
         disk=7 << 20,
         run=run,
         device=device,
