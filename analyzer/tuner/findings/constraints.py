@@ -15,7 +15,7 @@ from analyzer.tuner.campaign.feasibility import (
 from analyzer.tuner.evaluation import chromosome_of, key_of
 from analyzer.tuner.findings.candidates import good_attempts
 from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.results import Results
+from analyzer.tuner.findings.contest import Contest
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Stage
 from boards.counted import plural
@@ -49,7 +49,7 @@ class Checked:
     tuned: Mapping[str, float]
 
 
-def checked(results: Results) -> list[Checked]:
+def checked(results: Contest) -> list[Checked]:
     """Return every constraint with what it refused."""
     limits, feasibility = limits_of(results.spec), results.standings.feasibility
     shares = {"wear": limits.wear, "memory": limits.memory} if limits else {}
@@ -67,7 +67,7 @@ def checked(results: Results) -> list[Checked]:
     ]
 
 
-def _refused(results: Results) -> list[Refused]:
+def _refused(results: Contest) -> list[Refused]:
     """Return the refused chromosomes, each with the first limit that it exceeds; fastest first."""
     default, standings = results.space.default(), results.standings
     by_key = {key: standings.violations(key) for key in standings.chromosomes()}
@@ -85,7 +85,7 @@ def _refused(results: Results) -> list[Refused]:
     return confirmed + found
 
 
-def _tuned(results: Results) -> list[Comparison]:
+def _tuned(results: Contest) -> list[Comparison]:
     """Return the figures of the confirmed chromosome, by its own runs if there are some."""
     confirming = Feasibility(results.spec, good_attempts(results.confirmation))
     key = key_of(results.confirmed.chromosome)

@@ -15,8 +15,8 @@ from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.confirm import Answer
 from analyzer.tuner.findings.constraints import Checked, checked
+from analyzer.tuner.findings.contest import Contest
 from analyzer.tuner.findings.effects import GeneEffect, Verdict
-from analyzer.tuner.findings.results import Results
 from analyzer.tuner.findings.trades import trades
 from analyzer.tuner.space.genes import Allele
 from analyzer.tuner.store.records import Objective, Stage
@@ -204,7 +204,7 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     ] = UNSET
 
 
-def document(results: Results) -> TuningDocument:
+def document(results: Contest) -> TuningDocument:
     """Return the outcome; an outcome for each scenario where scenarios take turns."""
     outcomes = [TuningDocument(**_campaign(one), **_outcome(one)) for one in results.contests]
     if results.takes_turns:
@@ -212,7 +212,7 @@ def document(results: Results) -> TuningDocument:
     return outcomes[0]
 
 
-def _campaign(results: Results) -> dict[str, Any]:
+def _campaign(results: Contest) -> dict[str, Any]:
     spec = results.spec
     return {
         "command": list(spec.command),
@@ -229,7 +229,7 @@ def _campaign(results: Results) -> dict[str, Any]:
     }
 
 
-def boards_of(results: Results) -> list[BoardResult]:
+def boards_of(results: Contest) -> list[BoardResult]:
     """Return the boards of a fleet; none where one board made all runs."""
     if not results.spec.others:
         return []
@@ -256,7 +256,7 @@ def _earlier(found: Earlier | None) -> EarlierResult | UnsetType:
     return EarlierResult(board=found.board, runs=found.attempts, chromosomes=len(found.measured))
 
 
-def _outcome(results: Results) -> dict[str, Any]:
+def _outcome(results: Contest) -> dict[str, Any]:
     confirmed, spec = results.confirmed, results.spec
     return {
         "confirmed": not confirmed.to_run,
@@ -291,7 +291,7 @@ def _outcome(results: Results) -> dict[str, Any]:
     }
 
 
-def _front(results: Results) -> list[FrontResult]:
+def _front(results: Contest) -> list[FrontResult]:
     found = trades(results)
     return [
         FrontResult(
@@ -316,7 +316,7 @@ def _change(change: Change | None) -> dict[str, float | None]:
     return {"effect": change.effect, "low": change.low, "high": change.high}
 
 
-def _over_predicted(results: Results) -> dict[str, Effect]:
+def _over_predicted(results: Contest) -> dict[str, Effect]:
     """Return the comparisons with the predicted window; none where there is none."""
     if results.predicted is None:
         return {}
@@ -327,7 +327,7 @@ def _over_predicted(results: Results) -> dict[str, Effect]:
     }
 
 
-def _scenario(results: Results, scenario: str) -> ScenarioResult:
+def _scenario(results: Contest, scenario: str) -> ScenarioResult:
     default, foreseen = results.space.default(), results.predicted
     chromosome, runs = results.confirmed.chromosome, results.confirming
     predicted: list[float] | UnsetType = UNSET

@@ -17,7 +17,7 @@ from statistics import median
 from analyzer.tuner.campaign.feasibility import CONSTRAINTS, Constraint, Name, compared, drives
 from analyzer.tuner.evaluation import chromosome_of
 from analyzer.tuner.findings.confirm import differing
-from analyzer.tuner.findings.results import Results
+from analyzer.tuner.findings.contest import Contest
 from analyzer.tuner.space.genes import Chromosome, Space
 
 
@@ -61,7 +61,7 @@ class Trades:
         }
 
 
-def trades(results: Results) -> Trades:
+def trades(results: Contest) -> Trades:
     """Return the front by the search's runs; empty before the default was run in each scenario."""
     standings, scenarios = results.standings, results.spec.scenarios
     ranked = standings.ranking()
@@ -105,7 +105,7 @@ def _unbeaten(aims: Sequence[Aim], found: Sequence[Trade]) -> list[Trade]:
     ]
 
 
-def _values(results: Results, key: str, aim: Aim) -> list[float]:
+def _values(results: Contest, key: str, aim: Aim) -> list[float]:
     """Return the runs' costs or counters; empty if one of the runs lacks the counter."""
     if aim.counter is None:
         return results.runs.costs(chromosome_of(key), aim.scenario)
@@ -115,7 +115,7 @@ def _values(results: Results, key: str, aim: Aim) -> list[float]:
     return [one.metrics[aim.counter.counter] for one in good]
 
 
-def _more_than_default(results: Results, key: str, aim: Aim) -> bool:
+def _more_than_default(results: Contest, key: str, aim: Aim) -> bool:
     assert aim.counter is not None, "a cost is not a counter"
     own, default = (_values(results, one, aim) for one in (key, results.standings.default))
     return bool(default) and compared(aim.counter, 0.0, aim.scenario, own, default).violated

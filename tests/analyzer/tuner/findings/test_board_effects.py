@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.findings.board_effects import BoardEffect, board_effects
-from analyzer.tuner.findings.results import good_runs
+from analyzer.tuner.findings.contest import good_runs
 from analyzer.tuner.store.records import Evaluation
 
 TRUE = (-0.2, 0.05, 0.15)
