@@ -79,8 +79,20 @@ def record(directory: Path, name: str) -> Path:
     return output
 
 
+def wanted() -> str:
+    """Return the rows of the peer's table of events: those that foreread decodes."""
+    rows = []
+    for event, spec in EVENT_SPECS.items():
+        system, name = event.split(":")
+        fields = [spec.fields.get(column) for column in ("dev", "ino", "index", "value")]
+        words = ", ".join(f'"{field}"' if field else "NULL" for field in fields)
+        rows.append(f'{{"{system}", "{name}", {spec.kind:d}, {{{words}}}}},\n')
+    return "".join(rows)
+
+
 def compile_peer(directory: Path) -> Path:
     peer = directory / "tracecmd_peer"
+    (directory / "wanted.h").write_text(wanted())
     found = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "libtracecmd"],
         check=False,
@@ -90,7 +102,7 @@ def compile_peer(directory: Path) -> Path:
     if found.returncode != 0:
         sys.exit("the peer needs libtracecmd; on Debian: apt-get install libtracecmd-dev")
     flags = found.stdout.split()
-    subprocess.run(["cc", "-O3", str(PEER), "-o", str(peer), *flags], check=True)
+    subprocess.run(["cc", "-O3", f"-I{directory}", str(PEER), "-o", str(peer), *flags], check=True)
     return peer
 
 

@@ -3,7 +3,8 @@
  * tracecmd_peer FILE [REPEAT [ROWS]]: decodes the wanted events of every buffer and prints
  * "EVENTS SECONDS", each time anew; with ROWS it also writes them there, tab-separated, in the
  * order in which the library gave them. The columns are those of analyzer/ingest/tables.py
- * (EVENTS), the flags of block events aside.
+ * (EVENTS), the flags of block events aside. decode_tracedat.py writes wanted.h, a row for each
+ * event that foreread decodes.
  */
 #include <event-parse.h>
 #include <inttypes.h>
@@ -22,19 +23,7 @@ struct wanted {
 };
 
 static const struct wanted WANTED[] = {
-    {"filemap", "mm_filemap_add_to_page_cache", 1, {"s_dev", "i_ino", "index", "order"}},
-    {"filemap", "mm_filemap_delete_from_page_cache", 2, {"s_dev", "i_ino", "index", "order"}},
-    {"filemap", "mm_filemap_fault", 3, {"s_dev", "i_ino", "index", NULL}},
-    {"filemap", "mm_filemap_get_pages", 4, {"s_dev", "i_ino", "index", "last_index"}},
-    {"filemap", "mm_filemap_map_pages", 5, {"s_dev", "i_ino", "index", "last_index"}},
-    {"readahead", "page_cache_ra_unbounded", 6, {"s_dev", "i_ino", "index", "nr_to_read"}},
-    {"readahead", "page_cache_sync_ra", 7, {"s_dev", "i_ino", "index", "req_count"}},
-    {"block", "block_bio_queue", 8, {"dev", NULL, "sector", "nr_sector"}},
-    {"block", "block_rq_issue", 9, {"dev", NULL, "sector", "nr_sector"}},
-    {"block", "block_rq_complete", 10, {"dev", NULL, "sector", "nr_sector"}},
-    {"sched", "sched_process_fork", 11, {NULL, NULL, NULL, "child_pid"}},
-    {"sched", "sched_process_exec", 12, {NULL, NULL, NULL, "old_pid"}},
-    {"sched", "sched_process_exit", 13, {NULL, NULL, NULL, NULL}},
+#include "wanted.h"
 };
 enum { N_WANTED = sizeof(WANTED) / sizeof(WANTED[0]) };
 
@@ -66,7 +55,7 @@ cache_fields(struct tep_handle *tep)
         cached->pid = tep_find_common_field(event, "common_pid");
         for (int f = 0; f < NUMERIC; f++)
             if (WANTED[i].fields[f])
-                cached->fields[f] = tep_find_field(event, WANTED[i].fields[f]);
+                cached->fields[f] = tep_find_any_field(event, WANTED[i].fields[f]);
     }
 }
 
