@@ -14,20 +14,6 @@ from emulator.linux.rules import CHANGES, rules_for
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "analyzer" / "ingest" / "data"
 RECORDS = 24 * 1024
-KINDS_OF_FIELDS = b"""\
-name: kinds
-ID: 9
-format:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-
-\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;
-\tfield:__rel_loc cpumask_t * mask;\toffset:12;\tsize:4;\tsigned:0;
-\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;
-\tfield:char span[(((32)-1) | (4-1)) > 128 ? 128 : (8&~1)];\toffset:64;\tsize:8;\tsigned:0;
-\tfield:const struct sockaddr * addr;\toffset:72;\tsize:8;\tsigned:0;
-
-print fmt: "%s", __get_str(filename)
-"""
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -40,20 +26,6 @@ def perf_walk() -> Iterator[bytes]:
         start = 16 if size == 16 else struct.unpack_from("<Q", data, 40)[0]
         for choice in range(8):
             yield bytes([choice, choice]) + data[start : start + RECORDS]
-
-
-def formats() -> Iterator[bytes]:
-    """Format texts out of a golden perf.data file, plain and with more kinds of fields."""
-    data = lzma.decompress((GOLDEN / "perf" / "file.data.xz").read_bytes())
-    start = 0
-    while (start := data.find(b"name: ", start)) >= 0:
-        end = data.find(b"name: ", start + 1)
-        text = data[start : end if end >= 0 else len(data)]
-        stop = text.find(b"\n", text.find(b"print fmt"))
-        yield text[: stop + 1]
-        start += 1
-
-    yield KINDS_OF_FIELDS
 
 
 def ring_walk() -> Iterator[bytes]:
@@ -142,7 +114,7 @@ def prefetch() -> Iterator[bytes]:
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux, follow, prefetch)
+    targets = (perf_walk, ring_walk, ring_decode, inflate, linux, follow, prefetch)
     seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)

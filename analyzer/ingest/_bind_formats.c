@@ -44,12 +44,12 @@ parse_formats(PyObject *self, PyObject *args)
     struct fmt_target target;
     struct fmt_text *texts = NULL;
     PyObject *tuple, *result = NULL;
-    int big_endian, timeout_ms, ret;
+    int big_endian, ret;
     size_t n;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!ipi:parse_formats", &PyTuple_Type, &tuple, &target.long_size,
-                          &big_endian, &timeout_ms))
+    if (!PyArg_ParseTuple(args, "O!ip:parse_formats", &PyTuple_Type, &tuple, &target.long_size,
+                          &big_endian))
         return NULL;
     target.big_endian = big_endian != 0;
     n = (size_t)PyTuple_Size(tuple);
@@ -59,7 +59,7 @@ parse_formats(PyObject *self, PyObject *args)
     if (!texts_from(tuple, texts, n))
         goto out;
     Py_BEGIN_ALLOW_THREADS;
-    ret = fmt_fields_alloc(&fields, texts, n, target, timeout_ms);
+    ret = fmt_fields_alloc(&fields, texts, n, target);
     Py_END_ALLOW_THREADS;
     if (ret == EV_OK)
         result = field_list(&fields);
@@ -71,19 +71,6 @@ out:
     fmt_fields_free(&fields);
     free(texts);
     return result;
-}
-
-static PyObject *
-check_format(PyObject *self, PyObject *args)
-{
-    struct fmt_text text;
-    Py_ssize_t size;
-
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y#:check_format", &text.text, &size))
-        return NULL;
-    text.size = (size_t)size;
-    return PyBool_FromLong(fmt_check(text, NULL) > 0);
 }
 
 static PyObject *
@@ -104,7 +91,6 @@ error_messages(PyObject *self, PyObject *args)
 
 PyMethodDef bind_format_functions[] = {
     {.ml_name = "parse_formats", .ml_meth = parse_formats, .ml_flags = METH_VARARGS},
-    {.ml_name = "check_format", .ml_meth = check_format, .ml_flags = METH_VARARGS},
     {.ml_name = "error_messages", .ml_meth = error_messages, .ml_flags = METH_NOARGS},
     {.ml_name = NULL},
 };

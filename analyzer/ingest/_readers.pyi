@@ -12,9 +12,8 @@ from analyzer.ingest.tables import Array
 class ReaderError(ValueError): ...
 
 def error_messages() -> list[str]: ...
-def check_format(text: bytes, /) -> bool: ...
 def parse_formats(
-    texts: tuple[bytes, ...], long_size: int, big_endian: bool, timeout_ms: int, /
+    texts: tuple[bytes, ...], long_size: int, big_endian: bool, /
 ) -> list[tuple[int, int, str, int, int, int]] | tuple[int, str]:
     """Return (text index, id, field, offset, size, flags) rows, or (text index, what is wrong)."""
 

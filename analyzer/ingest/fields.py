@@ -1,8 +1,8 @@
 """Fields of a trace's events on demand, for events that the EVENTS table does not hold.
 
 A recording has dozens of kinds of system calls. The reader looks for all events of one system
-(``syscalls``) in one pass over the trace, and parses the formats of those that occur in one child
-process: a pass and a process for each kind would take longer than everything else.
+(``syscalls``) in one pass over the trace, and parses the formats of those that occur: a pass for
+each kind would take longer than everything else.
 """
 
 from __future__ import annotations

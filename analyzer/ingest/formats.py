@@ -2,7 +2,7 @@
 
 The texts are the kernel's (``events/SYSTEM/EVENT/format``); field layouts differ between kernels
 and architectures, so nothing here assumes an offset. Parsing happens once per trace and event, in
-a child process (core/formats.c), since libtraceevent crashes on damaged texts.
+the process with limits that reads the trace, since libtraceevent crashes on damaged texts.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from analyzer.ingest import _readers
+from analyzer.ingest.isolated import call
 from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.spec import EVENT_SPECS, EventSpec
 from analyzer.ingest.tables import Array
 
 ByteOrder = Literal["little", "big"]
-PARSE_TIMEOUT_MS = 10_000
+_Row = tuple[int, int, str, int, int, int]  # text, id, name, offset, size, flags
+_FORMATS = Path("the formats of events")  # in errors of a caller without limits: top, and tests
+_PRINT_FORMAT = b"\nprint fmt: "
 
 # struct ev_field and struct ev_spec, core/events.h
 _FIELD = np.dtype([("offset", "u2"), ("size", "u1"), ("is_signed", "u1")])
@@ -146,7 +150,7 @@ class Formats:
         return self._parsed[name]
 
     def parse(self, names: Iterable[str]) -> None:
-        """Parse those of ``names`` the trace has, all in one child process."""
+        """Parse the formats of those ``names`` that the trace has."""
         todo = [n for n in names if n in self._texts and n not in self._parsed]
         if todo:
             rows = self._fields_of(todo)
@@ -182,15 +186,24 @@ class Formats:
                 f"record this event too, on a kernel that has events/{name.replace(':', '/')}",
             )
 
-    def _fields_of(self, names: list[str]) -> list[tuple[int, int, str, int, int, int]]:
-        texts = tuple(self._texts[name] for name in names)
-        found = _readers.parse_formats(
-            texts, self.long_size, self.byte_order == "big", PARSE_TIMEOUT_MS
-        )
-        if isinstance(found, tuple):
-            failed, what = found
-            raise TraceError(f"format of {names[failed]}{self._kernel()}: {what}", "record again")
-        return found
+    def _fields_of(self, names: list[str]) -> list[_Row]:
+        texts = tuple(self._without_print(name) for name in names)
+        fields = call(_parsed, _FORMATS, texts, self.long_size, self.byte_order == "big")
+        if isinstance(fields, tuple):
+            failed, what = fields
+            raise self._damaged(names[failed], what)
+        rows: list[_Row] = fields
+        return rows
+
+    def _without_print(self, name: str) -> bytes:
+        """Return a text with an empty print format, which is the larger part of the parser."""
+        fields, print_format, _ = self._texts[name].partition(_PRINT_FORMAT)
+        if not print_format:
+            raise self._damaged(name, "it was cut off")
+        return fields + _PRINT_FORMAT + b'""\n'
+
+    def _damaged(self, name: str, what: str) -> TraceError:
+        return TraceError(f"format of {name}{self._kernel()}: {what}", "record again")
 
     def _spec(self, event: EventFormat, spec: EventSpec) -> tuple[object, ...]:
         pid = self._number(event, "common_pid")
@@ -243,6 +256,12 @@ def event_name(text: bytes) -> str | None:
     return match[1].decode() if match else None
 
 
-def _event(name: str, rows: list[tuple[int, int, str, int, int, int]]) -> EventFormat:
+def _parsed(
+    _: Path, texts: tuple[bytes, ...], long_size: int, is_big: bool
+) -> list[_Row] | tuple[int, str]:
+    return _readers.parse_formats(texts, long_size, is_big)
+
+
+def _event(name: str, rows: list[_Row]) -> EventFormat:
     fields = {field: Field(field, offset, size, flags) for _, _, field, offset, size, flags in rows}
     return EventFormat(name, rows[0][1] if rows else -1, fields)

@@ -22,10 +22,6 @@ ev_message(int code)
         return "an event's format description is damaged";
     case EV_ERR_FORMAT_PARSER:
         return "libtraceevent cannot parse an event's format description";
-    case EV_ERR_FORMAT_TIME:
-        return "libtraceevent did not finish parsing the format descriptions";
-    case EV_ERR_CHILD:
-        return "cannot start the process that parses format descriptions";
     case EV_ERR_LAYOUT:
         return "the samples' layout is impossible";
     case EV_ERR_RECORD_SIZE:

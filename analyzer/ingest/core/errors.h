@@ -12,15 +12,13 @@ enum ev_error {
     EV_ERR_RUNS = -6,
     EV_ERR_FORMAT = -7,
     EV_ERR_FORMAT_PARSER = -8,
-    EV_ERR_FORMAT_TIME = -9,
-    EV_ERR_CHILD = -10,
-    EV_ERR_LAYOUT = -11,
-    EV_ERR_RECORD_SIZE = -12,
-    EV_ERR_TRUNCATED = -13,
-    EV_ERR_COMPRESSION = -14,
-    EV_ERR_SUBBUF = -15,
-    EV_ERR_ORDER = -16,
-    EV_ERR_LAST = -17 /* one below the last code */
+    EV_ERR_LAYOUT = -9,
+    EV_ERR_RECORD_SIZE = -10,
+    EV_ERR_TRUNCATED = -11,
+    EV_ERR_COMPRESSION = -12,
+    EV_ERR_SUBBUF = -13,
+    EV_ERR_ORDER = -14,
+    EV_ERR_LAST = -15 /* one below the last code */
 };
 
 /* Returns the message of a code, never NULL. */

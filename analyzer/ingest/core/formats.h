@@ -1,17 +1,18 @@
-/* Event format descriptions, parsed by libtraceevent in a process of its own.
+/* Event format descriptions, parsed by libtraceevent.
  *
- * libtraceevent (1.7.1, 1.8.4) crashes on truncated descriptions. So each text is checked for
- * completeness before the call, and the call is made in a child process with a time limit: any
- * failure there is an error here.
+ * libtraceevent (1.7.1, 1.8.4) crashes on some damaged descriptions. Its caller runs in a process
+ * with limits (../isolated.py).
  */
 #ifndef FOREREAD_FORMATS_H
 #define FOREREAD_FORMATS_H
 
-#include "format_check.h"
+#include "errors.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define FMT_NAME 64
 
 enum fmt_flag {
     FMT_ARRAY = 1,
@@ -21,7 +22,12 @@ enum fmt_flag {
     FMT_REL_LOC = 16  /* __rel_loc: the same, offset from the field's end */
 };
 
-/* One field of one event: a row of the child's output. */
+struct fmt_text {
+    const char *text;
+    size_t size;
+};
+
+/* One field of one event. */
 struct fmt_field {
     uint32_t event; /* index of the text */
     uint32_t id;    /* common_type of the event */
@@ -41,13 +47,9 @@ struct fmt_target {
     int long_size;
 };
 
-/* Parses checked texts in this process; fields has room for all (sum of fmt_check). */
-int fmt_parse(const struct fmt_text *texts, size_t n, struct fmt_target target,
-              struct fmt_fields *fields);
-
-/* Checks and parses texts in a child process; fields are allocated here. */
+/* Parses texts; the fields are allocated here, also on an error. */
 int fmt_fields_alloc(struct fmt_fields *fields, const struct fmt_text *texts, size_t n,
-                     struct fmt_target target, int timeout_ms);
+                     struct fmt_target target);
 void fmt_fields_free(struct fmt_fields *fields);
 
 #endif

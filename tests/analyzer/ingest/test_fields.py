@@ -18,7 +18,7 @@ HEADER = """\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
 
 
 def text(name, number, field="fd", damaged=False):
-    own = f"\tfield:int {field};\toffset:8;\tsize:{'x' if damaged else 8};\tsigned:0;\n"
+    own = f"\tfield:int {field};\toffset:8;\tsize:{-8 if damaged else 8};\tsigned:0;\n"
     return f'name: {name}\nID: {number}\nformat:\n{HEADER}\n{own}\nprint fmt: ""\n'.encode()
 
 

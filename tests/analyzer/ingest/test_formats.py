@@ -1,16 +1,23 @@
 from __future__ import annotations
 
+import os
+import resource
+import signal
 import struct
+from pathlib import Path
 
+import numpy as np
 import perf_samples
 import pytest
 
 from analyzer.ingest import _readers, perf_header, tracing_data
 from analyzer.ingest.formats import Formats, event_id
+from analyzer.ingest.load import load_any
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.spec import EventSpec
 from analyzer.ingest.tables import Kind
 
+FTRACE = Path(__file__).parent / "data" / "ftrace"
 INSERT = "filemap:mm_filemap_add_to_page_cache"
 COMMON = b"""\
 \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
@@ -95,12 +102,12 @@ def test_absent_event_names_itself() -> None:
         formats({INSERT: OLD_32_BIT}).event("block:block_bio_queue")
 
 
-@pytest.mark.parametrize("name", sorted(real_texts()))
-def test_every_truncation_is_caught_before_libtraceevent(name: str) -> None:
-    whole = real_texts()[name]
-    assert _readers.check_format(whole)
-    fields_end = whole.index(b"\nprint fmt: ")
-    assert not any(_readers.check_format(whole[:end]) for end in range(fields_end + 12))
+def test_every_truncation_is_an_error() -> None:
+    for name, whole in real_texts().items():
+        for end in range(whole.index(b"\nprint fmt: ") + len(b"\nprint fmt:")):
+            with pytest.raises(TraceError, match=name) as caught:
+                formats({name: whole[:end]}).event(name)
+            assert caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -116,19 +123,61 @@ def test_every_truncation_is_caught_before_libtraceevent(name: str) -> None:
         (b"struct page * page;", b"*;"),
         (b"name: mm", b"nome: mm"),
         (b"\nprint fmt: ", b"\nprint: "),
+        (b"i_ino;\toffset:12;\tsize:4;\tsigned:0;\n", b"int b["),
+        (b"index;\toffset:16;", b"index;"),
     ],
 )
 def test_damaged_texts_are_refused(old: bytes, new: bytes) -> None:
     damaged = OLD_32_BIT.replace(old, new)
     assert damaged != OLD_32_BIT
-    with pytest.raises(TraceError, match="format description is damaged") as caught:
+    with pytest.raises(TraceError, match=f"format of {INSERT}.*: ") as caught:
         formats({INSERT: damaged}).specs()
-    assert INSERT in str(caught.value)
+    assert caught.value.remedy
 
 
-def test_parser_that_does_not_answer_is_given_up() -> None:
-    found = _readers.parse_formats((OLD_32_BIT,), 4, False, 0)
-    assert found == (0, "libtraceevent did not finish parsing the format descriptions")
+def crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def spin() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (1, hard))  # in place of 60 s
+    while True:
+        pass
+
+
+def fill() -> None:
+    np.ones(1 << 30, np.uint8)
+
+
+HARM = {"crash": (crash, "crashed"), "loop": (spin, "CPU time"), "memory": (fill, "memory")}
+
+
+@pytest.mark.parametrize(
+    ("harm", "name"),
+    [("crash", "trace.dat"), ("crash", "pages"), ("crash", "perf.data"), ("loop", "trace.dat"),
+     ("memory", "trace.dat")],
+)  # fmt: skip
+def test_harm_in_libtraceevent_is_an_error_of_the_file(
+    harm: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "perf.data"
+    file.write_bytes(perf_samples.golden("file"))
+    paths = {"trace.dat": FTRACE / "v6.trace.dat", "pages": FTRACE / "pages", "perf.data": file}
+    act, match = HARM[harm]
+    monkeypatch.setattr(_readers, "parse_formats", lambda *_: act())
+    with pytest.raises(TraceError, match=match) as caught:
+        load_any(paths[name])
+    assert str(paths[name]) in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_a_crash_of_libtraceevent_in_a_process_without_limits_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_readers, "parse_formats", lambda *_: crash())
+    with pytest.raises(TraceError, match="crashed on the formats of events"):
+        formats({INSERT: OLD_32_BIT}).specs()
 
 
 def test_string_fields_say_how_they_are_stored() -> None:
