@@ -195,8 +195,8 @@ class BoardHook:
             )
         if self.board.states([MANIFEST])[MANIFEST] != "absent":
             raise InstallError(
-                "the target has foreread's boot script, which would change the window while the "
-                "boot is recorded",
+                "the target has foreread's boot script or udev rule, which would change the window "
+                "while the boot is recorded",
                 "foreread script --uninstall --target TARGET, record, then install it again",
             )
         init = init_of(facts.exe, facts.has)

@@ -1,4 +1,4 @@
-"""The init system of a board, and the files that it needs."""
+"""What sets the values on a board, its init system or udev, and the files that it needs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from analyzer.apply.plan import ApplyError, ApplyPlan
-from analyzer.apply.write import LIST, LIST_PLACE, REPLAYER, SCRIPT, beside
+from analyzer.apply.write import LIST, LIST_PLACE, REPLAYER, RULE, RULE_PLACE, SCRIPT, beside
 
-Init = Literal["systemd", "procd", "busybox", "sysv"]
+Init = Literal["systemd", "procd", "busybox", "sysv", "udev"]  # all but udev start the script
 INITS: tuple[Init, ...] = get_args(Init)
-SECTIONS = {  # of INSTALL.md
-    "systemd": "systemd",
-    "procd": "OpenWrt",
-    "busybox": "busybox init or System V init",
-    "sysv": "busybox init or System V init",
-}
 UNITS, INIT_D = "/etc/systemd/system", "/etc/init.d"
 INITTAB, RCS = "/etc/inittab", "/etc/init.d/rcS"
 SYSTEMD_RUNS, OPENRC, INSSERV = "/run/systemd/system", "/sbin/openrc", "/etc/init.d/.depend.boot"
-PROBED = (SYSTEMD_RUNS, OPENRC, INSSERV, "/etc/rcS.d")
+UDEV_RUNS = "/run/udev/control"
+PROBED = (SYSTEMD_RUNS, OPENRC, INSSERV, "/etc/rcS.d", UDEV_RUNS)
+RELOADS: dict[Init, tuple[str, list[str]]] = {  # what runs, and how it reads its new files
+    "systemd": (SYSTEMD_RUNS, ["systemctl", "daemon-reload"]),
+    "udev": (UDEV_RUNS, ["udevadm", "control", "--reload"]),
+}
 _RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S[?*\[]", re.MULTILINE)
 _MOUNTS = re.compile(r"-?(\S*/)?(mount|mkdir)\b")
 _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
@@ -31,7 +30,8 @@ _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
 class Layout:
     """The files to install: place -> name among the written files, link -> its target.
 
-    ``lines`` go into an existing file of the board, after its last sysinit line.
+    ``lines`` go into an existing file of the board, after its last sysinit line. ``script`` is
+    empty if a udev rule sets the values.
     """
 
     script: str
@@ -64,10 +64,16 @@ def init_of(exe: str, has: frozenset[str]) -> Init:
     raise _unknown(exe or "unknown")
 
 
+def default_init(plan: ApplyPlan, exe: str, has: frozenset[str]) -> Init:
+    """Return udev where it runs and its rule sets all values of the plan, else ``init_of``."""
+    return "udev" if plan.udev_is_enough and UDEV_RUNS in has else init_of(exe, has)
+
+
 def _unknown(name: str) -> ApplyError:
+    starters = "|".join(init for init in INITS if init != "udev")
     return ApplyError(
         f"foreread cannot install for the init system of the target ({name})",
-        f'give --init {"|".join(INITS)}, or follow "Any other init system" in INSTALL.md',
+        f'give --init {starters}, or follow "Any other init system" in INSTALL.md',
     )
 
 
@@ -76,6 +82,8 @@ def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str)
 
     Raises ApplyError when nothing on the board would call the script.
     """
+    if init == "udev":
+        return _udev(plan)
     layout = _layout(init, plan, script, inittab, rcs)
     if plan.prefetch is None:
         return layout
@@ -88,6 +96,16 @@ def _layout(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str) ->
         return _busybox(plan, script, inittab, rcs)
     make = {"systemd": _systemd, "procd": _procd, "sysv": _sysv}[init]
     return make(script, plan.has_boot_done, plan.has_timer)
+
+
+def _udev(plan: ApplyPlan) -> Layout:
+    if not plan.udev_is_enough:
+        raise ApplyError(
+            "a udev rule sets windows of disks only, the same during and after the boot: this plan "
+            "needs the script",
+            "leave out --init udev",
+        )
+    return Layout("", {RULE_PLACE: RULE})
 
 
 def _systemd(script: str, done: bool, timer: bool) -> Layout:

@@ -1,4 +1,4 @@
-"""Installs the boot script on a board, enables it, and removes it again.
+"""Installs the boot script or the udev rule on a board, enables it, and removes it again.
 
 All files are on the board and read back before the first gets its name, so that a board has either
 its old files or all new ones (``on_target.sh``).
@@ -13,11 +13,20 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.apply.board_access import BoardAccess, BoardFacts, InstallError, refused_by_target
+from analyzer.apply import rule
+from analyzer.apply.board_access import (
+    STEP_S,
+    BoardAccess,
+    BoardFacts,
+    InstallError,
+    refused_by_target,
+)
 from analyzer.apply.init_system import (
     INITTAB,
+    RELOADS,
     SYSTEMD_RUNS,
     Init,
+    default_init,
     init_of,
     layout_for,
     with_lines,
@@ -33,11 +42,11 @@ from analyzer.apply.manifest import (
     obsolete_paths,
     sha256,
 )
-from analyzer.apply.plan import ApplyPlan
-from analyzer.apply.write import write_scripts
+from analyzer.apply.plan import ApplyError, ApplyPlan
+from analyzer.apply.write import PLACE, SCRIPT, write_scripts
 from boards.origin import is_found, origins_of
 from boards.scratch import scratch_folder
-from boards.target import Target, TargetError
+from boards.target import Result, Target, TargetError
 
 _STATUS = (0, 1, 3)  # of the script: as wanted, not all, not started
 _STATUS_S = 30.0
@@ -56,7 +65,7 @@ class Installed:
 
 @dataclass(frozen=True)
 class Removed:
-    """The removed files, and the script's output when it restored the old values."""
+    """The removed files, and the messages about the old values that were put back."""
 
     paths: list[str]
     said: list[str]
@@ -64,9 +73,9 @@ class Removed:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the installed script's status says, and whether all is as wanted."""
+    """The status of the installed script or udev rule, and whether all is as wanted."""
 
-    script: str
+    program: str
     lines: list[str]
     holds: bool
 
@@ -75,6 +84,8 @@ def install(
     target: Target, plan: ApplyPlan, init: Init | None = None, *, force: bool = False
 ) -> Installed:
     """Install the script of ``plan`` for the board's init system, from the next boot on.
+
+    Where udev runs and its rule is enough the rule is installed, unless ``init`` is given.
 
     ``force`` replaces files that foreread did not install or that were changed since, and
     installs on a board that the plan was not made for, too.
@@ -111,29 +122,36 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
 
 
 def check_installed(target: Target) -> Checked | None:
-    """Return the status of the script on the board, with what sets other values; None without one.
+    """Return the status of the board's script or rule, with what sets other values; None without.
 
     Raises InstallError, and TargetError when the board is out of reach.
     """
     board = BoardAccess(target)
     try:
         manifest = installed(board)
-        places = SCRIPT_PLACES if manifest is None else (manifest.script,)
+        places = SCRIPT_PLACES if manifest is None else (manifest.program,)
         states = board.states(places)
-        script = next((place for place in places if states[place] != "absent"), None)
-        if script is None:
+        program = next((place for place in places if states[place] != "absent"), None)
+        if program is None:
             return None
-        done = target.run([script, "status"], timeout_s=_STATUS_S)
+        if program in SCRIPT_PLACES:
+            lines, holds = _script_status(target, program)
+        else:
+            lines, holds = rule.status(target, manifest.windows if manifest else {})
     except OSError as error:
         raise refused_by_target(error) from error
+    return Checked(program, _with_origins(target, lines), holds)
+
+
+def _script_status(target: Target, script: str) -> tuple[list[str], bool]:
+    done = target.run([script, "status"], timeout_s=_STATUS_S)
     if done.status not in _STATUS:
         said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise InstallError(
             f"{script} status does not run on the target: {said or f'status {done.status}'}",
             "install it again: foreread script CAPTURE -o DIR --install --target T",
         )
-    lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
-    return Checked(script, _with_origins(target, lines), done.status == 0)
+    return (done.stdout + done.stderr).decode(errors="replace").splitlines(), done.status == 0
 
 
 def _with_origins(target: Target, lines: list[str]) -> list[str]:
@@ -153,15 +171,17 @@ class _Installation:
         before = installed(board)
         finish_interrupted(board, before)
         self.facts = board.look(plan.state_dir)
-        self.init = init or init_of(self.facts.exe, self.facts.has)
-        self.before = before or Manifest(init=self.init, script=SCRIPT_PLACES[0])
+        self.init = init or default_init(plan, self.facts.exe, self.facts.has)
+        self.chosen = init is None
+        self.before = before or Manifest(init=self.init, script="")
         self.inittab = without_lines(self.facts.inittab, self.before.lines.get(INITTAB, ()))
         self.layout = layout_for(self.init, plan, _place(self.facts), self.inittab, self.facts.rcs)
 
     def run(self) -> Installed:
         with scratch_folder() as folder:
             sources = self._write(Path(folder))
-            manifest = self._manifest(sources)
+            would_do, fits = self._check(Path(folder, SCRIPT))
+            manifest = self._manifest(sources, would_do)
             self._refuse_conflicts(manifest)
             places = [MANIFEST, *sources, *self.layout.links]
             made = self.board.call("prepare", *places)
@@ -171,18 +191,19 @@ class _Installation:
             listed.write_bytes(encode(manifest))
             try:
                 self._stage({MANIFEST: listed, **sources})
-                would_do, fits = self._check()
                 notes = self._notes()
+                replaced = self._replaced_script()
             except BaseException:
                 self._discard(places, made)
                 raise
         self._commit(places, made, manifest)
-        _reload_systemd(self.board, self.facts)
+        _reload(self.board, self.facts, self.before, manifest)
+        notes += self._end_before(manifest, replaced)
         return Installed(manifest, would_do, fits, notes)
 
     def _write(self, folder: Path) -> dict[str, Path]:
         """Write the files; return place -> file."""
-        write_scripts(self.plan, folder, self.layout.script)
+        write_scripts(self.plan, folder, self.layout.script or PLACE)
         sources = {place: folder / name for place, name in self.layout.files.items()}
         for path in {**self.before.lines, **self.layout.lines}:
             lines = self.layout.lines.get(path, ())
@@ -191,14 +212,16 @@ class _Installation:
             sources[path].write_bytes(text.encode(errors="surrogateescape"))
         return sources
 
-    def _manifest(self, sources: dict[str, Path]) -> Manifest:
+    def _manifest(self, sources: dict[str, Path], dry_run: list[str]) -> Manifest:
+        script = self.layout.script
         return Manifest(
             init=self.init,
-            script=self.layout.script,
+            script=script,
             files={place: sha256(sources[place]) for place in self.layout.files},
             links=self.layout.links,
             lines={path: list(lines) for path, lines in self.layout.lines.items()},
-            attempts=self.plan.attempts_file if self.plan.attempts else "",
+            attempts=self.plan.attempts_file if self.plan.attempts and script else "",
+            windows={} if script else rule.windows_of(dry_run, self.before.windows),
         )
 
     def _refuse_conflicts(self, manifest: Manifest) -> None:
@@ -228,9 +251,9 @@ class _Installation:
                     "try again; check the target's flash",
                 )
 
-    def _check(self) -> tuple[list[str], bool]:
+    def _check(self, script: Path) -> tuple[list[str], bool]:
         """Return the output of the script's dry run, and whether it accepts this board."""
-        done = self.board.target.run([waiting(self.layout.script), "dry-run"], timeout_s=30.0)
+        done = _run_script(self.board, script.read_bytes(), "dry-run")
         said = done.stdout.decode(errors="replace").splitlines()
         complaints = done.stderr.decode(errors="replace").splitlines()
         if done.status not in (0, 1):
@@ -259,8 +282,25 @@ class _Installation:
             self.board.call("discard", *places)
             self.board.call("remove", "--", *made)
 
+    def _replaced_script(self) -> bytes | None:
+        """Return the text of an installed script that the rule replaces."""
+        if self.layout.script or not self.before.script:
+            return None
+        return self.board.content(self.before.script)
+
+    def _end_before(self, manifest: Manifest, script: bytes | None) -> list[str]:
+        """Put back the values of the earlier installation that the new one does not set alike."""
+        windows = {
+            path: values
+            for path, values in self.before.windows.items()
+            if manifest.windows.get(path, ("", ""))[1] != values[1]
+        }
+        with contextlib.suppress(TargetError, OSError):  # all is installed: a boot ends them, too
+            return _put_back(self.board, self.facts, script, windows)
+        return []
+
     def _notes(self) -> list[str]:
-        notes = [*self._notes_on_attempts(), *self._notes_on_others()]
+        notes = [*self._notes_on_rule(), *self._notes_on_attempts(), *self._notes_on_others()]
         if not self.layout.lines:
             return notes
         script = self.layout.script
@@ -269,6 +309,18 @@ class _Installation:
             "what the sysinit lines of /etc/inittab start comes before it: to set the values "
             f"earlier, call `{script} start` there",
         ]
+
+    def _notes_on_rule(self) -> list[str]:
+        """Return how to get the script where the rule was chosen."""
+        if self.layout.script or not self.chosen:
+            return []
+        with contextlib.suppress(ApplyError):
+            init = init_of(self.facts.exe, self.facts.has)
+            return [
+                "the udev rule is enough for this window; to install the boot script instead, "
+                f"repeat this with --init {init}"
+            ]
+        return []
 
     def _notes_on_others(self) -> list[str]:
         """Return what else sets the windows on this board, as far as it is found."""
@@ -284,7 +336,8 @@ class _Installation:
 
     def _notes_on_attempts(self) -> list[str]:
         folder = self.plan.state_dir
-        obstacle = self.facts.obstacle(folder, programs=False) if self.plan.attempts else ""
+        counts = self.plan.attempts and self.layout.script
+        obstacle = self.facts.obstacle(folder, programs=False) if counts else ""
         if not obstacle:
             return []
         return [
@@ -324,14 +377,29 @@ def _refuse_changed(states: dict[str, str], accepted: dict[str, list[str]], forc
 
 
 def _remove(board: BoardAccess, facts: BoardFacts, manifest: Manifest) -> Removed:
-    if SYSTEMD_RUNS in facts.has:
-        board.target.run(["systemctl", "stop", "foreread.service"], timeout_s=30.0)
-    done = board.target.run([manifest.script, "restore"], timeout_s=30.0)
+    script = board.content(manifest.script) if manifest.script else None
+    said = _put_back(board, facts, script, manifest.windows)
     _edit_lines(board, manifest)
     paths = [*reversed(manifest.paths), *manifest.counters, MANIFEST]
     board.call("remove", *paths, "--", *manifest.directories)
-    _reload_systemd(board, facts)
-    return Removed([*manifest.lines, *paths], done.stderr.decode(errors="replace").splitlines())
+    _reload(board, facts, manifest)
+    return Removed([*manifest.lines, *paths], said)
+
+
+def _put_back(
+    board: BoardAccess, facts: BoardFacts, script: bytes | None, windows: rule.Windows
+) -> list[str]:
+    """Put the values before an installation back: by its script, or the windows of its rule."""
+    if script is None:
+        return rule.put_back(board.target, windows)
+    if SYSTEMD_RUNS in facts.has:
+        board.target.run(["systemctl", "stop", "foreread.service"], timeout_s=30.0)
+    return _run_script(board, script, "restore").stderr.decode(errors="replace").splitlines()
+
+
+def _run_script(board: BoardAccess, script: bytes, command: str) -> Result:
+    """Run a boot script that is not on the board, or is no longer."""
+    return board.target.run(["sh", "-s", "--", command], stdin=script, timeout_s=STEP_S)
 
 
 def _edit_lines(board: BoardAccess, manifest: Manifest) -> None:
@@ -343,8 +411,10 @@ def _edit_lines(board: BoardAccess, manifest: Manifest) -> None:
             board.target.push(edited, path)
 
 
-def _reload_systemd(board: BoardAccess, facts: BoardFacts) -> None:
-    """Reload a running systemd; otherwise it reads the links when it starts."""
-    if SYSTEMD_RUNS in facts.has:
-        with contextlib.suppress(TargetError):  # all is installed: the next boot reads it
-            board.target.run(["systemctl", "daemon-reload"], timeout_s=30.0)
+def _reload(board: BoardAccess, facts: BoardFacts, *manifests: Manifest) -> None:
+    """Let a running systemd or udev read its files; otherwise it reads them when it starts."""
+    for init in dict.fromkeys(manifest.init for manifest in manifests):
+        running, command = RELOADS.get(init, ("", []))
+        if running in facts.has:
+            with contextlib.suppress(TargetError):  # the next boot reads them
+                board.target.run(command, timeout_s=30.0)

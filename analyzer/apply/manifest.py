@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import msgspec
 
 from analyzer.apply.init_system import INITTAB, Init
-from analyzer.apply.plan import ATTEMPTS, ApplyError
-from analyzer.apply.write import LIST_PLACE, PLACE, REPLAYER, beside
+from analyzer.apply.plan import ATTEMPTS, BLOCK, READ_AHEAD, ApplyError
+from analyzer.apply.write import LIST_PLACE, PLACE, REPLAYER, RULE_PLACE, beside
+from boards.knobs import is_disk_name
 
 MANIFEST = "/etc/foreread-apply.manifest"
 SCRIPT_PLACES = (PLACE, "/etc/foreread-apply")
+_KB = re.compile(r"[0-9]{1,20}")
 _OURS = ("foreread", "S05foreread", "S11foreread", "S99foreread")
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Paths with the SHA-256 of files, the targets of links, and lines added to other files."""
+    """Paths with the SHA-256 of files, the targets of links, and lines added to other files.
+
+    ``script`` is empty if a udev rule sets the windows. ``windows``: path of each window that the
+    rule sets -> its value before the installation, and the value in the rule.
+    """
 
     schema: int = 1
     init: Init
@@ -27,6 +34,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lines: dict[str, list[str]] = {}
     directories: list[str] = []  # that were made for them
     attempts: str = ""  # where the script counts boots
+    windows: dict[str, tuple[str, str]] = {}
+
+    @property
+    def program(self) -> str:
+        """The file that sets the values: the script, or the udev rule."""
+        return self.script or RULE_PLACE
 
     @property
     def counters(self) -> list[str]:
@@ -58,8 +71,9 @@ def decode(text: bytes) -> Manifest:
     strange += [path for path in manifest.directories if not path.startswith("/etc/")]
     if manifest.attempts and not _counts_boots(manifest.attempts):
         strange.append(manifest.attempts)
-    if manifest.script not in SCRIPT_PLACES:
+    if manifest.script not in SCRIPT_PLACES and (manifest.script or manifest.init != "udev"):
         strange.append(manifest.script)
+    strange += [path for path, kb in manifest.windows.items() if not _is_window(path, kb)]
     if strange:
         raise _damaged(f"foreread does not install {strange[0]!r}")
     return manifest
@@ -85,13 +99,19 @@ def obsolete_paths(before: Manifest, manifest: Manifest) -> list[str]:
 def _is_ours(path: str) -> bool:
     folder, _, name = path.rpartition("/")
     programs = [beside(script, REPLAYER) for script in SCRIPT_PLACES]
-    places = (*SCRIPT_PLACES, *programs, LIST_PLACE)
+    places = (*SCRIPT_PLACES, *programs, LIST_PLACE, RULE_PLACE)
     known = path in places or (folder.startswith("/etc/") and name.startswith(_OURS))
     return known and ".." not in path.split("/")
 
 
 def _counts_boots(path: str) -> bool:
     return path.startswith("/") and path.endswith(f"/{ATTEMPTS}") and ".." not in path.split("/")
+
+
+def _is_window(path: str, values: tuple[str, str]) -> bool:
+    name = path.removeprefix(BLOCK).removesuffix(f"/{READ_AHEAD}")
+    shaped = path == f"{BLOCK}{name}/{READ_AHEAD}" and is_disk_name(name)
+    return shaped and all(map(_KB.fullmatch, values))
 
 
 def _damaged(why: str) -> ApplyError:

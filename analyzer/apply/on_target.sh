@@ -51,17 +51,19 @@ prepare() {
 	discard "$@"
 	made=''
 	for path; do
-		directory=${path%/*}
-		[ ! -d "$directory" ] || continue
-		if ! mkdir -m 755 "$directory"; then
-			# shellcheck disable=SC2086 # foreread's own paths: no word of them has a space
-			[ -z "$made" ] || rmdir $made
-			exit 1
-		fi
-		made="$directory $made"
+		make_directory "${path%/*}" && continue
+		# shellcheck disable=SC2086 # foreread's own paths: no word of them has a space
+		[ -z "$made" ] || rmdir $made
+		exit 1
 	done
 	# shellcheck disable=SC2086
 	[ -z "$made" ] || printf '%s\n' $made
+}
+
+# Make a directory and its parents, and put those that were missing before $made.
+make_directory() {
+	[ -z "$1" ] || [ -d "$1" ] && return
+	make_directory "${1%/*}" && mkdir -m 755 "$1" && made="$1 $made"
 }
 
 # links PATH TARGET ...: make new links under their temporary names.

@@ -21,6 +21,8 @@ PLACE = "/usr/sbin/foreread-apply"
 REPLAYER = "foreread-prefetch"
 LIST = "foreread-prefetch.list"
 LIST_PLACE = "/etc/foreread-prefetch.list"
+RULE = "udev/99-zz-foreread.rules"
+RULE_PLACE = "/etc/udev/rules.d/99-zz-foreread.rules"
 REPLAYER_SOURCE = "foreread-prefetch.c"
 REPLAYER_SCRIPT = "foreread-prefetch.sh"
 _EXECUTABLE = {
@@ -34,7 +36,7 @@ _EXECUTABLE_DONE = {
 }
 _PLAIN = {
     "systemd/foreread.service": "foreread.service.j2",
-    "udev/99-zz-foreread.rules": "udev.rules.j2",
+    RULE: "udev.rules.j2",
     "yocto/foreread-apply_1.0.bb": "yocto.bb.j2",
     "buildroot/Config.in": "buildroot.Config.in.j2",
     "buildroot/foreread-apply.mk": "buildroot.mk.j2",

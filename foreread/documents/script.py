@@ -28,10 +28,10 @@ class PrefetchPart(msgspec.Struct, frozen=True):
 class InstalledPart(msgspec.Struct, frozen=True):
     """What was installed on a target."""
 
-    init: Annotated[str, says("the init system it was installed for")]
+    init: Annotated[str, says("the init system it was installed for, or udev")]
     paths: Annotated[list[str], says("files and links on the target")]
     lines: Annotated[dict[str, list[str]], says("lines added to other files")]
-    fits: Annotated[bool, says("whether the script's check accepts the board")]
+    fits: Annotated[bool, says("whether the script's check accepts the board, for a rule too")]
     check: Annotated[list[str], says("output of the script's check")]
     notes: list[str]
 
@@ -50,12 +50,14 @@ class UninstalledDocument(Document, frozen=True, kw_only=True):
     """What ``--uninstall`` removed from a target."""
 
     removed: Annotated[list[str], says("paths")]
-    restored: Annotated[list[str], says("output of the script that restored the settings")]
+    restored: Annotated[list[str], says("messages about the settings that were restored")]
 
 
 class CheckedDocument(Document, frozen=True, kw_only=True):
     """What ``--check`` found on a target."""
 
-    script: Annotated[str | None, says("the installed boot script; null if there is none")]
-    holds: Annotated[bool, says("whether a script is installed and all its values are in force")]
-    lines: Annotated[list[str], says("status of the script, or the windows, with what sets them")]
+    script: Annotated[
+        str | None, says("the installed boot script or udev rule; null if there is none")
+    ]
+    holds: Annotated[bool, says("whether one is installed and all its values are in force")]
+    lines: Annotated[list[str], says("its status, or the windows, with what sets them")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -10,10 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from loop_board import LoopBoard, loop_device
+from loop_board import IMAGE_BYTES, LoopBoard, loop_device
 from shells import BASH, BUSYBOX, DASH, each_shell
+from waiting import wait_until
 
-from analyzer.apply import Disk
+from analyzer.apply import ApplyPlan, Board, Disk, Setting, check_installed, install, uninstall
+from analyzer.apply.write import RULE_PLACE
+from boards.target import LocalTarget
 
 pytestmark = [
     pytest.mark.kernel,
@@ -271,6 +275,68 @@ def test_udev_rules_of_others_come_first(board, tmp_path):
         assert "512" in would_write[-1]
     else:
         assert board.values()["read_ahead_kb"] == "512\n"
+
+
+UDEVD = Path("/usr/lib/systemd/systemd-udevd")
+# A /run, a /dev and an /etc of its own, which is mounted last, and no rules but those of /etc.
+MACHINE = """
+mount -t tmpfs tmpfs /run && mkdir -p /run/udev && mount -t tmpfs tmpfs /usr/lib/udev/rules.d &&
+mount -t tmpfs tmpfs /dev && mknod /dev/null c 1 3 && chmod 666 /dev/null &&
+mount --bind "$1" /etc && exec "$2"
+"""
+
+
+class UdevMachine(LocalTarget):
+    """This machine with a udevd, seen from the mount namespace of that udevd."""
+
+    def __init__(self, udevd: subprocess.Popen[bytes]) -> None:
+        super().__init__(Path(f"/proc/{udevd.pid}/root"))
+        self.enter = ["nsenter", f"--target={udevd.pid}", "--mount"]
+
+    def run(self, command, *words, **named):
+        """Run it in the namespace."""
+        return super().run([*self.enter, *command], *words, **named)
+
+
+@pytest.fixture
+def udev_machine(tmp_path):
+    if not UDEVD.exists():
+        pytest.skip("udevd is not installed: the installed rule was not run by it")
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / etc.parent.name).touch()  # until it is there, the machine's own /etc is seen
+    for name in ("passwd", "group", "nsswitch.conf"):
+        shutil.copy(Path("/etc", name), etc)
+    command = ["unshare", "--mount", "sh", "-c", MACHINE, "sh", str(etc), str(UDEVD)]
+    with (tmp_path / "udevd.log").open("wb") as log:
+        udevd = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        machine = UdevMachine(udevd)
+        wait_until((machine.root / "etc" / etc.parent.name).exists)
+        wait_until((machine.root / "run/udev/control").exists)
+        yield machine
+    finally:
+        udevd.terminate()
+        udevd.wait()
+
+
+def test_udevd_sets_the_window_by_the_installed_rule(udev_machine, loop):
+    window = Path("/sys/block", loop, "queue/read_ahead_kb")
+    window.write_text("128")
+    series = ".".join(platform.release().split(".")[:2])
+    setting = Setting("queue/read_ahead_kb", "512", "tested", Disk(loop, IMAGE_BYTES))
+    done = install(udev_machine, ApplyPlan((setting,), Board(platform.machine(), series)))
+    assert set(done.manifest.files) == {RULE_PLACE}
+    assert not check_installed(udev_machine).holds
+    change = ["udevadm", "trigger", "--action=change", "--subsystem-match=block"]
+    assert udev_machine.run([*change, f"--sysname-match={loop}"]).status == 0
+    wait_until(lambda: window.read_text() == "512\n")
+    assert udev_machine.run(["udevadm", "settle"]).status == 0
+    assert check_installed(udev_machine).holds
+    assert uninstall(udev_machine).said == [f"foreread: {window}: 512 -> 128"]
+    assert udev_machine.run([*change, f"--sysname-match={loop}"]).status == 0
+    assert udev_machine.run(["udevadm", "settle"]).status == 0
+    assert window.read_text() == "128\n"
 
 
 @pytest.mark.thorough

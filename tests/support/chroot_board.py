@@ -11,6 +11,18 @@ from pathlib import Path
 from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
 from boards.target import LocalTarget, Result
 
+UDEVADM = """#!/bin/sh
+echo "$*" >>/dev/udevadm
+[ "$1" = trigger ] || exit 0
+for rules in /etc/udev/rules.d/*.rules; do
+    [ -f "$rules" ] || continue
+    while read -r line; do
+        case $line in *'ATTR{queue/read_ahead_kb}="'*) ;; *) continue ;; esac
+        kb=${line##*'ATTR{queue/read_ahead_kb}="'}
+        echo "${kb%%'"'*}" >/sys/block/slow0/queue/read_ahead_kb
+    done <"$rules"
+done
+"""
 APPLETS = ("cp", "ln", "mkdir", "mv", "readlink", "rm", "rmdir", "sh", "sync", "test")
 DISK = Disk("slow0", 1 << 20)
 BOARD = Board("aarch64", "6.1")
@@ -68,6 +80,16 @@ class ChrootBoard(LocalTarget):
             env={"PATH": "/bin:/usr/sbin:" + os.environ["PATH"]},
         )
         return Result(done.returncode, done.stdout, done.stderr)
+
+    def write_knob(self, path: str, value: str) -> str:
+        """Set the knob, and end its line as the kernel does."""
+        return super().write_knob(path, f"{value}\n")
+
+    def run_udev(self) -> None:
+        """Let a udev run on the board whose udevadm sets what the rules set, when triggered."""
+        self.put("run/udev/control", "")
+        self.put("bin/udevadm", UDEVADM)
+        (self.root / "bin/udevadm").chmod(0o755)
 
     def directory(self, *names: str) -> None:
         """Make directories."""

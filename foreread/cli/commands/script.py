@@ -1,4 +1,4 @@
-"""``foreread script``: the boot script that applies window or genes, and its wrappers."""
+"""``foreread script``: the boot script or udev rule that applies window or genes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from analyzer.apply import (
 from analyzer.apply.init_system import INITS
 from analyzer.apply.make import replay_of
 from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
+from analyzer.apply.write import RULE
 from analyzer.predict.choice import PUBLISHED
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
@@ -50,6 +51,7 @@ from foreread.documents.script import (
 from tracer.machines import diagnosis_of
 
 AUTO = "auto"
+_TRIGGER = "udevadm trigger --action=change --subsystem-match=block"
 
 
 class _Counted(TypedDict):
@@ -148,7 +150,8 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--install",
         action="store_true",
-        help="install the script on the target, to run at every boot",
+        help="install the udev rule on the target if udev runs and the rule is enough, else the "
+        "script, to run at every boot",
     )
     action.add_argument(
         "--uninstall",
@@ -158,7 +161,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--check",
         action="store_true",
-        help="show whether the installed script's values are in force on the target, and which "
+        help="show whether the installed values are in force on the target, and which "
         "udev rule, tuned profile, service or script sets others",
     )
     add_target(parser)
@@ -166,7 +169,8 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
         "--init",
         choices=(AUTO, *INITS),
         default=AUTO,
-        help="init system of the target (default: detected from process 1)",
+        help="init system of the target that starts the script, or udev for the rule (default: "
+        "udev if it runs and the rule is enough, else detected from process 1)",
     )
     parser.add_argument(
         "--force",
@@ -193,7 +197,7 @@ def run(args: argparse.Namespace) -> int:
         where = f"{setting.disk.name}/" if setting.disk else ""
         print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
     if plan.udev_is_enough:
-        rule = args.output / "udev/99-zz-foreread.rules"
+        rule = args.output / RULE
         print(f"udev rule: {rule} (enough on a board with udev; the script does what it cannot)")
     print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
     if done:
@@ -330,13 +334,14 @@ def _print_installed(done: Installed, target: list[str]) -> None:
     for path, lines in manifest.lines.items():
         for line in lines:
             print(f"  {path}: {line}")
-    print("the script's actions on the target:")
+    print("values on the target:")
     for line in done.would_do:
         print(f"  {printable(line)}")
     for note in done.notes:
         print(f"note: {note}")
     undo = shlex.join(["foreread", "script", "--uninstall", *target])
-    print(f"apply now, without a reboot: {manifest.script} start")
+    start = f"{manifest.script} start" if manifest.script else _TRIGGER
+    print(f"apply now, without a reboot: {start}")
     print(f"boot once without it: add foreread=off to the kernel command line\nundo: {undo}")
 
 
@@ -354,17 +359,17 @@ def _uninstall(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Print the installed script's status, else all windows; exit 1 if not all is as wanted."""
+    """Print the status of the script or rule, else all windows; exit 1 if not all is as wanted."""
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         checked = check_installed(target)
         lines = checked.lines if checked else _windows(target)
     holds = checked is not None and checked.holds
     if args.json:
-        script = checked.script if checked else None
+        script = checked.program if checked else None
         print(CheckedDocument(script=script, holds=holds, lines=lines).to_json())
         return 0 if holds else 1
     if checked is None:
-        print("no boot script of foreread is installed on the target; its windows:")
+        print("no boot script or udev rule of foreread is installed on the target; its windows:")
     for line in lines:
         print(printable(line))
     return 0 if holds else 1

@@ -456,6 +456,13 @@ def test_uninstall_without_installation(board):
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","attempts":"/etc/passwd"}',
         '{"init":"busybox","script":"/usr/sbin/foreread-apply",'
         '"attempts":"/x/../etc/foreread-apply.attempts"}',
+        '{"init":"busybox","script":""}',
+        '{"init":"udev","script":"","windows":{"/etc/passwd":["1","2"]}}',
+        '{"init":"udev","script":"","windows":{"/sys/block/../x/queue/read_ahead_kb":["1","2"]}}',
+        '{"init":"udev","script":"","windows":{"/sys/block/a/queue/scheduler":["1","2"]}}',
+        '{"init":"udev","script":"","windows":{"/sys/block/a/queue/read_ahead_kb":["1","$x"]}}',
+        '{"init":"udev","script":"","windows":{"/sys/block/a/queue/read_ahead_kb":["","2"]}}',
+        '{"init":"udev","script":"","windows":{"/sys/block/a/queue/read_ahead_kb":["1"]}}',
     ],
 )
 def test_a_hostile_manifest_removes_nothing(board, manifest):

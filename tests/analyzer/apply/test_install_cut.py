@@ -13,6 +13,7 @@ from chroot_board import ChrootBoard, plan
 from requirements import busybox_chroot_missing
 
 from analyzer.apply import install, uninstall
+from analyzer.apply.manifest import MANIFEST
 from boards.target import TargetError
 
 MISSING = busybox_chroot_missing()
@@ -25,8 +26,10 @@ step() { [ "$taken" -lt %d ] || kill -9 $$; taken=$((taken + 1)); echo "$taken" 
 """
 COMMANDS = ("cp", "ln", "mkdir", "mv", "rm", "rmdir", "sync")
 NEVER = 1 << 30
-OLD = replace(plan(512, 64), attempts=2)
-NEW = plan(32)
+SCRIPT_64 = replace(plan(512, 64), attempts=2), "busybox"
+SCRIPT_32 = plan(32), "busybox"
+RULE_64 = plan(64), "udev"
+RULE_32 = plan(32), "udev"
 
 
 class Cut(ChrootBoard):
@@ -62,70 +65,82 @@ class Cut(ChrootBoard):
 def boots(board):
     """Boot as rcS does, and return the window that the application finds."""
     board.put("sys/block/slow0/queue/read_ahead_kb", "128\n")
+    ChrootBoard.run(board, ["udevadm", "trigger"])
     for path in sorted((board.root / "etc/init.d").glob("S??*")):
         if board.run(["test", "-x", f"/etc/init.d/{path.name}"]).status == 0:
             assert board.run([f"/etc/init.d/{path.name}", "start"]).status == 0, path
     window = board.get("sys/block/slow0/queue/read_ahead_kb").strip()
     if (board.root / "usr/sbin/foreread-apply").exists():
         assert board.run(["/usr/sbin/foreread-apply", "restore"]).status == 0
+    board.put("sys/block/slow0/queue/read_ahead_kb", "128\n")
     return window
 
 
-def trees(folder, *plans):
-    """Return the files of a board after each installation."""
-    board = ChrootBoard(folder)
+def new_board(kind, folder):
+    board = kind(folder)
     board.put("proc/sys/kernel/random/boot_id", "one\n")
-    found = [board.tree()]
-    for made in plans:
-        install(board, made)
+    board.run_udev()
+    board.directory("etc/udev/rules.d")
+    return board
+
+
+def trees(folder, *steps):
+    """Return the files of a board after each installation."""
+    board = new_board(ChrootBoard, folder)
+    states = [board.tree()]
+    for made, init in steps:
+        install(board, made, init)
         boots(board)
-        found.append(board.tree())
-    return found
+        states.append(board.tree())
+    return states
 
 
-THOROUGH = pytest.mark.thorough
 MOST_STEPS = 1000  # more than an installation has
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("upgrade", "then"),
+    ("old", "new", "then"),
     [
-        (True, "install"),
-        pytest.param(False, "install", marks=THOROUGH),
-        pytest.param(True, "uninstall", marks=THOROUGH),
-        pytest.param(False, "uninstall", marks=THOROUGH),
+        (old, new, then)
+        for old, new in (
+            (SCRIPT_64, SCRIPT_32),
+            (None, SCRIPT_32),
+            (None, RULE_32),
+            (SCRIPT_64, RULE_32),
+            (RULE_64, SCRIPT_32),
+        )
+        for then in ("install", "uninstall")
     ],
 )
-def test_wherever_the_power_is_cut_the_board_boots_and_is_repaired(upgrade, then, tmp_path):
-    bare, *_, whole = trees(tmp_path / "clean", *([OLD] if upgrade else []), NEW)
+def test_wherever_the_power_is_cut_the_board_boots_and_is_repaired(old, new, then, tmp_path):
+    bare, *_, whole = trees(tmp_path / "clean", *([old] if old else []), new)
     windows = []
     for cut in range(MOST_STEPS):
-        board = Cut(tmp_path / str(cut))
-        board.put("proc/sys/kernel/random/boot_id", "one\n")
-        if upgrade:
-            install(board, OLD)
+        board = new_board(Cut, tmp_path / str(cut))
+        if old:
+            install(board, *old)
             boots(board)
         board.left = cut
         try:
-            install(board, NEW)
+            done = install(board, *new)
         except TargetError:
             board.left = NEVER
         else:
             break
         windows.append(boots(board))
         if then == "install":
-            install(board, NEW)
+            install(board, *new)
             boots(board)
             assert board.tree() == whole, cut
         else:
             if board.run(["test", "-e", "/etc/foreread-apply.manifest"]).status == 0:
                 uninstall(board)
             else:
-                install(board, NEW)
+                install(board, *new)
                 uninstall(board)
             assert board.tree() == bare, cut
-    assert 12 < cut < MOST_STEPS - 1
-    old = "64" if upgrade else "128"
-    assert set(windows) == {old, "32"}
-    assert windows == sorted(windows, key=lambda window: window != old), "from old to new, once"
+    assert 4 * len([MANIFEST, *done.manifest.paths]) < cut < MOST_STEPS - 1
+    before = "64" if old else "128"
+    assert set(windows) == {before, "32"}
+    assert windows == sorted(windows, key=lambda window: window != before), "from old to new, once"

@@ -72,6 +72,21 @@ def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     assert "nothing is installed" in capsys.readouterr().err
 
 
+def test_where_udev_runs_the_rule_is_installed(board, tmp_path, capsys):
+    board.run_udev()
+    words = ["script", *PUBLISHED, "-o", str(tmp_path / "out"), "--install", "--force"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "installed for udev; active from the next boot:\n  /etc/udev/rules.d/99-zz-" in said
+    assert "without a reboot: udevadm trigger --action=change --subsystem-match=block\n" in said
+    assert "repeat this with --init busybox" in said
+    assert main([*words, "--init", "busybox"]) == 0
+    said = capsys.readouterr().out
+    assert "installed for busybox" in said
+    assert "without a reboot: /usr/sbin/foreread-apply start\n" in said
+    assert "udev" not in {path.parent.name for path in (board.root / "etc").rglob("99-zz-*")}
+
+
 @pytest.mark.thorough
 def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, capsys):
     brief = EmulatedTarget.__new__(EmulatedTarget)  # which boots none
@@ -125,7 +140,7 @@ def test_check_without_a_script_shows_the_windows(board, monkeypatch, capsys):
     board.put("etc/tmpfiles.d/a.conf", "w /sys/block/slow?/queue/read_ahead_kb - - - - 8\n")
     assert main(["script", "--check"]) == 1
     said = capsys.readouterr().out
-    assert "no boot script of foreread is installed" in said
+    assert "no boot script or udev rule of foreread is installed" in said
     assert "/sys/block/slow0/queue/read_ahead_kb: 128" in said
     assert "/etc/tmpfiles.d/a.conf:1 sets 8 KiB" in said
 
