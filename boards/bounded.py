@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from boards.error import BoardsError
+from boards.units import size_text
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -78,14 +79,6 @@ def read_bounded(path: str | os.PathLike[str], most_bytes: int, remedy: str) -> 
         f"{Path(path)} is larger than the {size_text(most_bytes)} that are read of such a file",
         remedy,
     )
-
-
-def size_text(size: int) -> str:
-    """Return a size in bytes for a message: "64 KiB", "16 MiB", "8 GiB"."""
-    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size >= 1 << shift:
-            return f"{size / (1 << shift):.4g} {unit}"
-    return f"{size} bytes"
 
 
 def _check_regular(path: str | os.PathLike[str], mode: int) -> None:

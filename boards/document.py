@@ -16,10 +16,11 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from boards.bounded import read_bounded, size_text
+from boards.bounded import read_bounded
 from boards.brief import brief
 from boards.error import BoardsError
 from boards.note import Note
+from boards.units import size_text
 
 SCHEMA: Literal[1] = 1
 LARGEST_BYTES = 64 << 20  # a capture's metadata with 200,000 files has 40 MiB
@@ -112,7 +113,9 @@ def parse(text: bytes) -> Any:
     is bounded before any is made.
     """
     if _parsed_bytes(text) > _LARGEST_PARSED:
-        raise DocumentError(f"it has more values than foreread reads ({size_text(len(text))})")
+        raise DocumentError(
+            f"it has more values than foreread reads ({size_text(len(text), digits=4)})"
+        )
     try:
         found = _DECODER.decode(text.decode())
     except RecursionError as error:

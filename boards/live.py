@@ -33,6 +33,7 @@ from boards.profile import (
 from boards.profile_toml import encode_profile
 from boards.sysfs_copy import copied_devices, parse_sysfs
 from boards.target import Target
+from boards.units import KIB
 
 # In /proc/cpuinfo, by architecture: x86, arm, mips, powerpc and others.
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch")
@@ -92,7 +93,7 @@ def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> 
         nodename=names[0] if len(names) == 2 else "",
         machine=names[1] if len(names) == 2 else "",
         release=_knob(target, "/proc/sys/kernel/osrelease"),
-        page_size=_times(_amount("".join(pages).partition(":")[2].strip().partition(" ")[0]), 1024),
+        page_size=_times(_amount("".join(pages).partition(":")[2].strip().partition(" ")[0]), KIB),
         cores=_cores(_knob(target, "/sys/devices/system/cpu/online")),
         byte_order=_ORDERS.get(elf.stdout),  # EI_DATA of the ELF header
         cpuinfo=_knob(target, "/proc/cpuinfo"),
@@ -123,7 +124,7 @@ def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) 
         )
         if machine
         else UNSET,
-        memory=Memory(size_mib=max(1, kib // 1024)) if kib else UNSET,
+        memory=Memory(size_mib=max(1, kib // KIB)) if kib else UNSET,
         kernel=Kernel(release=release, page_size_bytes=facts.page_size or UNSET)
         if release
         else UNSET,

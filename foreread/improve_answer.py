@@ -16,6 +16,7 @@ from analyzer.predict.prediction import Curve
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
+from boards.units import percent, percent_text
 from foreread.documents.improve import (
     NO_ANSWER,
     ImproveDocument,
@@ -168,8 +169,9 @@ def _changed(tuned: ImproveTuned) -> str:
         seconds = f"{tuned.seconds:.3f} s instead of {tuned.seconds_now:.3f} s, "
     if tuned.effect is None or tuned.low is None or tuned.high is None:
         return f"{seconds}tuned"
-    low, high = sorted((-100 * tuned.low, -100 * tuned.high))
-    return f"{seconds}saves {-100 * tuned.effect:.1f} % ({low:.1f} to {high:.1f}) in all scenarios"
+    low, high = sorted((-tuned.low, -tuned.high))
+    saved = f"{percent_text(-tuned.effect)} ({percent(low)} to {percent(high)})"
+    return f"{seconds}saves {saved} in all scenarios"
 
 
 def _now(job: Job, found: AdviceDocument) -> ImproveNow:

@@ -21,6 +21,7 @@ from boards.open import LOCAL, open_target
 from boards.scratch import scratch_folder
 from boards.silent import silent
 from boards.target import Target
+from boards.units import KIB, kib_to_pages, pages_to_kib
 from emulator.linux.filesystems import has_large_folios
 from emulator.linux.rules import rules_for, version_of
 from foreread.checks import StrPath, checked_path, key_of
@@ -157,7 +158,7 @@ class _Judge:
         large = wide and machine.huge_pages and has_large_folios(mount.fstype, options, version)
         self.tasks = programs(machine.page_size)
         self.emulated = Emulated(self.tasks, rules_for(version), state, large)
-        page_kb = machine.page_size // 1024
+        page_kb = machine.page_size // KIB
         self.windows_kb = sorted({kb for kb in (*WINDOWS_KB, page_kb) if kb == 0 or kb >= page_kb})
         self.expected = [self.emulated.at(kb // page_kb) for kb in self.windows_kb]
 
@@ -255,7 +256,7 @@ class _Judge:
                 f"{in_force.get(self.files.disk)} KiB",
                 "choose a folder on another disk: --folder DIR",
             )
-        window = kb * 1024 // self.files.machine.page_size
+        window = kib_to_pages(kb, self.files.machine.page_size)
         return compare(self.emulated, expected, load(output), self.places, window, rows)
 
     def _bring(self, rows: frozenset[int], pause_ms: int) -> None:
@@ -307,7 +308,7 @@ def _judged(files: JudgeFiles, judge_: _Judge, found: Compared) -> JudgedKernel:
 
 def difference_text(one: Difference, page_size: int) -> str:
     """Say in one sentence where a kernel first read otherwise."""
-    kb = one.window * page_size // 1024
+    kb = pages_to_kib(one.window, page_size)
     return (
         f'program "{one.task.name}" (a file of {one.task.size} bytes), window {kb} KiB, step '
         f"{one.step + 1}, which {one.task.describe(one.step)}: the emulation reads {one.expected}, "

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout
 from analyzer.layout.write import ErofsWords
+from boards.units import KIB
 from foreread.image_of_root import RootError
 
 _KEEPS_OLD = ("-T0", "--all-root")
@@ -45,7 +46,7 @@ def extracted_ext4(image: Path, root: Path) -> Path:
 def build_ordered_ext4(root: Path, image: Path, scripts: Path, size: int, block: int) -> Path:
     """Build an ext4 image of ``size`` bytes in the order of ordered-ext4. Raises RootError."""
     _tool("mke2fs", "e2fsprogs")
-    words = [f"{size >> 10}K", "-b", str(block), "-O", "^has_journal"]
+    words = [f"{size // KIB}K", "-b", str(block), "-O", "^has_journal"]
     _run(["sh", str(scripts / "ordered-ext4"), str(root), str(image), *words], "mke2fs")
     return image
 

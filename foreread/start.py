@@ -17,6 +17,7 @@ from analyzer.predict.kib import Kibs, all_pages_of
 from analyzer.predict.linux import PREFIX
 from boards.counted import plural
 from boards.silent import silent
+from boards.units import KIB
 from emulator.devices.device import DeviceModel
 from foreread.checked import checked
 from foreread.predicted import Prediction
@@ -168,7 +169,7 @@ class Start(Recording):
         by = f"by {capture.backend}, {capture.wall_seconds:.2f} s" if capture else self.trace.format
         at = "an unknown window" if window is None else f"{window} KiB"
         machine = capture.host.machine if capture else "an unknown machine"
-        kernel, page_kib = self.kernel or "of an unknown version", self.page_size >> 10
+        kernel, page_kib = self.kernel or "of an unknown version", self.page_size // KIB
         lost = sum(max(events, 0) for events in self.trace.lost.values())
         return [
             visible(f"Start of {command}", _LONGEST),

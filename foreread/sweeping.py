@@ -13,6 +13,7 @@ from analyzer.predict.kib import Kibs, KibsOf, all_pages_of
 from boards.open import LOCAL, open_target
 from boards.outputs import check_new
 from boards.silent import silent
+from boards.units import KIB
 from foreread.checks import (
     Command,
     StrPath,
@@ -146,7 +147,7 @@ def _windows(windows_kib: Kibs | KibsOf | None) -> WindowsOf:
 
 def default_windows(page_bytes: int) -> tuple[int, ...]:
     """Return the usual windows that are whole pages: the kernel rounds others down."""
-    return tuple(kb for kb in DEFAULT_WINDOWS_KB if kb * 1024 % page_bytes == 0)
+    return tuple(kb for kb in DEFAULT_WINDOWS_KB if kb * KIB % page_bytes == 0)
 
 
 def _with_proposed(windows_of: WindowsOf, of: Recorded | None) -> WindowsOf:

@@ -13,12 +13,13 @@ from analyzer.advise.variant import Variant, variant_of
 from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from analyzer.predict.kib import emulated_pages
 from analyzer.predict.linux import PREFIX, predict_linux
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.start import starts_of
 from analyzer.prefetch.ranges import cheapest_gap
+from boards.units import pages_to_kib
 from emulator.devices.device import DeviceModel
-from emulator.linux.windows import MAX_WINDOW
 
 
 class AdviceError(AnalyzerError, ValueError):
@@ -54,7 +55,7 @@ class Situation:
 
     def kib(self, window: int) -> int:
         """Return a window in KiB."""
-        return window * self.prediction.page_size // 1024
+        return pages_to_kib(window, self.prediction.page_size)
 
 
 def situation_of(
@@ -72,7 +73,7 @@ def situation_of(
     prediction = prediction or predict_linux(first, model, device=device, more=more)
     if prediction.total.seconds is None:
         raise _refusal(first, prediction.verdict)
-    now = min(prediction.reference.kb * 1024 // prediction.page_size, MAX_WINDOW)
+    now = emulated_pages(prediction.reference.kb, prediction.page_size)
     untouched, present = [], []
     again = [read_again(recording) for recording in recordings]
     for start, own in zip(starts_of(prediction, recordings, device), again, strict=True):

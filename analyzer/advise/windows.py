@@ -22,6 +22,7 @@ from analyzer.advise.phases import (
 from analyzer.advise.situation import Situation, files_of
 from analyzer.advise.variant import Variant
 from analyzer.predict.linux import PREFIX
+from boards.units import kib_to_pages
 from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 
@@ -34,7 +35,7 @@ _WORK = 3_000_000  # steps replayed to search for phases
 def windows(situation: Situation) -> dict[int, Offer]:
     """Return an offer for each window (pages) other than the present, which combinations try."""
     proposed = situation.prediction.verdict.read_ahead_kb or 0
-    at = proposed * 1024 // situation.prediction.page_size
+    at = kib_to_pages(proposed, situation.prediction.page_size)
     wanted = {window for window in (*LADDER, at) if window <= MAX_WINDOW} - {situation.now}
     return {window: _window(situation, window) for window in sorted(wanted)}
 
@@ -44,7 +45,7 @@ def proposed(situation: Situation, offers: dict[int, Offer]) -> Offer | None:
     verdict = situation.prediction.verdict
     if verdict.action != "set" or verdict.read_ahead_kb is None:
         return None
-    return offers.get(verdict.read_ahead_kb * 1024 // situation.prediction.page_size)
+    return offers.get(kib_to_pages(verdict.read_ahead_kb, situation.prediction.page_size))
 
 
 def _window(situation: Situation, window: int) -> Offer:

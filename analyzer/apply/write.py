@@ -243,7 +243,7 @@ def _limited(plan: ApplyPlan) -> list[str]:
     return [knob for knob in dict.fromkeys(found) if knobs.knob_of(knob).memory_share]
 
 
-def printable(text: str) -> str:
+def one_line(text: str) -> str:
     """Return ``text`` on one line, with '?' for control characters."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
@@ -256,7 +256,7 @@ def identity(text: str) -> str:
 
 def shell_quoted(text: str) -> str:
     """Return ``text`` as one single-quoted word, which no POSIX shell expands."""
-    return "'" + printable(text).replace("'", "'\\''") + "'"
+    return "'" + one_line(text).replace("'", "'\\''") + "'"
 
 
 def udev_pattern(text: str) -> str:
@@ -290,7 +290,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "sh": shell_quoted,
-        "printable": printable,
+        "one_line": one_line,
         "identity": identity,
         "udev": udev_pattern,
         "udev_disk": udev_disk,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from analyzer.confirm.sequential import TOO_SMALL, assess
 from boards.counted import plural
+from boards.units import percent
 from tracer.formats.capture import Capture
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE, beside
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent, with one decimal below 100."""
-    return f"{100 * share:.1f}" if abs(share) < 1 else f"{100 * share:.0f}"
 
 
 def interval_text(low: float, high: float) -> str:

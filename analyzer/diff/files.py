@@ -13,6 +13,7 @@ from analyzer.diff.pairs import is_library, paired
 from analyzer.diff.side import ByFile, Side
 from analyzer.predict.start import Start
 from boards.counted import plural
+from boards.units import KIB
 
 MOST_FILES = 1000
 _REPLAYED = 24  # files whose cost in seconds is replayed
@@ -176,7 +177,7 @@ def sizes_text(before: int, after: int) -> str:
 
 
 def _kib(size: int) -> str:
-    return f"{-(-size // 1024):,}"
+    return f"{-(-size // KIB):,}"
 
 
 def _seconds(old: Side, new: Side, row_old: int | None, row_new: int | None) -> float | None:

@@ -11,6 +11,7 @@ from analyzer.predict.prediction import Curve, PredictionDocument
 from analyzer.report.document import ReportFigures
 from boards.bounded import UnboundedError
 from boards.document import DocumentError, OtherSchemaError, read_document
+from boards.units import pages_to_kib
 
 FIGURES = "report.json"
 
@@ -99,7 +100,7 @@ def _side(path: Path, of: PredictionDocument) -> DiffSide:
         disk=None,
         read_ahead_kb=kib,
         window_is=name,
-        best_read_ahead_kb=None if best is None else best * of.page_size // 1024,
+        best_read_ahead_kb=None if best is None else pages_to_kib(best, of.page_size),
         accessed=total.tap,
         requests=total.f[at],
         pages=total.pages[at],

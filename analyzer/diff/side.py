@@ -18,6 +18,7 @@ from analyzer.predict.seconds import LADDER
 from analyzer.predict.start import Start
 from analyzer.predict.waste import waste
 from analyzer.predict.window import predict as predict_fixed
+from boards.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import Version, rules_for, version_of
@@ -51,7 +52,7 @@ class Side:
     @property
     def kib(self) -> int:
         """Its window in KiB."""
-        return self.window * self.recording.page_size // 1024
+        return pages_to_kib(self.window, self.recording.page_size)
 
     @property
     def seconds(self) -> float | None:
@@ -73,7 +74,7 @@ class Side:
             disk=self.prediction.disk_cost,
             read_ahead_kb=self.kib,
             window_is=self.prediction.reference.name,
-            best_read_ahead_kb=None if best is None else best * page // 1024,
+            best_read_ahead_kb=None if best is None else pages_to_kib(best, page),
             accessed=total.tap,
             requests=total.f[at],
             pages=total.pages[at],
@@ -86,7 +87,7 @@ class Side:
 
 def window_of(recording: Recording) -> int:
     """Return the window (pages) that a recording's board has."""
-    found = predict_fixed(recording, [0]).reference.kb * 1024 // recording.page_size
+    found = kib_to_pages(predict_fixed(recording, [0]).reference.kb, recording.page_size)
     return min(found, MAX_WINDOW)
 
 

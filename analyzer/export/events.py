@@ -10,6 +10,7 @@ import numpy as np
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.tables import Array, Column, Rwbs, Schema, Table
+from boards.printable import printable
 from emulator.linux.operations import Cause
 
 NONE = -1  # a file, thread or place that an event does not have
@@ -122,15 +123,10 @@ def _request(flags: int) -> str:
     return " ".join([kind, *(name for flag, name in beside if flags & flag)])
 
 
-def plain(text: str) -> str:
-    """Return text with every character that cannot be seen written as an escape; valid UTF-8."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def file_names(paths: Sequence[str | None], devs: Array, inodes: Array) -> tuple[str, ...]:
     """Return a printable name of each file: its path, or device and inode."""
     rows = zip(paths, devs.tolist(), inodes.tolist(), strict=True)
     return tuple(
-        plain(path) if path else f"inode {ino} on {dev >> 20}:{dev & 0xFFFFF}"
+        printable(path) if path else f"inode {ino} on {dev >> 20}:{dev & 0xFFFFF}"
         for path, dev, ino in rows
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from analyzer.error import ArgumentError
 from analyzer.export.chrome import chrome_of
 from analyzer.export.emulated import emulated_events, replayed
-from analyzer.export.events import Exported, Track, file_names, joined, plain
+from analyzer.export.events import Exported, Track, file_names, joined
 from analyzer.export.lanes import rows_of
 from analyzer.export.perfetto import perfetto_of
 from analyzer.export.recorded import recorded_events, start_ns
@@ -25,6 +25,7 @@ from analyzer.predict.linux import PREFIX, asked_version
 from analyzer.predict.start import prepare
 from boards.document import Document, Encoded, says
 from boards.outputs import check_file
+from boards.printable import printable
 from boards.written import write_whole
 from emulator.devices.device import DeviceModel
 
@@ -122,7 +123,7 @@ def exported_runs(
         files=file_names(recording.paths, files["dev"], files["ino"]),
         threads=_threads(recording),
         page_size=recording.page_size,
-        notes=tuple(plain(note) for note in (*notes, *recording.notes)),
+        notes=tuple(printable(note) for note in (*notes, *recording.notes)),
     )
 
 
@@ -139,7 +140,7 @@ def _threads(recording: Recording) -> dict[int, str]:
     capture = recording.capture
     if capture is None or not capture.command:
         return {}
-    return {capture.pid: plain(PurePosixPath(capture.command[0]).name)}
+    return {capture.pid: printable(PurePosixPath(capture.command[0]).name)}
 
 
 def _summary(exported: Exported, run: int, kb: int | None) -> ExportedRun:

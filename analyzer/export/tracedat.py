@@ -19,6 +19,7 @@ from analyzer.export.tracedat_formats import FORMATS
 from analyzer.ingest.losses import UNKNOWN_CPU, lost_by_cpu, lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind, Rwbs
+from boards.units import KIB
 
 _PAGE = 4096
 _HEAD = 16  # of a page: time stamp, and bytes of data
@@ -47,7 +48,7 @@ def tracedat_of(exported: Exported, recording: Recording, begin_ns: int) -> byte
 
 def _file_systems(recording: Recording) -> Iterator[bytes]:
     """Yield the windows in force and the types of file systems, as far as they are known."""
-    kb, page_kb = recording.recorded_read_ahead_kb, recording.page_size // 1024
+    kb, page_kb = recording.recorded_read_ahead_kb, recording.page_size // KIB
     known = recording.windows.pages if recording.windows else {}
     for dev in np.unique(recording.files["dev"]).tolist():
         pages = known.get(dev, _MOST_SECTORS if kb is None else kb // page_kb)

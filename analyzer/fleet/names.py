@@ -7,7 +7,8 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 
 from analyzer.ingest.recording import Recording
-from analyzer.report.wording import plain, shell_words
+from analyzer.report.wording import shell_words
+from boards.printable import printable
 from tracer.formats.capture import Capture, Host
 
 # The partition of captures whose board or start is unknown. A board of this name gets a digest.
@@ -41,7 +42,7 @@ def slug(text: str) -> str:
 
 def board_name(host: Host) -> str:
     """Return what a board is called: its node name, without one its CPU or machine."""
-    return plain(host.nodename or host.cpu_model or host.machine or UNREAD)
+    return printable(host.nodename or host.cpu_model or host.machine or UNREAD)
 
 
 def board_slug(host: Host) -> str:
@@ -68,7 +69,7 @@ def start_slug(capture: Capture) -> str:
 
 def command_text(capture: Capture) -> str:
     """Return the recorded command as one line for a shell."""
-    return BOOT if capture.boot is not None else plain(shell_words(capture.command))
+    return BOOT if capture.boot is not None else printable(shell_words(capture.command))
 
 
 def build(recording: Recording) -> str:

@@ -11,7 +11,9 @@ from analyzer.ingest.losses import lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.seconds import LADDER
-from analyzer.report.wording import plain, shortened
+from analyzer.report.wording import shortened
+from boards.printable import printable
+from boards.units import kib_to_pages
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
 
@@ -111,7 +113,7 @@ def error_row(error: str, remedy: str) -> Rows:
 
 def text(said: str) -> str:
     """Return hostile text as a row has it: printable characters, of bounded length."""
-    return shortened(plain(said), _MOST_TEXT)
+    return shortened(printable(said), _MOST_TEXT)
 
 
 def _recorded(recording: Recording) -> Row:
@@ -174,7 +176,7 @@ def _predicted(prediction: Prediction) -> Row:
 
 def _seconds_now(prediction: Prediction) -> float | None:
     """Return the seconds with the window now, which may be beyond those of the curve."""
-    now = prediction.reference.kb * 1024 // prediction.page_size
+    now = kib_to_pages(prediction.reference.kb, prediction.page_size)
     bands = prediction.bands
     return bands.at(now) if bands is not None and now in bands.windows else None
 

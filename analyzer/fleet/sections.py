@@ -11,8 +11,9 @@ from analyzer.fleet.tables import APART, FEWEST
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Figure, Paragraph, Section
 from analyzer.report.blocks import Table as Shown
 from analyzer.report.plots import Plot
-from analyzer.report.wording import count, kib, percent, seconds, shortened
+from analyzer.report.wording import count, percent, seconds, shortened
 from boards.counted import plural
+from boards.units import kib_text
 
 _COMMAND = 60  # characters
 _SHOWN = 60  # rows of a table; fleet.json has more
@@ -110,8 +111,8 @@ def _start(one: FleetStart) -> list[str]:
         one.board,
         shortened(one.command, _COMMAND),
         count(one.captures),
-        kib(one.now_kb),
-        "–" if one.proposed_kb is None else kib(one.proposed_kb),
+        kib_text(one.now_kb),
+        "–" if one.proposed_kb is None else kib_text(one.proposed_kb),
         percent(one.agreeing),
         seconds(one.seconds_now),
         seconds(one.seconds_proposed),
@@ -202,7 +203,7 @@ def _unconfirmed(found: FleetFigures) -> Iterator[Block]:
         [
             one.board,
             shortened(one.command, _COMMAND),
-            kib(one.proposed_kb),
+            kib_text(one.proposed_kb),
             percent(one.predicted),
             one.outcome,
             percent(one.measured),

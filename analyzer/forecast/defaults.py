@@ -10,10 +10,10 @@ from analyzer.error import AnalyzerError
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.predict.inputs import Inputs
+from analyzer.predict.kib import emulated_pages
 from analyzer.predict.prediction import MINOR_SHARE
 from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
 from emulator.linux.rules import Version
-from emulator.linux.windows import MAX_WINDOW
 from tracer.formats.capture import Device, dev_text
 
 NOW, THEN = "--read-ahead-kb-now", "--read-ahead-kb-then"
@@ -38,7 +38,7 @@ class DiskUnder:
 
     def window(self, page_size: int) -> int:
         """Return the window in pages."""
-        return min(self.read_ahead_kb * 1024 // page_size, MAX_WINDOW)
+        return emulated_pages(self.read_ahead_kb, page_size)
 
 
 def name_of(version: Version) -> str:

@@ -10,6 +10,7 @@ from analyzer.forecast.defaults import DiskUnder
 from analyzer.ingest.tables import Array
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.start import Start
+from boards.units import kib_to_pages
 from emulator.linux.operations import Machine
 from emulator.linux.requests import Limits
 from emulator.linux.rules import Rules, Version
@@ -103,5 +104,5 @@ def _limited(machine: Machine, limits: Limits, disk: DiskUnder) -> tuple[Machine
     kb = disk.max_sectors_kb
     if kb is None:
         return machine, limits
-    pages = kb * 1024 // machine.page_size
+    pages = kib_to_pages(kb, machine.page_size)
     return replace(machine, io_pages=pages), replace(limits, max_sectors_kb=kb)

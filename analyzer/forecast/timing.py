@@ -11,6 +11,7 @@ from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.seconds import LADDER
 from analyzer.predict.start import Start, again, prepare
+from boards.units import pages_to_kib
 from emulator.devices.device import DeviceModel
 
 
@@ -67,7 +68,7 @@ def timing_of(taken: Inputs, now: Side, then: Side, device: DeviceModel | None) 
     both = predict_both(starts, (sorted({0, first}), windows), versions, alike)
     if both.unusable:
         return _unusable(both, start, then, by_disk=device is not None)
-    kib = {window: window * page // 1024 for window in windows}
+    kib = {window: pages_to_kib(window, page) for window in windows}
     return Timing(starts[0], row, both, kib, first, last)
 
 

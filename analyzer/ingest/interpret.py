@@ -26,6 +26,7 @@ from analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
 from analyzer.ingest.unsure import recognised, unsure_pages
 from analyzer.ingest.windows_seen import types_of, windows_of
 from boards.note import Note, NoteKind
+from boards.units import kib_to_pages, pages_to_kib
 from tracer.formats.capture import Capture, Device, FileEntry, dev_text
 
 _MAJOR_BITS = 12  # of a dev_t
@@ -173,7 +174,7 @@ def _window_of_events(windows: SeenWindows, files: Table, page_size: int) -> int
         for dev, window in windows.pages.items()
         if int(files["accessed"][files["dev"] == dev].sum()) > least
     ]
-    return max(pages) * page_size // 1024 if pages else None
+    return pages_to_kib(max(pages), page_size) if pages else None
 
 
 def _slack(read_ahead_kb: int | None, page_size: int, inserts: Inserts) -> int:
@@ -184,7 +185,7 @@ def _slack(read_ahead_kb: int | None, page_size: int, inserts: Inserts) -> int:
     """
     if read_ahead_kb is None:
         return _WINDOWS_BESIDE * (_longest_run(inserts) + 1)
-    return _WINDOWS_BESIDE * (read_ahead_kb * 1024 // page_size + 1)
+    return _WINDOWS_BESIDE * (kib_to_pages(read_ahead_kb, page_size) + 1)
 
 
 def _longest_run(inserts: Inserts) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import EventRows, by_time
 from analyzer.ingest.needed import NEEDED, listed
+from analyzer.ingest.page_size import is_page_size
 from analyzer.ingest.perfetto_generic import GenericEvents
 from analyzer.ingest.perfetto_losses import PerfettoLosses
 from analyzer.ingest.recording import SeenWindows, Trace, TraceError
@@ -165,7 +166,7 @@ class _Packets:
         elif packet.HasField("system_info"):
             self._kernel = packet.system_info.utsname.release or self._kernel
             page = packet.system_info.page_size
-            if 4096 <= page <= 1 << 16 and page & (page - 1) == 0:
+            if is_page_size(page):
                 self._page_size = page
 
     def _inflated(self, content: bytes) -> bytes:

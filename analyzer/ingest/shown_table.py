@@ -10,6 +10,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from boards.counted import plural
+from boards.printable import printable
 
 if TYPE_CHECKING:
     from analyzer.ingest.tables import Array, Column, Table
@@ -63,7 +64,7 @@ def html_of(table: Table, caption: str = "") -> str:
 
 def visible(text: str, longest: int) -> str:
     """Return a text on one line, its unseen characters as escapes, cut to ``longest``."""
-    shown = text if text.isprintable() else repr(text[: longest + 1])[1:-1]
+    shown = printable(text[: longest + 1])
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from boards.units import KIB
 from emulator.linux.filesystems import SQUASHFS_BLOCK, SQUASHFS_LARGEST_BLOCK
 from tracer.formats.capture import Mount, Squashfs
 
@@ -66,7 +67,7 @@ def unknown_block(place: str) -> str:
     """Return the doubt about the squashfs that is mounted at a place."""
     return (
         f"the block size of the squashfs on {place} is unknown: neither the target nor the "
-        f"recorded reads show it, and {SQUASHFS_BLOCK >> 10} KiB are assumed"
+        f"recorded reads show it, and {SQUASHFS_BLOCK // KIB} KiB are assumed"
     )
 
 

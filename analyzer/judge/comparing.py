@@ -9,6 +9,7 @@ from itertools import groupby
 from analyzer.judge.expected import Expected
 from analyzer.judge.task import Task
 from boards.counted import plural
+from boards.units import KIB
 from emulator.linux.requests import SECTOR, Layout, Limits, requests
 
 Folio = tuple[int, int]  # first page, order
@@ -119,4 +120,4 @@ def _covered(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
 
 
 def _kib(sectors: int) -> str:
-    return f"{sectors * SECTOR // 1024} KiB"
+    return f"{sectors * SECTOR // KIB} KiB"

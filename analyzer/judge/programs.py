@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from analyzer.judge.task import Task
+from boards.units import KIB
 from emulator.linux.operations import MapFlag, Op
 
-KIB = 1024
 SMALL, MEDIUM, LARGE = 13 * KIB + 100, 200 * KIB, 560 * KIB
 MISSED = 2800 * KIB  # more than 100 windows of 16 KiB
 RANDOM_PROGRAMS, ODD_PROGRAMS = 12, 4

@@ -43,6 +43,7 @@ from analyzer.predict.seconds import (
 )
 from analyzer.predict.start import Start, again, prepare
 from boards.counted import plural
+from boards.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.erofs_kernel import CountingOnErofs
@@ -227,7 +228,7 @@ def large_clusters(image: ErofsImage) -> Iterator[Finding]:
     packed = image.pieces["stored"][(image.pieces["packed"] > 0) & (image.pieces["fragment"] == 0)]
     if int(packed.max(initial=0)) > image.superblock.block_size:
         yield Finding(
-            f"the image has compressed clusters of {int(packed.max()) >> 10} KiB; on boards such "
+            f"the image has compressed clusters of {int(packed.max()) // KIB} KiB; on boards such "
             "predictions were up to 9 % off",
             spread=_LARGE_SPREAD,
         )

@@ -17,15 +17,16 @@ from analyzer.layout.predicted import DEFAULT_WINDOW, Case, Layout, cases, count
 from analyzer.layout.seconds import Timing, Unpacking, timing
 from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
+from analyzer.predict.kib import emulated_pages
 from boards.bounded import open_regular
 from boards.brief import brief
 from boards.note import Note, NoteKind
+from boards.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
 from emulator.images.relaid import BLOCK_SIZES
 from emulator.images.source import ImageError, Octets
 from emulator.images.squashfs import SquashfsImage, read_squashfs
-from emulator.linux.windows import MAX_WINDOW
 
 _SQUASHFS, _EROFS, _EXT = b"hsqs", b"\xe2\xe1\xf5\xe0", b"\x53\xef"
 _NO_MODEL = "{}: the order alone; `foreread layout --image` predicts what the starts read of it"
@@ -172,8 +173,8 @@ def layouts_of(
     ]
     sizes = [size for size in asked.block_sizes if size >= support.page_size]
     notes += [
-        f"blocks of {size >> 10} KiB are not compared: the board's pages have "
-        f"{support.page_size >> 10} KiB, and its kernel mounts no squashfs of smaller blocks"
+        f"blocks of {size // KIB} KiB are not compared: the board's pages have "
+        f"{support.page_size // KIB} KiB, and its kernel mounts no squashfs of smaller blocks"
         for size in asked.block_sizes
         if size < support.page_size
     ]
@@ -229,7 +230,7 @@ def present_window(start: OnImage) -> int:
     device = start.taken.device(start.disk)
     if device is None:
         return DEFAULT_WINDOW
-    return min(device.read_ahead_kb_before * 1024 // start.recording.page_size, MAX_WINDOW)
+    return emulated_pages(device.read_ahead_kb_before, start.recording.page_size)
 
 
 def _row(

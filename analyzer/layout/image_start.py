@@ -13,6 +13,7 @@ from analyzer.ingest.tables import Array, Rwbs
 from analyzer.layout.order import Start
 from analyzer.layout.predicted import DEFAULT_WINDOW
 from analyzer.predict.inputs import Inputs
+from analyzer.predict.kib import emulated_pages
 from analyzer.predict.seconds import replay_of_the_recorded
 from analyzer.predict.start import Start as Replayed
 from analyzer.predict.start import prepare
@@ -23,7 +24,6 @@ from emulator.images.erofs_reads import Read
 from emulator.linux.requests import SECTOR, Layout, Limits
 from emulator.linux.rules import Version
 from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.windows import MAX_WINDOW
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def present_window(start: ImageStart) -> int:
     device = start.taken.device(start.disk)
     if device is None:
         return DEFAULT_WINDOW
-    return min(device.read_ahead_kb_before * 1024 // start.recording.page_size, MAX_WINDOW)
+    return emulated_pages(device.read_ahead_kb_before, start.recording.page_size)
 
 
 def counted(reads: Iterable[Read], unpacked: int, limits: Limits) -> Counts:

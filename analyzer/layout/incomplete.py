@@ -8,6 +8,7 @@ from analyzer.layout.on_image import OnImage
 from analyzer.layout.order import Start
 from boards.counted import plural
 from boards.note import Note, NoteKind
+from boards.units import KIB
 
 
 def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
@@ -35,6 +36,6 @@ def incomplete(starts: Sequence[OnImage], block_sizes: Sequence[int]) -> list[st
         if block > min(block_sizes, default=block):
             notes.append(
                 f"smaller blocks may read more{which}: it was recorded from blocks of "
-                f"{block >> 10} KiB, which hide what is touched inside of them"
+                f"{block // KIB} KiB, which hide what is touched inside of them"
             )
     return notes

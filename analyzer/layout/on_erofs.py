@@ -16,6 +16,7 @@ from analyzer.layout.order import LayoutError, Start, mountpoint_of
 from analyzer.layout.same_image import NO_FILE, found_in
 from analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
 from analyzer.predict.remedy import sweep
+from boards.units import KIB
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.images.erofs import ErofsImage
 from emulator.images.erofs_format import COMPRESSED
@@ -188,8 +189,8 @@ def on_erofs(
 
     if recording.page_size != PAGE:
         raise LayoutError(
-            f"reads of EROFS are emulated for pages of {PAGE >> 10} KiB, and the recorded kernel "
-            f"has {recording.page_size >> 10} KiB",
+            f"reads of EROFS are emulated for pages of {PAGE // KIB} KiB, and the recorded kernel "
+            f"has {recording.page_size // KIB} KiB",
             sweep(recording),
         )
     found = found_in(

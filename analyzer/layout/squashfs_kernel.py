@@ -13,6 +13,7 @@ import numpy as np
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Rwbs
+from boards.units import KIB
 from emulator.images.squashfs_rules import (
     DEVICE_BLOCK,
     FRAGMENTS_KEPT,
@@ -56,7 +57,7 @@ def kernel_of_image(
     if unit is None:
         doubts.append(
             f"nothing shows whether the kernel sets {_LARGE_OPTION}: reads of squashfs in units of "
-            f"{DEVICE_BLOCK >> 10} KiB are assumed. Give the kernel's configuration with "
+            f"{DEVICE_BLOCK // KIB} KiB are assumed. Give the kernel's configuration with "
             "--kernel-config FILE"
         )
     known = kept.isdecimal() and 0 < int(kept[:4]) <= 1000

@@ -18,9 +18,9 @@ from analyzer.layout.sort_files import (
     not_for_gensquashfs,
 )
 from analyzer.layout.unpacking_file import Measured
+from boards.printable import printable
+from boards.units import KIB
 from boards.written import write_whole
-
-_ESCAPES = str.maketrans({octet: f"\\x{octet:02x}" for octet in (*range(32), 127, ord("`"))})
 
 _SPECIAL = re.compile(rb"[][.^$*+?(){}|\\]")
 _PROGRAMS = ("reordered-tar", "ordered-ext4", "ordered-erofs")
@@ -99,8 +99,8 @@ def _instructions(
         keep_trailing_newline=True,
         autoescape=False,  # Markdown and shell
     )
-    environment.filters["printable"] = _printable
-    kib = None if block_size is None else block_size >> 10
+    environment.filters["code"] = _code
+    kib = None if block_size is None else block_size // KIB
     words = ([f"-b {kib}K"] if kib else []) + ([f"-comp {compressor}"] if compressor else [])
     own = ([f"--block-size {block_size}"] if block_size else []) + (
         [f"--compressor {compressor}"] if compressor else []
@@ -148,6 +148,6 @@ def _compress_hints(order: Sequence[Ordered], erofs: ErofsWords) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def _printable(text: str) -> str:
+def _code(text: str) -> str:
     """Return a path as one line of Markdown code."""
-    return text.encode(errors="surrogateescape").decode(errors="replace").translate(_ESCAPES)
+    return printable(text).replace("`", r"\x60")

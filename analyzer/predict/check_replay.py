@@ -17,6 +17,7 @@ from analyzer.predict.checks import Finding
 from analyzer.predict.start import Start
 from analyzer.program.inode_tables import recorded_reads
 from boards.counted import plural
+from boards.units import KIB
 from emulator.devices.stateful import Stateful
 from emulator.linux.steps import Timed
 
@@ -42,7 +43,7 @@ def _speed_that_drops(start: Start, replays: Sequence[Timed]) -> Iterator[Findin
     """A disk that is fast after a rest only: what was read before the start is unknown."""
     if not isinstance(start.device, Stateful) or not start.device.fast_kib:
         return
-    page_kib = start.recording.page_size / 1024
+    page_kib = start.recording.page_size / KIB
     most_kib = max(float(one.work[:, 1].sum()) for one in replays) * page_kib
     if most_kib <= MOST_OF_FAST * start.device.fast_kib:
         return

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
+from boards.units import KIB
 from emulator.linux.rules import Version
 from tracer.formats.capture import Host
 
@@ -85,7 +86,7 @@ def setting_of(recording: Recording, version: Version, disk: int | None = None) 
 def _machine(host: Host) -> str:
     if host.page_size == _USUAL_PAGE:
         return host.machine
-    return f"{host.machine} with pages of {host.page_size >> 10} KiB"
+    return f"{host.machine} with pages of {host.page_size // KIB} KiB"
 
 
 def unlike(setting: Setting, judged: Judged) -> Iterator[str]:

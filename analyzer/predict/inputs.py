@@ -15,6 +15,7 @@ from analyzer.predict.tails import inline_tails
 from analyzer.predict.window import disks_of_files
 from analyzer.program.blocks import Blocks, blocks_of
 from analyzer.program.build import build
+from boards.units import kib_to_pages
 from emulator.linux.filesystems import (
     WITHOUT_WINDOW,
     has_large_folios,
@@ -212,7 +213,7 @@ def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, 
     limits = _limits(queue)
     return Machine(
         page_size=page,
-        io_pages=limits.max_sectors_kb * 1024 // page,
+        io_pages=kib_to_pages(limits.max_sectors_kb, page),
         fault_around=max(_FAULT_AROUND // page, 1),
         table_pages=page // 8,
         exec_order=(max(_EXEC_FOLIO // page, 1)).bit_length() - 1 if cpu == "aarch64" else 0,

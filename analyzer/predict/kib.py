@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from analyzer.error import ArgumentError
+from boards.units import KIB, kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 
 Kibs = Collection[int]
@@ -20,26 +21,31 @@ def pages_of(kib: int, page_size: int) -> int:
 
     Raises WindowSizeError for a window of part of a page, a negative or a too large one.
     """
-    most = MAX_WINDOW * page_size // 1024
+    most = pages_to_kib(MAX_WINDOW, page_size)
     if not 0 <= kib <= most:
         raise WindowSizeError(
             f"a window of {kib} KiB is out of range",
-            f"give KiB from 0 to {most}, in multiples of {page_size // 1024}",
+            f"give KiB from 0 to {most}, in multiples of {page_size // KIB}",
         )
     return whole_pages(kib, page_size)
 
 
 def whole_pages(kib: int, page_size: int) -> int:
     """Return a window in KiB as pages; raises WindowSizeError for part of a page."""
-    pages, rest = divmod(int(kib) * 1024, page_size)
+    pages, rest = divmod(int(kib) * KIB, page_size)
     if rest:
-        below, above = (count * page_size // 1024 for count in (pages, pages + 1))
+        below, above = (pages_to_kib(count, page_size) for count in (pages, pages + 1))
         raise WindowSizeError(
-            f"a window of {kib} KiB is not a multiple of the page size, {page_size // 1024} KiB: "
+            f"a window of {kib} KiB is not a multiple of the page size, {page_size // KIB} KiB: "
             "the kernel would round it down",
             f"give {below} or {above} KiB",
         )
     return pages
+
+
+def emulated_pages(kib: int, page_size: int) -> int:
+    """Return a window in KiB as pages: rounded down, and at most the largest that is emulated."""
+    return min(kib_to_pages(kib, page_size), MAX_WINDOW)
 
 
 def all_pages_of(kibs: Kibs, page_size: int) -> list[int]:

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from analyzer.predict.bands import Bands
 from boards.brief import brief
 from boards.document import Document, says
+from boards.units import kib_to_pages
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
 
@@ -242,7 +243,7 @@ class Prediction:
     def regret_quasi_optimal(self) -> float | None:
         """The predicted regret of the published criterion: a part of the reference's seconds."""
         total = self.total
-        default = total.seconds_at(self.reference.kb * 1024 // self.page_size)
+        default = total.seconds_at(kib_to_pages(self.reference.kb, self.page_size))
         quasi = total.seconds_at(total.quasi_optimal)
         best = None if total.predicted_best is None else total.seconds_at(total.predicted_best)
         return None if not default or quasi is None or best is None else (quasi - best) / default

@@ -21,6 +21,7 @@ from analyzer.program.cpu import event_cost
 from analyzer.program.frame import frame_of
 from analyzer.program.spared_faults import SparedFaults
 from boards.counted import plural
+from boards.units import KIB, percent_text
 
 # Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
 # time that they took, less what recording took; one in which other processes read heavily, 10 %.
@@ -70,7 +71,7 @@ def _squashfs(recording: Recording, source: str) -> list[tuple[str, int]]:
     places = {dev_of(mount.dev): mount.mountpoint for mount in reversed(mounts)}
     read = set(recording.files["dev"][recording.files["accessed"] > 0].tolist())
     return [
-        (places[dev], length.block_bytes >> 10)
+        (places[dev], length.block_bytes // KIB)
         for dev, length in recording.block_lengths.items()
         if dev in read and length.source == source
     ]
@@ -109,7 +110,8 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
     share = others / (others + own)
     yield Finding(
         f"other processes read {plural(others, 'page')} from the same disk during the recording "
-        f"({100 * share:.0f} % of all): they may delay the start-up and hide some of its accesses",
+        f"({percent_text(share, 0)} of all): they may delay the start-up and hide some of "
+        "its accesses",
         spread=share / sqrt(12),
     )
 
@@ -145,7 +147,7 @@ def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
         return
     yield Finding(
         f"the replay of the recorded run takes {replayed_s:.3f} s, the run took {took_s:.3f} s: "
-        f"{100 * off:.0f} % of the time is unexplained",
+        f"{percent_text(off, 0)} of the time is unexplained",
         spread=off,
         unusable=off > MOST_UNEXPLAINED,
         of_disk=True,

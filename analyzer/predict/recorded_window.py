@@ -18,6 +18,7 @@ from analyzer.predict.prediction import Curve
 from analyzer.predict.tails import inline_tails
 from analyzer.program.steps import own_requests
 from boards.counted import plural
+from boards.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 
 # Requests and pages of file data that a disk (dev_t) is predicted to read with a window (pages).
@@ -29,7 +30,7 @@ def differences(recording: Recording, devices: list[Curve], replay: Replay) -> I
     for curve in devices:
         disk = dev_of(curve.dev)
         kb = recorded_kb(recording, disk)
-        window = None if kb is None else kb * 1024 // recording.page_size
+        window = None if kb is None else kib_to_pages(kb, recording.page_size)
         if window is None or window > MAX_WINDOW:
             continue
         replayed = replay(disk, window)
@@ -48,7 +49,7 @@ def recorded_kb(recording: Recording, disk: int) -> int | None:
     """Return the window (KiB) that a disk had during the recording; None if unknown."""
     if recording.windows is not None:
         pages = recording.windows.pages.get(disk)
-        return None if pages is None else pages * recording.page_size // 1024
+        return None if pages is None else pages_to_kib(pages, recording.page_size)
     devices = recording.capture.devices if recording.capture else []
     found = [one.read_ahead_kb for one in devices if dev_of(one.dev) == disk]
     return found[0] if found else None

@@ -25,6 +25,7 @@ from analyzer.predict.settings import INODES, best_settings, settings_of
 from analyzer.predict.start import Start, again, prepare
 from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
 from boards.note import Note, NoteKind
+from boards.units import kib_to_pages
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import Version
 from emulator.linux.steps import Timed
@@ -157,7 +158,7 @@ def with_curves(found: Prediction, seconds: Seconds, disk: int) -> Prediction:
 
 def window_of(kb: int | None, page_size: int) -> int | None:
     """Return a window in pages; None if it is unknown or beyond what is emulated."""
-    window = None if kb is None else kb * 1024 // page_size
+    window = None if kb is None else kib_to_pages(kb, page_size)
     return window if window is not None and window <= MAX_WINDOW else None
 
 

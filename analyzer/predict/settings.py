@@ -17,6 +17,7 @@ from analyzer.ingest.tables import Array
 from analyzer.predict.start import Start
 from analyzer.predict.verdict import KEEP_PERCENT
 from analyzer.program.inode_tables import read_ahead
+from boards.units import KIB, kib_to_pages, pages_to_kib
 from emulator.devices.paced import Paced
 
 INODES, LARGEST, QUEUE = "inode_readahead_blks", "max_sectors_kb", "nr_requests"
@@ -47,7 +48,7 @@ class Setting:
             )
             return replace(start, run=run), rows
         if self.gene == LARGEST:
-            machine = replace(run.machine, io_pages=self.value * 1024 // run.machine.page_size)
+            machine = replace(run.machine, io_pages=kib_to_pages(self.value, run.machine.page_size))
             limits = replace(run.limits, max_sectors_kb=self.value)
             run = replace(run, machine=machine, limits=limits)
         else:
@@ -88,7 +89,7 @@ def _inodes(start: Start) -> Iterator[int]:
 
 def _largest(start: Start) -> Iterator[int]:
     """Yield largest requests that the disk takes; it must be known what it takes."""
-    queue, page_kb = _queue_of(start), start.run.machine.page_size // 1024
+    queue, page_kb = _queue_of(start), start.run.machine.page_size // KIB
     most, present = _number(queue, "max_hw_sectors_kb"), _number(queue, LARGEST)
     own = start.run.machine.io_pages * page_kb == start.run.limits.max_sectors_kb
     if most and present and own:
@@ -156,7 +157,7 @@ def best_settings(
                         chosen[gene], best = one, seconds
         if chosen == before:
             break
-    kib = [window * starts[0].run.machine.page_size // 1024 for window in windows]
+    kib = [pages_to_kib(window, starts[0].run.machine.page_size) for window in windows]
     together, single = _smallest(best), _smallest(alone)
     return PredictedSettings(
         genes={name: one.value for name, one in chosen.items()},

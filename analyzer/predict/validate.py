@@ -21,6 +21,7 @@ from boards.brief import brief
 from boards.counted import plural
 from boards.document import Document, says
 from boards.note import Note, NoteKind
+from boards.units import KIB
 from tracer.formats.capture import Capture
 from tracer.formats.scenario import IDLE, beside
 from tracer.formats.sweep import Point, Sweep
@@ -129,7 +130,7 @@ def validate(
     measured = _complete_points(sweep, notes)
     curve = _curve_of(prediction, sweep, notes)
     notes.insert(0, _about_metadata(curve))
-    page_kb = prediction.page_size / 1024
+    page_kb = prediction.page_size / KIB
     points = [_compare(curve, point, int(point.read_ahead_kb // page_kb)) for point in measured]
     _note_unpredicted(points, notes)
 

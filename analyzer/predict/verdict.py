@@ -8,6 +8,7 @@ from analyzer.predict.bands import Bands
 from analyzer.predict.criterion import c_opt
 from analyzer.predict.prediction import Curve, Verdict
 from boards.counted import plural
+from boards.units import percent_text
 
 FEW_PAGES = 32  # so few that a handful of requests reads them all, whatever the window
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
@@ -124,7 +125,7 @@ def _waits(total: Curve, current: int) -> str:
     return (
         ""
         if waited is None or not seconds
-        else f" ({100 * waited / seconds:.0f} % of it waits for the disk)"
+        else f" ({percent_text(waited / seconds, 0)} of it waits for the disk)"
     )
 
 

@@ -30,6 +30,7 @@ from analyzer.predict.stacks import current_kb as found_kb
 from analyzer.predict.verdict import Point, decide_by_criterion, decide_without_seconds
 from boards.counted import plural
 from boards.note import Note, NoteKind
+from boards.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
 from tracer.formats.capture import Device, dev_text
 
@@ -130,7 +131,7 @@ def _current_kb(recording: Recording, disk: int) -> int | None:
     """
     seen = recording.windows
     if seen is not None:
-        return seen.pages.get(disk, 0) * recording.page_size // 1024 or None
+        return pages_to_kib(seen.pages.get(disk, 0), recording.page_size) or None
     dev = dev_text(disk)
     found = found_kb(recording.capture, dev)
     device = _device(recording, dev)
@@ -140,7 +141,7 @@ def _current_kb(recording: Recording, disk: int) -> int | None:
 def _current_windows(recording: Recording, disks: Iterable[int]) -> list[int]:
     """Return the windows that disks had before the recording, as far as emulated ones go."""
     found = {_current_kb(recording, disk) for disk in disks}
-    windows = {kb * 1024 // recording.page_size for kb in found if kb is not None}
+    windows = {kib_to_pages(kb, recording.page_size) for kb in found if kb is not None}
     return [window for window in windows if 0 <= window <= MAX_WINDOW]
 
 
@@ -148,7 +149,7 @@ def _point(
     current_kb: int | None, page_size: int, emulated: list[int], total: Counts
 ) -> Point | None:
     """Return the figures of the whole run at the current window, if that was emulated."""
-    window = None if current_kb is None else current_kb * 1024 // page_size
+    window = None if current_kb is None else kib_to_pages(current_kb, page_size)
     if window is None or window not in emulated or current_kb is None:
         return None
     return Point(window, current_kb, int(total.requests[emulated.index(window)]), total.tap)
@@ -276,7 +277,7 @@ def _curve(
         name=names[1],
         tap=counts.tap,
         windows=windows,
-        read_ahead_kb=[w * page_size // 1024 for w in windows],
+        read_ahead_kb=[pages_to_kib(w, page_size) for w in windows],
         f=requests,
         g=wasted,
         g_formula=[f * (w + 1) - counts.tap for f, w in zip(requests, windows, strict=True)],

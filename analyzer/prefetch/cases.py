@@ -12,6 +12,7 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.kib import emulated_pages
 from analyzer.predict.linux import PREFIX, on_disk, predict_linux
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.start import Start, starts_of
@@ -19,9 +20,9 @@ from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, fi
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
 from boards.brief import brief
 from boards.note import Note, NoteKind
+from boards.units import pages_to_kib
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, version_of
-from emulator.linux.windows import MAX_WINDOW
 
 CaseName = Literal["neither", "window", "list", "both"]
 CASES: tuple[CaseName, ...] = get_args(CaseName)
@@ -157,7 +158,7 @@ def _windows(prediction: Prediction) -> tuple[int, int]:
     current = prediction.reference.kb
     asked = prediction.verdict.read_ahead_kb
     proposed = current if asked is None else asked
-    now, then = (min(kb * 1024 // prediction.page_size, MAX_WINDOW) for kb in (current, proposed))
+    now, then = (emulated_pages(kb, prediction.page_size) for kb in (current, proposed))
     return now, then
 
 
@@ -175,7 +176,7 @@ def _counted(taken: Inputs, version: Version, found: Found, windows: Sequence[in
     return [
         Case(
             name,
-            windows[at % 2] * page // 1024,
+            pages_to_kib(windows[at % 2], page),
             int(counts[at // 2, 0, at % 2]),
             int(counts[at // 2, 1, at % 2]) * page,
             max(int(counts[at // 2, 1, at % 2]) - tap, 0) * page,

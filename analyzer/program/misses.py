@@ -22,6 +22,7 @@ from analyzer.ingest.inserts import (
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
+from boards.units import KIB
 from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
@@ -30,7 +31,7 @@ _WHOLE = 128 << 10  # bytes; up to this size a file read completely is assumed t
 BY_FLAG = "classified as reads or faults by flags of block reads"
 BY_KIND = "classified as reads or faults by system calls and kinds of files"
 BY_UNKNOWN_CALLS = (
-    f"read by unknown calls: assumed one page each, or a whole file up to {_WHOLE >> 10} KiB"
+    f"read by unknown calls: assumed one page each, or a whole file up to {_WHOLE // KIB} KiB"
 )
 _EVENTS = {
     Kind.FAULT: "filemap:mm_filemap_fault",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
-from analyzer.report.wording import band, kib, plain, seconds, size
+from analyzer.report.wording import band, seconds
+from boards.printable import printable
+from boards.units import kib_text, size_text
 
 _MOST_WORDS = 12  # rows whose commands are shown
 
@@ -14,9 +16,8 @@ def advice(found: AdviceDocument | None) -> Section:
     section = Section("advice", "What else would help")
     if found is None:
         return section
-    now = (
-        f"Now the start takes {seconds(found.seconds)} with {kib(found.read_ahead_kb)} (predicted)."
-    )
+    window = kib_text(found.read_ahead_kb)
+    now = f"Now the start takes {seconds(found.seconds)} with {window} (predicted)."
     if not found.rows:
         section.blocks.append(
             Paragraph(f"{now} Nothing was found that saves more than the band of its saving.")
@@ -30,7 +31,7 @@ def advice(found: AdviceDocument | None) -> Section:
         )
         section.blocks.extend([_table(found.rows), *_commands(found.rows)])
     if found.notes:
-        section.blocks.append(Bullets([plain(note) for note in found.notes]))
+        section.blocks.append(Bullets([printable(note) for note in found.notes]))
     return section
 
 
@@ -56,15 +57,15 @@ def _table(rows: list[AdviceRow]) -> Table:
 
 def _row(rank: int, row: AdviceRow) -> list[str]:
     more = row.memory_bytes
-    memory = f"{'+' if more > 0 else '−' if more < 0 else ''}{size(abs(more))}"
+    memory = f"{'+' if more > 0 else '−' if more < 0 else ''}{size_text(abs(more))}"
     return [
         str(rank),
-        plain(row.what),
+        printable(row.what),
         seconds(row.seconds),
         seconds(row.saved),
         band(row.band),
         memory,
-        size(row.flash_bytes),
+        size_text(row.flash_bytes),
         row.effort,
     ]
 
@@ -72,5 +73,5 @@ def _row(rank: int, row: AdviceRow) -> list[str]:
 def _commands(rows: list[AdviceRow]) -> list[Block]:
     lines = []
     for rank, row in enumerate(rows[:_MOST_WORDS], 1):
-        lines += [f"# {rank}: {plain(row.risk)}", *(plain(line) for line in row.how)]
+        lines += [f"# {rank}: {printable(row.risk)}", *(printable(line) for line in row.how)]
     return [Paragraph("To try them, with the risk of each:"), Code(lines)]

@@ -12,8 +12,9 @@ from analyzer.report.caveats import caveats, sentence
 from analyzer.report.stacks import knobs_now, stack_facts, whose_window
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
-from analyzer.report.wording import count, kib, seconds, shell_words, size
+from analyzer.report.wording import count, seconds, shell_words
 from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
+from boards.units import KIB, kib_text, size_text
 
 
 def answer(subject: Subject) -> Section:
@@ -52,12 +53,13 @@ def headline(subject: Subject) -> str:
     verdict = subject.prediction.verdict
     faster_kb = measured_otherwise(subject)
     if faster_kb is not None and verdict.action in ("set", "keep"):
-        return f"Measured fastest: {kib(faster_kb)}, not the predicted {kib(verdict.read_ahead_kb)}"
+        predicted = kib_text(verdict.read_ahead_kb)
+        return f"Measured fastest: {kib_text(faster_kb)}, not the predicted {predicted}"
     if verdict.action == "set":
-        was = f" (now {kib(subject.current_kb)})" if subject.current_known else ""
+        was = f" (now {kib_text(subject.current_kb)})" if subject.current_known else ""
         return f"Set read_ahead_kb to {verdict.read_ahead_kb:,} KiB{was}"
     if verdict.action == "keep":
-        return f"Keep read_ahead_kb at {kib(verdict.read_ahead_kb)}"
+        return f"Keep read_ahead_kb at {kib_text(verdict.read_ahead_kb)}"
     if verdict.action == "measure":
         return "Measure first: the start-up seconds cannot be predicted"
     return "Keep the current settings: no window to recommend"
@@ -93,7 +95,7 @@ def _where(subject: Subject) -> Facts:
         host, target = capture.host, target_words(capture)
         name = target[1] if target else host.nodename or "unnamed"
         cpu = f"{host.cpu_count} × {host.cpu_model or host.machine}"
-        rows = [("Board", f"{name}: {cpu}, {size(host.memory_kib * 1024)}, {kernel}")]
+        rows = [("Board", f"{name}: {cpu}, {size_text(host.memory_kib * KIB)}, {kernel}")]
     names = " and ".join(curve.name for curve in prediction.worth_setting) or "unknown"
     cost = prediction.disk_cost or "cost unknown"
     load = holds_for(prediction.verdict, shell_words([subject.recording.path or "CAPTURE"]))
@@ -152,7 +154,7 @@ def _window_row(subject: Subject, window: int, what: str) -> list[str]:
     if row is not None:
         counts = [count(total.f[row]), count(total.pages[row]), count(total.g[row])]
     times = [seconds(predicted_s(total, window)), seconds(measured_s(subject, window))]
-    return [kib(window * subject.page_kb), what, *counts, *times]
+    return [kib_text(window * subject.page_kb), what, *counts, *times]
 
 
 def without_empty(table: Table) -> Table:

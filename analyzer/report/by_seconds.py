@@ -10,8 +10,9 @@ from analyzer.report.blocks import Bullets, Column, Figure, Paragraph, Section, 
 from analyzer.report.plots import seconds_plots
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.timing import predicted_rows, spent_rows
-from analyzer.report.wording import count, kib, percent, seconds
+from analyzer.report.wording import count, percent, seconds
 from boards.counted import plural
+from boards.units import kib_text
 from emulator.linux.operations import Cause
 
 MOST_FILES = 12
@@ -67,7 +68,7 @@ def _criteria(subject: Subject) -> Table:
     rows = [
         [
             what,
-            kib(window * subject.page_kb),
+            kib_text(window * subject.page_kb),
             seconds(total.seconds_at(window)),
             percent(_regret(subject, window)),
             *_measured_cells(subject, window),
@@ -85,7 +86,8 @@ def _criteria(subject: Subject) -> Table:
     ]
     caption = (
         "Regret is the time lost against the best window, in parts of the time with "
-        f"{kib(subject.current_kb)}. Measured: at that window, or the next smaller one measured."
+        f"{kib_text(subject.current_kb)}. Measured: at that window, or the next smaller "
+        "one measured."
     )
     return without_empty(Table(columns, rows, caption))
 
@@ -109,7 +111,7 @@ def _measured_cells(subject: Subject, window: int) -> list[str]:
     best, default = of_kb[validation.best_read_ahead_kb], of_kb[validation.default_read_ahead_kb]
     here = measured[at]
     regret = None if not default or here is None or best is None else (here - best) / default
-    beside = "" if at == window else f" ({kib(at * subject.page_kb)})"
+    beside = "" if at == window else f" ({kib_text(at * subject.page_kb)})"
     return [f"{seconds(here)}{beside}", percent(regret)]
 
 
@@ -138,7 +140,7 @@ def _by_window(subject: Subject) -> Table:
         if window == total.predicted_best:
             marked.add(len(rows))
         counts = ["–", "–"] if row is None else [count(total.f[row]), count(total.pages[row])]
-        at = kib(window * subject.page_kb)
+        at = kib_text(window * subject.page_kb)
         rows.append([at, seconds(middle), _band(low, high), *cells, *counts])
     caption = (
         "Replay of the recorded start-up with each window. The band contains nine of ten random "
@@ -160,8 +162,8 @@ def wasted(subject: Subject) -> list[Paragraph | Bullets | Table]:
         return []
     said = [_said(one) for one in sorted(subject.causes, key=lambda one: -int(one.wasted.sum()))]
     intro = (
-        f"Rules of {subject.model_name} that read these pages at {kib(subject.window_kb)}, and "
-        "the number of unused pages:"
+        f"Rules of {subject.model_name} that read these pages at {kib_text(subject.window_kb)}, "
+        "and the number of unused pages:"
     )
     return [Paragraph(intro), Bullets(said), *_by_file(subject, subject.causes)]
 
@@ -193,5 +195,5 @@ def _by_file(subject: Subject, causes: list[Caused]) -> list[Table]:
     if rest:
         sums = [vain[rest].sum(), *(one.wasted[rest].sum() for one in wasteful)]
         rows.append([plural(len(rest), "other file"), *map(count, sums)])
-    caption = f"Unused pages read at {kib(subject.window_kb)}, by file and by rule."
+    caption = f"Unused pages read at {kib_text(subject.window_kb)}, by file and by rule."
     return [Table(columns, rows, caption, frozenset({0}))]

@@ -8,9 +8,10 @@ from analyzer.report.answer import without_empty
 from analyzer.report.blocks import Block, Bullets, Column, Facts, Figure, Paragraph, Section, Table
 from analyzer.report.plots import curve_plots, measured_plots, model_plots
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, kib, percent, power, seconds
+from analyzer.report.wording import count, percent, power, seconds
 from analyzer.report.worth import spread_of
 from boards.counted import plural
+from boards.units import kib_text
 
 FEW_WINDOWS = 40  # up to which a table shows them all
 
@@ -65,7 +66,7 @@ def _comparison_row(point: WindowResult, runs: list[float], has_seconds: bool) -
     predicted, measured, error = point.predicted, point.measured, point.error
     times = [seconds(predicted.seconds), percent(error.seconds, signed=True)]
     return [
-        kib(point.read_ahead_kb),
+        kib_text(point.read_ahead_kb),
         seconds(measured.seconds),
         spread_of(runs),
         *(times if has_seconds else []),
@@ -101,7 +102,7 @@ def _errors(validation: Validation) -> list[tuple[str, str]]:
     for kb, (what, regret) in reversed(regrets.items()):
         if kb is not None:
             shown = "not measured" if regret is None else percent(regret)
-            rows.append((f"Regret of {kib(kb)} ({what})", shown))
+            rows.append((f"Regret of {kib_text(kb)} ({what})", shown))
     return rows
 
 
@@ -147,7 +148,7 @@ def _window_table(subject: Subject, curve: Curve) -> Table:
     ]
     rows = [
         [
-            kib(curve.windows[row] * subject.page_kb),
+            kib_text(curve.windows[row] * subject.page_kb),
             count(curve.windows[row]),
             count(curve.f[row]),
             count(curve.g[row]),
@@ -179,8 +180,8 @@ def _turning_points(curve: Curve, page_kb: float) -> list[Block]:
     return [
         Paragraph(
             f"C_opt has {count(curve.turning_points)} local minima here. The paper's iteration, "
-            f"which expects one, stops at {kib(curve.iterated * page_kb)}; the exhaustive search "
-            f"finds {kib(curve.quasi_optimal * page_kb)}, which is what counts here."
+            f"which expects one, stops at {kib_text(curve.iterated * page_kb)}; the exhaustive "
+            f"search finds {kib_text(curve.quasi_optimal * page_kb)}, which is what counts here."
         )
     ]
 
@@ -200,7 +201,7 @@ def devices(subject: Subject) -> Section:
         Column("unused there"),
     ]
     curves = [*subject.prediction.devices, subject.prediction.total]
-    caption = f"Requests and unused pages are those at {kib(subject.window_kb)}."
+    caption = f"Requests and unused pages are those at {kib_text(subject.window_kb)}."
     table = Table(columns, [_device_row(subject, curve) for curve in curves], caption)
     section.blocks.append(without_empty(table))
     return section
@@ -212,9 +213,9 @@ def _device_row(subject: Subject, curve: Curve) -> list[str]:
     return [
         curve.name if curve.dev == curve.name else f"{curve.name} ({curve.dev})",
         count(curve.tap),
-        kib(curve.quasi_optimal * subject.page_kb),
-        "–" if best is None else kib(best * subject.page_kb),
-        kib(curve.current_read_ahead_kb),
+        kib_text(curve.quasi_optimal * subject.page_kb),
+        "–" if best is None else kib_text(best * subject.page_kb),
+        kib_text(curve.current_read_ahead_kb),
         "–" if row is None else count(curve.f[row]),
         "–" if row is None else count(curve.g[row]),
     ]

@@ -23,7 +23,8 @@ from analyzer.report.style import (
     window_axis,
 )
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import kib, tick
+from analyzer.report.wording import tick
+from boards.units import kib_text
 
 FEW = 40  # windows that are worth a marker each
 
@@ -45,7 +46,7 @@ def c_opt(canvas: Canvas, subject: Subject) -> None:
     marker = "." if len(total.windows) <= FEW else ""
     label = "total" if subject.several_devices else "C_opt = F² + G²"
     ax.plot(total.windows, total.c_opt, marker=marker, color=BLACK, label=label)
-    _star(ax, total, ORANGE, f"quasi-optimal: {kib(total.quasi_optimal * subject.page_kb)}")
+    _star(ax, total, ORANGE, f"quasi-optimal: {kib_text(total.quasi_optimal * subject.page_kb)}")
     _mark_windows(ax, subject)
     drawn = [total, *subject.prediction.devices[: len(SERIES)]]
     count_axis(ax, "C_opt", [value for curve in drawn for value in curve.c_opt])
@@ -129,11 +130,11 @@ def _label_point(ax: Axes, x: float, y: float, text: str, offset: tuple[int, int
 def _mark_windows(ax: Axes, subject: Subject) -> None:
     """Mark the recommended window and the one in force before."""
     if subject.prediction.verdict.action == "set":
-        text = f"recommended: {kib(subject.window_kb)}"
+        text = f"recommended: {kib_text(subject.window_kb)}"
         ax.axvline(subject.window, color=VERMILLION, linestyle="-", linewidth=1.1, label=text)
     known = subject.reference.name
     beyond = subject.current_window > max(subject.prediction.total.windows)
-    text = f"{known}: {kib(subject.current_kb)}{', beyond this axis' if beyond else ''}"
+    text = f"{known}: {kib_text(subject.current_kb)}{', beyond this axis' if beyond else ''}"
     ax.axvline(
         subject.current_window, color=BLACK, linestyle=(0, (1, 2)), linewidth=1.1, label=text
     )

@@ -21,7 +21,7 @@ from analyzer.report.style import (
     legend,
     window_axis,
 )
-from analyzer.report.wording import kib
+from boards.units import kib_text
 from tracer.formats.sweep import Sweep
 
 Quantity = Literal["seconds", "requests", "pages"]
@@ -95,7 +95,7 @@ def _mark(ax: Axes, validation: Validation, medians: dict[int, float]) -> None:
             markeredgecolor=BLACK if face != "none" else edge,
             markerfacecolor=face,
             zorder=5,
-            label=f"{what}: {kib(kb)}",
+            label=f"{what}: {kib_text(kb)}",
         )
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from analyzer.report.blocks import Figure, Section
 from analyzer.report.live.page import LivePage
 from analyzer.report.svg import inline_svg
-from analyzer.report.wording import plain
+from boards.printable import printable
 
 HERE = Path(__file__).parent
 
@@ -51,8 +51,8 @@ def _css(live: LivePage | None) -> str:
 
 
 def _seen(value: object) -> object:
-    """Make text that an expression puts out plain; ``Markup`` is made by this module alone."""
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Make text that an expression puts out printable; ``Markup`` is made by this module alone."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _drawings(sections: list[Section]) -> dict[str, Markup]:

@@ -18,7 +18,7 @@ from analyzer.report.models import by_model
 from analyzer.report.style import WIDTH_IN, Canvas
 from analyzer.report.subject import Subject
 from analyzer.report.timing import predicted_rows, spent, spent_rows, start_up
-from analyzer.report.wording import kib
+from boards.units import kib_text
 
 MOST_DEVICES = 4  # that get figures of their own
 
@@ -207,9 +207,8 @@ def map_plots(subject: Subject) -> list[Plot]:
             name="access-map",
             title="Page accesses over time and file offset",
             caption="Every page read, files stacked in the order they were first touched. Pages "
-            f"that {kib(subject.window_kb)} would read unused ({subject.model_name}) are drawn "
-            "beside "
-            "the request that reads them. "
+            f"that {kib_text(subject.window_kb)} would read unused ({subject.model_name}) are "
+            "drawn beside the request that reads them. "
             f"Stretches of more than {LONGEST_GAP} pages that nothing reads are drawn shorter.",
             height_in=5.0,
             draw=partial(access_map, subject=subject),

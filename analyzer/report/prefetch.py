@@ -7,8 +7,9 @@ from statistics import median
 from analyzer.prefetch.cases import Case, Comparison
 from analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
 from analyzer.report.blocks import Block, Bullets, Column, Paragraph, Section, Table
-from analyzer.report.wording import count, kib, seconds, size
+from analyzer.report.wording import count, seconds
 from boards.counted import plural
+from boards.units import kib_text, size_text
 
 _NAMES = {
     "neither": "as it was",
@@ -33,14 +34,16 @@ def _list(compared: Comparison) -> str:
     found = compared.found
     listing = found.listing
     gaps = (
-        f"; it also reads gaps of up to {size(found.gap_bytes)}, in sum {size(found.wasted_bytes)}"
+        f"; it also reads gaps of up to {size_text(found.gap_bytes)}, in sum "
+        f"{size_text(found.wasted_bytes)}"
         if found.wasted_bytes
         else ""
     )
     return (
         f"foreread prefetch lists what this start reads: {plural(len(listing.ranges), 'range')} of "
-        f"{plural(listing.files, 'file')}, {size(listing.size_bytes)}{gaps}. Replayed while the "
-        "application starts, the list replaces readahead and needs memory for everything it reads."
+        f"{plural(listing.files, 'file')}, {size_text(listing.size_bytes)}{gaps}. Replayed while "
+        "the application starts, the list replaces readahead and needs memory for everything it "
+        "reads."
     )
 
 
@@ -67,11 +70,11 @@ def _table(cases: tuple[Case, ...], runs: Measurement | None) -> Table:
 
 
 def _row(case: Case, found: MeasuredCase | None) -> list[str]:
-    row = [_NAMES[case.name], kib(case.read_ahead_kb), seconds(case.seconds)]
+    row = [_NAMES[case.name], kib_text(case.read_ahead_kb), seconds(case.seconds)]
     if found is not None:
         middle, least, most = median(found.seconds), min(found.seconds), max(found.seconds)
         row += [seconds(middle), seconds(least), seconds(most)]
-    return [*row, count(case.requests), size(case.read_bytes), size(case.wasted_bytes)]
+    return [*row, count(case.requests), size_text(case.read_bytes), size_text(case.wasted_bytes)]
 
 
 def _notes(
@@ -79,14 +82,14 @@ def _notes(
 ) -> list[Block]:
     notes = list(compared.notes)
     if compared.found.unnamed_bytes:
-        size_text = size(compared.found.unnamed_bytes)
-        notes.append(f"not in the list, because the files' paths are unknown: {size_text}")
+        unnamed = size_text(compared.found.unnamed_bytes)
+        notes.append(f"not in the list, because the files' paths are unknown: {unnamed}")
     if runs is not None:
         notes.append(f"measured: medians of {plural(len(runs.cases[0].seconds), 'cold run')}")
         if command and runs.command and runs.command != command:
             notes.append("measured with a command other than the recorded one")
         pairs = zip(compared.cases, runs.cases, strict=True)
         if any(case.read_ahead_kb != found.read_ahead_kb for case, found in pairs):
-            windows = ", ".join(kib(found.read_ahead_kb) for found in runs.cases)
+            windows = ", ".join(kib_text(found.read_ahead_kb) for found in runs.cases)
             notes.append(f"measured with other windows: {windows}")
     return [Bullets(notes)] if notes else []

@@ -8,8 +8,9 @@ from analyzer.predict.board_default import described
 from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject
-from analyzer.report.wording import count, kib, seconds, shell_words, size
+from analyzer.report.wording import count, seconds, shell_words
 from boards.counted import plural
+from boards.units import KIB, kib_text, size_text
 from tracer.formats.capture import Capture, Device
 from tracer.formats.sweep import Sweep
 
@@ -35,7 +36,7 @@ def board(subject: Subject) -> Section:
     section = Section("board", "Board")
     rows = [("Kernel", subject.recording.kernel or "unknown")]
     if capture is None:
-        section.blocks.append(Facts([*rows, ("Page size", size(subject.recording.page_size))]))
+        section.blocks.append(Facts([*rows, ("Page size", size_text(subject.recording.page_size))]))
         return section
     host = capture.host
     rows = [
@@ -46,8 +47,8 @@ def board(subject: Subject) -> Section:
             f"{host.cpu_count} × {host.cpu_model or 'unknown model'} ({host.machine}, "
             f"{host.byte_order}-endian)",
         ),
-        ("Memory", size(host.memory_kib * 1024)),
-        ("Page size", size(host.page_size)),
+        ("Memory", size_text(host.memory_kib * KIB)),
+        ("Page size", size_text(host.page_size)),
     ]
     section.blocks.append(Facts(rows))
     used = {curve.dev for curve in subject.prediction.devices}
@@ -64,7 +65,7 @@ def _device_facts(device: Device, found: str | None) -> list[tuple[str, str]]:
     queue = [f"{name} {device.queue[name]}" for name in QUEUE if name in device.queue]
     return [
         ("Disk", f"{device.name} ({device.dev}) {device.model}".strip()),
-        ("Size", size(device.size_bytes)),
+        ("Size", size_text(device.size_bytes)),
         (
             "read_ahead_kb",
             f"{device.read_ahead_kb_before} found{f', {found}' if found else ''}; "
@@ -91,7 +92,7 @@ def _mounts(capture: Capture, devices: list[Device]) -> list[Block]:
 def recording(subject: Subject) -> Section:
     """Return how the trace was made, and its gaps."""
     recording, capture = subject.recording, subject.recording.capture
-    window = kib(recording.recorded_read_ahead_kb)
+    window = kib_text(recording.recorded_read_ahead_kb)
     rows = [("Trace", recording.trace.format), ("Window while recording", window)]
     rows += [] if capture is None else _run_facts(capture)
     rows.append(("Events lost", _lost(recording)))

@@ -14,8 +14,9 @@ from analyzer.report.prefetch import prefetch
 from analyzer.report.provenance import again, board, recording
 from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
-from analyzer.report.wording import count, kib, size
+from analyzer.report.wording import count
 from boards.counted import plural
+from boards.units import kib_text, size_text
 
 MOST_FILES = 25
 
@@ -69,7 +70,7 @@ def _files(subject: Subject) -> Table:
             count(accessed[file]),
             count(found.requests[file]),
             count(found.wasted[file]),
-            size(int(files["size_bytes"][file])),
+            size_text(int(files["size_bytes"][file])),
         ]
         for file in order[:MOST_FILES].tolist()
     ]
@@ -78,5 +79,5 @@ def _files(subject: Subject) -> Table:
         sums = [accessed[rest].sum(), found.requests[rest].sum(), found.wasted[rest].sum()]
         rows.append([f"{plural(len(rest), 'other file')}", *map(count, sums), ""])
     model = "a fixed window" if subject.causes is None else f"the readahead of {subject.model_name}"
-    caption = f"Requests and unused pages with {model} at {kib(subject.window_kb)}."
+    caption = f"Requests and unused pages with {model} at {kib_text(subject.window_kb)}."
     return Table(columns, rows, f"The files that cost most pages. {caption}")

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from analyzer.report.wording import plain, tick
+from analyzer.report.wording import tick
+from boards.printable import printable
 
 Canvas = Figure | SubFigure
 
@@ -75,7 +76,7 @@ def _regular_font() -> str:
 def drawable(text: str) -> str:
     """Return ``text`` as it can be drawn: unseen characters and missing glyphs as escapes."""
     font = get_font(_regular_font())
-    return "".join(c if font.get_char_index(ord(c)) else _escaped(c) for c in plain(text))
+    return "".join(c if font.get_char_index(ord(c)) else _escaped(c) for c in printable(text))
 
 
 def _escaped(character: str) -> str:

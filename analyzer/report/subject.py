@@ -19,8 +19,9 @@ from analyzer.predict.prediction import Curve, Prediction, Reference
 from analyzer.predict.validate import Validation
 from analyzer.predict.waste import Waste, waste
 from analyzer.prefetch.measured import Listed
-from analyzer.report.wording import plain
 from analyzer.tuner.findings.results import Results
+from boards.printable import printable
+from boards.units import KIB
 from emulator import MAX_WINDOW
 from emulator.linux.rules import Version, version_of
 from tracer.formats.capture import dev_text
@@ -47,7 +48,7 @@ class Subject:
     @property
     def page_kb(self) -> float:
         """Return the page size in KiB."""
-        return self.prediction.page_size / 1024
+        return self.prediction.page_size / KIB
 
     @property
     def window(self) -> int:
@@ -167,7 +168,7 @@ class Subject:
         """Return the path of a row of the files table, fit to be shown."""
         path = self.recording.paths[file]
         if path:
-            return plain(path)
+            return printable(path)
         dev, ino = (int(self.recording.files[name][file]) for name in ("dev", "ino"))
         return f"inode {ino} on {dev_text(dev)}"
 

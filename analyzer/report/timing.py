@@ -21,7 +21,7 @@ from analyzer.report.style import (
     window_axis,
 )
 from analyzer.report.subject import Subject
-from analyzer.report.wording import kib
+from boards.units import kib_text
 
 PARTS = (  # name, colour, hatch: distinguished in grey print, too
     ("computing", SKY, ""),
@@ -140,5 +140,5 @@ def _mark(ax: Axes, subject: Subject, seconds: dict[int, float]) -> None:
                 markeredgecolor=BLACK,
                 markerfacecolor=face,
                 zorder=5,
-                label=f"{what}: {kib(window * subject.page_kb)}",
+                label=f"{what}: {kib_text(window * subject.page_kb)}",
             )

@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import shlex
 
+from boards import units
+from boards.printable import printable
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def plain(text: str) -> str:
-    """Return ``text`` with every character that cannot be seen written as an escape.
-
-    That is controls, format characters (bidi overrides), spaces other than the plain one,
-    unassigned and private ones. Undecodable bytes (surrogate escapes) become ``\\xNN``.
-    Applied twice it changes nothing more.
-    """
-    return "".join(c if c.isprintable() else _escape(c) for c in text)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:
-        code -= 0xDC00
-    named = {9: r"\t", 10: r"\n", 13: r"\r"}
-    width = 2 if code < 0x100 else 4 if code < 0x10000 else 8
-    return named.get(code) or rf"\{'xuU'[width // 4]}{code:0{width}x}"
 
 
 def shortened(text: str, length: int) -> str:
@@ -40,7 +24,7 @@ def shell_words(command: list[str]) -> str:
 
 
 def _shell_word(word: str) -> str:
-    if plain(word) == word:
+    if printable(word) == word:
         return shlex.quote(word)
     return "$'" + "".join(_shell_octet(octet) for octet in _octets(word)) + "'"
 
@@ -91,28 +75,10 @@ def band(half_width_s: float) -> str:
     return f"±{seconds(half_width_s)}" if half_width_s >= _LEAST_S else "under 1 ms"
 
 
-def percent(fraction: float | None, signed: bool = False) -> str:
-    """Return a fraction as per cent, two significant digits: ``1.8 %``; ``–`` for None."""
-    if fraction is None:
+def percent(share: float | None, signed: bool = False) -> str:
+    """Return a share in per cent, two significant digits: ``1.8 %``; ``–`` for None."""
+    if share is None:
         return "–"
-    value = 100 * fraction
-    digits = 0 if abs(value) >= 9.95 else 1
-    rounded = round(value, digits) + 0.0  # no "-0.0"
-    sign = "+" if signed and rounded else ""
-    return f"{rounded:{sign}.{digits}f} %".replace("-", "−")
-
-
-def kib(number: float | None) -> str:
-    """Return a window: ``128 KiB``."""
-    return "unknown" if number is None else f"{number:,.0f} KiB"
-
-
-def size(octets: float) -> str:
-    """Return bytes in a binary unit, three significant digits at most: ``87.2 MiB``."""
-    if octets < 0:
-        return "unknown"
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if octets < 1024:
-            return f"{octets:.0f} {unit}" if octets >= 100 else f"{octets:.3g} {unit}"
-        octets /= 1024
-    return f"{octets:,.1f} TiB"
+    decimals = 0 if abs(100 * share) >= 9.95 else 1
+    zero = float(units.percent(share, decimals)) == 0
+    return units.percent_text(share, decimals, signed and not zero).replace("-", "−")

@@ -6,7 +6,8 @@ from statistics import median
 
 from analyzer.predict.prediction import Curve
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, kib, percent, seconds
+from analyzer.report.wording import count, percent, seconds
+from boards.units import kib_text
 
 
 def worth(subject: Subject) -> list[str]:
@@ -36,8 +37,9 @@ def contradiction(subject: Subject) -> str | None:
         return None
     return (
         f"The measurements contradict this: start-up took {seconds(new_s)} with "
-        f"{kib(new * subject.page_kb)} and {seconds(now_s)} with {kib(now * subject.page_kb)}; "
-        f"the shortest start-up had {kib(validation.best_read_ahead_kb)}."
+        f"{kib_text(new * subject.page_kb)} and {seconds(now_s)} with "
+        f"{kib_text(now * subject.page_kb)}; the shortest start-up had "
+        f"{kib_text(validation.best_read_ahead_kb)}."
     )
 
 
@@ -60,8 +62,8 @@ def _gain(what: str, subject: Subject, now: Timed, new: Timed) -> list[str]:
     gain = (now[1] - new[1]) / now[1]
     change = f"{percent(abs(gain))} {'shorter' if gain >= 0 else 'longer'}"
     return [
-        f"{what} start-up: {seconds(now[1])} with {kib(now[0] * subject.page_kb)}, "
-        f"{seconds(new[1])} with {kib(new[0] * subject.page_kb)}, {change}."
+        f"{what} start-up: {seconds(now[1])} with {kib_text(now[0] * subject.page_kb)}, "
+        f"{seconds(new[1])} with {kib_text(new[0] * subject.page_kb)}, {change}."
     ]
 
 
@@ -82,7 +84,7 @@ def _counts(subject: Subject) -> list[str]:
     now, new = row_of(total, subject.current_window), row_of(total, subject.window)
     if now is None or new is None or not total.f[now]:
         return []
-    reference = "now" if subject.current_known else f"with {kib(subject.current_kb)}"
+    reference = "now" if subject.current_known else f"with {kib_text(subject.current_kb)}"
     change = (total.f[new] - total.f[now]) / total.f[now]
     return [
         f"Predicted requests: {count(total.f[now])} {reference}, {count(total.f[new])} with the "
@@ -97,18 +99,18 @@ def _regret(subject: Subject) -> list[str]:
         return []
     chosen, best = _answer_kb(subject), validation.best_read_ahead_kb
     if chosen is None:
-        return [f"The fastest window measured was {kib(best)}."]
+        return [f"The fastest window measured was {kib_text(best)}."]
     regret = validation.regret_proposed
     if regret is None:
         return [
-            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so "
-            "its regret is unknown."
+            f"The fastest window measured was {kib_text(best)}; {kib_text(chosen)} was not "
+            "measured, so its regret is unknown."
         ]
     if chosen == best:
-        return [f"The sweep agrees: {kib(best)} was the fastest window measured."]
+        return [f"The sweep agrees: {kib_text(best)} was the fastest window measured."]
     return [
-        f"The fastest window measured was {kib(best)}; the recommended one, {kib(chosen)}, misses "
-        f"{percent(regret)} of the default's start-up time (regret)."
+        f"The fastest window measured was {kib_text(best)}; the recommended one, "
+        f"{kib_text(chosen)}, misses {percent(regret)} of the default's start-up time (regret)."
     ]
 
 

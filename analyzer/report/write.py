@@ -23,10 +23,11 @@ from analyzer.report.sections import sections
 from analyzer.report.style import Canvas, drawing
 from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
-from analyzer.report.wording import plain, shell_words, shortened
+from analyzer.report.wording import shell_words, shortened
 from analyzer.tuner.findings.document import document as tuning_document
 from analyzer.tuner.findings.results import Results
 from boards.brief import brief
+from boards.printable import printable
 from boards.silent import silent
 from boards.written import write_whole
 from tracer.formats.sweep import Sweep
@@ -147,7 +148,7 @@ def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:
 
 def _title(command: list[str] | None) -> str:
     what = "a foreign trace" if command is None else shell_words(command)
-    return f"foreread: {shortened(plain(what), 120)}"
+    return f"foreread: {shortened(printable(what), 120)}"
 
 
 def _subtitle(subject: Subject) -> str:

@@ -12,6 +12,7 @@ from analyzer.suite.captures import LoadedCase
 from analyzer.suite.joint import Joint, Weighted
 from analyzer.suite.published import Summed
 from boards.counted import plural
+from boards.units import kib_to_pages, pages_to_kib
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +42,11 @@ class PredictedCase:
 
     def window(self, kib: int) -> int:
         """Return a window in pages."""
-        return kib * 1024 // self.prediction.page_size
+        return kib_to_pages(kib, self.prediction.page_size)
 
     def kib(self, window: int) -> int:
         """Return a window in KiB."""
-        return window * self.prediction.page_size // 1024
+        return pages_to_kib(window, self.prediction.page_size)
 
 
 def answer_for_disk(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
-from analyzer.predict.kib import Kibs, KibsOf, all_pages_of
+from analyzer.predict.kib import Kibs, KibsOf, all_pages_of, emulated_pages
 from analyzer.predict.linux import FIXED, model_for
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.seconds import LADDER, MOST_WINDOWS
@@ -19,7 +19,6 @@ from analyzer.suite.joint import Joint, Weighted
 from analyzer.suite.published import Summed, summed
 from analyzer.suite.read import BoardCases, Suite
 from boards.silent import silent
-from emulator import MAX_WINDOW
 
 ByDisk = dict[str, list[PredictedCase]]
 
@@ -105,7 +104,7 @@ def _windows(
 
 
 def _now(prediction: Prediction) -> int:
-    return min(prediction.reference.kb * 1024 // prediction.page_size, MAX_WINDOW)
+    return emulated_pages(prediction.reference.kb, prediction.page_size)
 
 
 def _board(of: BoardCases, asked: SuiteQuestion, step: Callable[[str], None]) -> SuiteBoardAnswer:

@@ -9,6 +9,7 @@ from analyzer.ingest.squashfs_blocks import ASSUMED, block_length, unknown_block
 from analyzer.predict.inputs import machine_of
 from boards.mounts import MountPoint
 from boards.stack import Stack
+from boards.units import kib_to_pages
 from emulator.linux.filesystems import WITHOUT_WINDOW, has_large_folios
 from emulator.linux.operations import Machine
 from emulator.linux.requests import Limits
@@ -68,7 +69,7 @@ def watched(
         has_window = stack.read_ahead_kb and fstype not in WITHOUT_WINDOW
         found[number_of(stack.dev)] = FileSystem(
             fstype=fstype,
-            window=(stack.read_ahead_kb or 0) * 1024 // page_size if has_window else 0,
+            window=kib_to_pages(stack.read_ahead_kb or 0, page_size) if has_window else 0,
             large_folios=long_size == 8 and has_large_folios(fstype, option, version),
             block_pages=length.pages(page_size) if fstype == "squashfs" else 0,
         )

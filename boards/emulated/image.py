@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boards.emulated.error import BoardError, call, require_tool
+from boards.units import KIB
 
 _OVERLAY = "overlay-"
 # By file system, the options of mkfs.erofs; compressors besides LZ4 need erofs-utils 1.8.
@@ -127,8 +128,8 @@ def _ext4(tree: Path, image: Path, free_mib: int) -> None:
     found = [path.stat() for path in tree.rglob("*") if not path.is_symlink()]
     files = {(one.st_dev, one.st_ino): one.st_size for one in found}  # hard links share one
     data_kib = sum(-(-size // 4096) * 4 for size in files.values())
-    size_kib = (data_kib + data_kib // 8 + 4 * len(files) + 4096) // 1024 * 1024
-    size_kib += free_mib * 1024
+    size_kib = (data_kib + data_kib // 8 + 4 * len(files) + 4096) // KIB * KIB
+    size_kib += free_mib * KIB
     options = ["-q", "-F", "-t", "ext4", "-m", "0", "-b", "4096", "-O", "^has_journal"]
     same = ["-U", _UUID, "-E", f"root_owner=0:0,lazy_itable_init=0,hash_seed={_UUID}"]
     # The files belong to whoever unpacked them, and shall be root's on the board.

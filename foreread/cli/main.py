@@ -12,9 +12,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
+from boards.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import check_outputs
-from foreread.cli.text.escaped import escaped, escaped_output
+from foreread.cli.text.escaped import escaped_output
 from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
 
@@ -227,8 +228,3 @@ def _os_remedy(error: BaseException) -> str:
         errno.EPERM: "run as root",
         errno.EROFS: "write to another place with -o",
     }.get(code or 0, "check the path")
-
-
-def printable(text: str) -> str:
-    """Return text on one line with control and undecodable characters escaped."""
-    return escaped(text)

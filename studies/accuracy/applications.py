@@ -30,6 +30,7 @@ from analyzer.ingest.tables import Array, Kind
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.program.steps import own_requests
 from boards.mounts import mount_of, read_mounts
+from boards.units import kib_to_pages
 from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout, requests
 from emulator.linux.rules import rules_for, version_of
@@ -174,7 +175,7 @@ def prediction(taken: Inputs, dev: int, kb: int) -> Reads:
     recording = taken.recording
     machine, limits = taken.machine(taken.disks.index(recording.devices.get(dev, dev)))
     rules = rules_for(version_of(recording.kernel or ""))
-    outcome = emulate(taken.program, rules, kb * 1024 // recording.page_size, machine)
+    outcome = emulate(taken.program, rules, kib_to_pages(kb, recording.page_size), machine)
     own = recording.files["dev"] == dev
     ino = recording.files["ino"].tolist()
     made = requests(outcome, Layout(taken.extents), limits, recording.page_size)

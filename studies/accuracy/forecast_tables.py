@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
+from typing import Any
 
+from boards.units import percent_text
 from studies.accuracy.figures import Figure
 from studies.accuracy.markdown import markdown
 from studies.accuracy.store import Cell, Document
@@ -34,8 +36,8 @@ def _rows(pairs: Iterable[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
         yield (
             cell.name,
             f"{now_kb}, {then_kb}{own}",
-            f"{_share(pair['forecast']['share'])} ({pair['forecast']['direction']})",
-            f"{_share(measured['share'])} ({measured['direction']})",
+            _change(pair["forecast"]),
+            _change(measured),
             f"{100 * measured['noise']:.1f} %",
             "right" if measured["right"] else "wrong",
             "yes" if measured["in_band"] else "no",
@@ -65,5 +67,5 @@ def _over_all(pairs: Sequence[Document]) -> str:
     )
 
 
-def _share(share: float) -> str:
-    return f"{100 * share:+.2f} %"
+def _change(of: Mapping[str, Any]) -> str:
+    return f"{percent_text(of['share'], 2, signed=True)} ({of['direction']})"

@@ -22,6 +22,7 @@ from analyzer.predict.disk.device_model import read_device_model
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.validate import validate
+from boards.units import pages_to_kib
 from studies.accuracy.store import Document
 from tracer.formats.sweep import read_sweep
 
@@ -65,7 +66,7 @@ def picks(
         return []  # the comparison says why
     total = prediction.total
     windows = [one for one in (total.predicted_best, total.quasi_optimal) if one is not None]
-    kib = [window * prediction.page_size // 1024 for window in windows]
+    kib = [pages_to_kib(window, prediction.page_size) for window in windows]
     others = (prediction.verdict.read_ahead_kb, total.current_read_ahead_kb)
     return [*kib, *(kb for kb in others if kb is not None)]
 

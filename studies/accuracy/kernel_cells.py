@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from boards.emulated import MACHINES
+from boards.units import KIB
 from studies.accuracy import on_boards, seconds
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, Board, Live
@@ -33,7 +34,7 @@ def cells(live: Live) -> list[Cell]:
 
 def windows_kb(board: Board) -> tuple[int, ...]:
     """Return the windows that are whole pages on a board."""
-    page_kb = MACHINES[board.machine].page_bytes // 1024
+    page_kb = MACHINES[board.machine].page_bytes // KIB
     return tuple(kb for kb in WINDOWS_KB if kb % page_kb == 0)
 
 

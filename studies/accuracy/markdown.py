@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from boards.units import percent_text
+
 NONE = "–"
 
 
@@ -14,4 +16,4 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def percent(fraction: float | None) -> str:
     """Return a fraction in per cent."""
-    return NONE if fraction is None else f"{100 * fraction:.2f} %"
+    return percent_text(fraction, 2, absent=NONE)

@@ -18,6 +18,7 @@ from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.linux import on_disk
 from analyzer.program.steps import own_requests
 from boards.emulated.live import started
+from boards.units import KIB, kib_to_pages
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.rules import version_of
 from studies.accuracy.applications import Reads, Row, compare, measured, prediction
@@ -77,7 +78,7 @@ def _metadata_sector(target: str) -> int | None:
     done = board.target().run(["dd", "if=/dev/slow0", "bs=96", "count=1"], timeout_s=60.0)
     if done.status or done.stdout[:4] != b"hsqs":
         return None
-    return int.from_bytes(done.stdout[64:72], "little") // 1024 * 2
+    return int.from_bytes(done.stdout[64:72], "little") // KIB * 2
 
 
 def started_as(taken: Inputs, run: Recording) -> Inputs:
@@ -161,7 +162,7 @@ def _requests(taken: Inputs, disk: int, kb: int) -> int:
     """Return the requests that a disk is predicted to be sent, those of squashfs's blocks too."""
     recording = taken.recording
     emulation = on_disk(taken, version_of(recording.kernel or ""), taken.disks.index(disk))
-    counts = emulation.counts([kb * 1024 // recording.page_size])
+    counts = emulation.counts([kib_to_pages(kb, recording.page_size)])
     return int(counts.requests.sum())
 
 

@@ -25,6 +25,7 @@ from analyzer.advise.windows import windows
 from analyzer.ingest.load import load
 from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import PREFIX
+from boards.units import kib_to_pages
 from emulator.linux.rules import version_of
 
 Row = dict[str, Any]
@@ -47,7 +48,7 @@ def _in_phases(row: Mapping[str, Any], situation: Situation) -> float:
     """Return the seconds if files that are first used after the change have the later window."""
     ((after_s, later_kb),) = row["later"]
     variant, page = situation.present[0], situation.prediction.page_size
-    pair = [kb * 1024 // page for kb in (row["read_ahead_kb"], later_kb)]
+    pair = [kib_to_pages(kb, page) for kb in (row["read_ahead_kb"], later_kb)]
     kernel = situation.prediction.model.removeprefix(f"{PREFIX}-")
     uses = [int(use) for use in sorted(set(first_uses(variant))) if use < len(variant.run.steps)]
     late = [use for use in uses if begins_ns(phased(variant, [use], pair), use) >= after_s * 1e9]

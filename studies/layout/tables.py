@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from boards.units import KIB
 from studies.accuracy.store import Document
 
 _TARGETS = {"bytes": 0.05, "requests": 0.10, "seconds": 0.03}
@@ -46,7 +47,7 @@ def _cells(rows: Sequence[Document]) -> str:
     head = "| image | start | KiB | requests | seconds |"
     lines = [head, "|---|---|---|---|---|"]
     for row in rows:
-        cells = [_pair(row, "bytes", 1 / 1024, 0), _pair(row, "requests", 1, 0)]
+        cells = [_pair(row, "bytes", 1 / KIB, 0), _pair(row, "requests", 1, 0)]
         cells.append(_pair(row, "seconds", 1, 3))
         lines.append(f"| {row['image']} | {row['start']} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -14,6 +14,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from analyzer.tuner.engines.patterns import RANGES, similarity
+from boards.units import KIB
 from studies.tuning.ioperf_chromosomes import pattern_in
 
 Row = Mapping[str, Any]
@@ -118,9 +119,7 @@ def ceiling(rows: Sequence[Row], costs: Mapping[str, int]) -> dict[str, float]:
 
     ``above``: workloads that do more under the default already, with what is in memory.
     """
-    most = (
-        _REQUEST_BYTES / (costs["latency_ns"] + costs["ns_per_kib"] * _REQUEST_BYTES / 1024) * 1e9
-    )
+    most = _REQUEST_BYTES / (costs["latency_ns"] + costs["ns_per_kib"] * _REQUEST_BYTES / KIB) * 1e9
     rates = [_rate(row["default"]) for row in rows]
     return {
         "bytes_per_second": most,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from waiting import left_s
 
-from boards.bounded import UnboundedError, open_regular, read_bounded, size_text
+from boards.bounded import UnboundedError, open_regular, read_bounded
+from boards.units import size_text
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10])

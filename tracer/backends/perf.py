@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from boards.units import kib_to_pages
 from tracer.backends.base import Recorded
 from tracer.backends.recorder import Recorder
 from tracer.backends.supervised import Supervised
@@ -54,7 +55,7 @@ def record_command(events: list[str], buffer_kib: int, output: Path) -> list[str
 
 def buffer_pages(buffer_kib: int) -> int:
     """Return the pages that hold ``buffer_kib``, rounded up to the power of two perf needs."""
-    pages = max(1, buffer_kib * 1024 // os.sysconf("SC_PAGE_SIZE"))
+    pages = max(1, kib_to_pages(buffer_kib, os.sysconf("SC_PAGE_SIZE")))
     return 1 << (pages - 1).bit_length()
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from boards.owner import MARK, PREFIX, is_left, owner_tag
 from boards.scratch import prefix
+from boards.units import KIB
 from tracer.backends.tool import environment
 from tracer.error import RecordError
 
@@ -26,7 +27,7 @@ _HERE = Path(__file__).resolve().parent
 _START_SECONDS = 60.0
 _STOP_SECONDS = 300.0
 _MEMORY = Path("/dev/shm")
-_MEMORY_KIB = 256 * 1024
+_MEMORY_KIB = 256 * KIB
 _ENDED = "ended"
 
 
@@ -184,5 +185,5 @@ def _memory_has_room() -> bool:
         (int(line.split()[1]) for line in meminfo.splitlines() if line.startswith("MemAvailable")),
         0,
     )
-    free_kib = file_system.f_bavail * file_system.f_frsize // 1024
+    free_kib = file_system.f_bavail * file_system.f_frsize // KIB
     return os.access(_MEMORY, os.W_OK) and min(free_kib, available_kib // 2) >= _MEMORY_KIB

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from boards.owner import PREFIX, owner_tag
+from boards.units import KIB
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from tracer.error import RecordError
@@ -160,7 +161,7 @@ class _Drain:
         self._files: dict[int, int] = {}
         self._chunks: dict[int, list[bytes]] = {}
         self._page_bytes = _page_bytes(instance)
-        self._left_bytes = available_memory_kib() * 1024 // _MEMORY_SHARE
+        self._left_bytes = available_memory_kib() * KIB // _MEMORY_SHARE
         self._stop_read, self._stop_write = os.pipe()
         for directory in sorted((instance / "per_cpu").glob("cpu*")):
             cpu = int(directory.name.removeprefix("cpu"))
@@ -291,7 +292,7 @@ def _page_bytes(instance: Path) -> int:
     """Return the size of a sub-buffer; it can be set from 6.8 on and is a page otherwise."""
     setting = instance / "buffer_subbuf_size_kb"
     if setting.exists():
-        return int(setting.read_text()) * 1024
+        return int(setting.read_text()) * KIB
     return os.sysconf("SC_PAGE_SIZE")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boards.target import Target
+from boards.units import MIB
 from tracer.error import TracerError
 
 UNLIMITED_KIB = 1 << 20  # more than any disk takes
@@ -83,7 +84,7 @@ def find_place(target: Target, place: str) -> Place:
     if int(size) < SMALLEST_BYTES:
         raise CalibrateError(
             f"{path}: {int(size):,} bytes are too few to measure a disk",
-            f"name the disk, or a file of at least {SMALLEST_BYTES >> 20} MiB",
+            f"name the disk, or a file of at least {SMALLEST_BYTES // MIB} MiB",
         )
     kernel = facts.get("kernel", "") or "unknown"
     largest = facts.get("largest", "")

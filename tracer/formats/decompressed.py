@@ -7,7 +7,7 @@ import lzma
 import zlib
 from typing import BinaryIO, Protocol
 
-from boards.bounded import size_text
+from boards.units import size_text
 from tracer.formats.limits import (
     MOST_ARCHIVE_BYTES,
     MOST_STREAMS,

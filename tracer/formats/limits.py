@@ -7,11 +7,9 @@ and the time that ``analyzer/ingest/allowance.py`` grants the process that reads
 
 from __future__ import annotations
 
-from boards.bounded import size_text
 from boards.counted import plural
+from boards.units import GIB, KIB, MIB, size_text
 from tracer.error import TracerError
-
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 class LimitError(TracerError, ValueError):
@@ -71,7 +69,8 @@ def check_size(what: str, size: int, most: int, remedy: str) -> None:
     """Raise LimitError if ``size`` bytes of ``what`` are more than ``most``."""
     if size > most:
         raise LimitError(
-            f"{what} has {size_text(size)}, and at most {size_text(most)} of it are read", remedy
+            f"{what} has {size_text(size, digits=4)}, and at most {size_text(most)} of it are read",
+            remedy,
         )
 
 

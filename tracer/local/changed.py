@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boards.counted import plural
+from boards.units import KIB
 from tracer.error import RecordError
 from tracer.local.knobs import is_scheduler
 
@@ -73,5 +74,5 @@ def _is_exact(knob: str, value: str, page_bytes: int) -> bool:
     block/blk-sysfs.c).
     """
     if knob.endswith("/read_ahead_kb"):
-        return value.isdecimal() and int(value) * 1024 % page_bytes == 0
+        return value.isdecimal() and int(value) * KIB % page_bytes == 0
     return is_scheduler(knob) or knob.startswith("/proc/sys/")

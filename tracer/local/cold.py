@@ -22,6 +22,7 @@ from pathlib import Path
 from boards.apart import apart
 from boards.counted import plural
 from boards.mounts import MountPoint, mount_of, read_mounts
+from boards.units import kib_to_pages
 from tracer.error import RecordError
 from tracer.formats.capture import Cold, Resident
 from tracer.local.displaced import displace_squashfs
@@ -104,7 +105,7 @@ def cached_pages() -> int:
     """Return the file pages in the page cache: Cached + Buffers − Shmem of /proc/meminfo."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     kib = {name: int(rest.split()[0]) for name, _, rest in (x.partition(":") for x in lines)}
-    return (kib["Cached"] + kib["Buffers"] - kib.get("Shmem", 0)) * 1024 // _PAGE_BYTES
+    return kib_to_pages(kib["Cached"] + kib["Buffers"] - kib.get("Shmem", 0), _PAGE_BYTES)
 
 
 def resident_pages(path: Path) -> list[int]:

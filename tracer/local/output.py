@@ -10,6 +10,7 @@ from pathlib import Path
 
 from boards.outputs import check_folder, check_new
 from boards.scratch import remove_leftovers, scratch_folder
+from boards.units import MIB
 from tracer.error import RecordError
 from tracer.formats.capture import FILES, METADATA, TRACE
 from tracer.formats.packing import Mode, pack, packing_of
@@ -119,7 +120,8 @@ def _check_space(output: Path) -> None:
     free = shutil.disk_usage(output).free
     if free < _MINIMAL_FREE_BYTES:
         raise RecordError(
-            f"{output} has {free >> 20} MiB of free space, {_MINIMAL_FREE_BYTES >> 20} are needed",
+            f"{output} has {free // MIB} MiB of free space, "
+            f"{_MINIMAL_FREE_BYTES // MIB} are needed",
             "free some space, or give a directory on another file system with -o",
         )
 

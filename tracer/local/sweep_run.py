@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from boards.device import SECTOR_BYTES
+from boards.units import KIB
 from tracer.error import RecordError
 from tracer.formats.sweep import Point, Sweep
 from tracer.interrupts import orderly_exit
@@ -112,7 +113,7 @@ def schedule(windows_kb: tuple[int, ...], repeat: int, seed: int) -> list[int]:
 
 def whole_pages(windows_kb: tuple[int, ...], page_bytes: int) -> tuple[int, ...]:
     """Return the windows rounded down to whole pages, as the kernel does, without doubles."""
-    page_kb = page_bytes // 1024
+    page_kb = page_bytes // KIB
     return tuple(sorted({window // page_kb * page_kb for window in windows_kb}))
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
 from boards.device import SECTOR_BYTES, Disk
+from boards.units import KIB
 from tracer.error import RecordError
 from tracer.local.beside import Later, Replayer
 from tracer.local.changed import Change, ChangedKnobError
@@ -291,7 +292,7 @@ def contention(scenario: Scenario, seen: Seen) -> list[str]:
         for verb in ("read", "written"):
             sectors = seen.look.get(f"disk.{verb}_sectors", 0)
             if sectors > _LOOK_SECTORS and BY_LOAD.get(scenario.kind) != verb:
-                kib = sectors * SECTOR_BYTES / 1024
+                kib = sectors * SECTOR_BYTES / KIB
                 notes.append(f"others had {kib:.0f} KiB {verb} just before the start")
         stalled = seen.look.get("pressure.memory.some", 0)
         if stalled > _STALLED_SHARE * LOOK_S:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boards.counted import plural
+from boards.units import KIB
 from tracer.formats.capture import Boot, ReadBefore
 from tracer.remote.job import Fact, making_sense
 from tracer.remote.run_facts import by_key
@@ -36,7 +37,7 @@ def _read(line: str) -> ReadBefore:
 def _before_note(read: ReadBefore) -> str:
     return (
         f"before the recording began, {plural(read.requests, 'request')} had read "
-        f"{read.bytes >> 10:,} KiB from {read.disk}: they are not in the capture"
+        f"{read.bytes // KIB:,} KiB from {read.disk}: they are not in the capture"
     )
 
 

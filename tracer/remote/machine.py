@@ -15,6 +15,7 @@ from typing import Literal
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
+from boards.units import KIB
 from tracer.formats.capture import Squashfs
 from tracer.local import metadata
 from tracer.memory import available_kib
@@ -74,7 +75,7 @@ class Machine:
             version=lines["version"][0],
             machine=lines["machine"][0],
             nodename=lines["nodename"][0],
-            page_size=_positive(_kib(lines["page"][0]) * 1024),
+            page_size=_positive(_kib(lines["page"][0]) * KIB),
             byte_order=_BYTE_ORDERS[lines["order"][0]],
             cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])) or "".join(lines["board"]),
             cpu_count=_positive(_count(lines["cpus"][0])),

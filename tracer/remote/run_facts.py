@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from boards.counted import plural
+from boards.units import kib_to_pages
 from tracer.formats.capture import Cold
 from tracer.local.changed import Change
 from tracer.local.cold import parse_mapping
@@ -247,9 +248,9 @@ def _mark(line: str) -> tuple[str, int] | None:
 
 
 def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
-    before, after, pinned = (int(kib) * 1024 // page_size for kib in value.split(" "))
+    before, after, pinned = (kib_to_pages(int(kib), page_size) for kib in value.split(" "))
     unexplained = max(0, after - pinned)
-    allowed = allowed_kib * 1024 // page_size
+    allowed = kib_to_pages(allowed_kib, page_size)
     return Cold(
         proven=unexplained <= allowed,
         how=f"drop_caches=3 on the target: {plural(before, 'page')} cached before, {after} "
@@ -263,7 +264,7 @@ def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
 
 def _restarted(value: str, page_size: int) -> Cold:
     """Return how a boot is cold: by the restart; what it had read before is always cached."""
-    cached, pinned = (int(kib) * 1024 // page_size for kib in value.split(" "))
+    cached, pinned = (kib_to_pages(int(kib), page_size) for kib in value.split(" "))
     return Cold(
         proven=True,
         how=f"the target was restarted; {plural(cached, 'page')} that the boot and the recorder "

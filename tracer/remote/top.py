@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from boards.target import Target
+from boards.units import kib_to_pages
 from tracer.backends.base import INDISPENSABLE
 from tracer.error import RecordError
 from tracer.local.cold import parse_mapping
@@ -83,7 +84,7 @@ class Top:
             }
         offset, data_bytes, self.long_size = layout_of(self.header_page)
         self._page_bytes, self._data_bytes = offset + data_bytes, data_bytes
-        self._most = max(1, buffer_kib * 1024 // self._page_bytes + 2)
+        self._most = max(1, kib_to_pages(buffer_kib, self._page_bytes) + 2)
 
     def take(self, within_s: float, quiet: bool = False) -> Taken:
         """Take the pages of all buffers; call again ``within_s``.

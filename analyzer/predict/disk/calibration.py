@@ -16,6 +16,7 @@ import numpy as np
 
 from analyzer.ingest.tables import Array
 from analyzer.predict.disk.device_model import fit_line
+from boards.units import KIB
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import THROTL_SLICE_NS, Paced
@@ -142,7 +143,7 @@ def simulate(device: DeviceModel, trial: Trial) -> Trial:
     """Return the trial as simulated on a device, for the same duration."""
     queue = device.queue()
     until = float(trial.done_ns[-1]) + 1
-    sectors = trial.kib * 1024 // _SECTOR
+    sectors = trial.kib * KIB // _SECTOR
     under_way = [0.0] * trial.depth
     sent: list[float] = []
     done: list[float] = []
@@ -176,7 +177,7 @@ def _fixed(trials: Sequence[Trial]) -> FixedCost:
 def _even(trials: Sequence[Trial]) -> Paced:
     """Return a constant pace: the highest rates, and the latency of a single request."""
     turns = np.array([trial.per_second() for trial in trials])
-    sizes = turns * np.array([trial.kib * 1024 for trial in trials])
+    sizes = turns * np.array([trial.kib * KIB for trial in trials])
     small = min(trial.kib for trial in _alone(trials))
     base = min(trial.each_ns() for trial in _alone(trials) if trial.kib == small)
     requests, size = _rate(turns[_highest(turns)]), _rate(sizes[_highest(sizes)])
@@ -198,7 +199,7 @@ def _limiter(trials: Sequence[Trial]) -> Paced | None:
     if not cut and not _SLICES[0] <= usual <= _SLICES[1]:
         return None
     turns = np.array([one.per_second() for one in stalled])
-    sizes = turns * np.array([one.kib * 1024 for one in stalled])
+    sizes = turns * np.array([one.kib * KIB for one in stalled])
     by_turn, by_size = _highest(turns), _highest(sizes)
     small = np.array([one.kib for one in stalled]) == min(one.kib for one in stalled)
     large = sizes[by_size & ~small]

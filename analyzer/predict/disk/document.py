@@ -9,6 +9,7 @@ import msgspec
 from analyzer.predict.disk.calibration import Found, Trial
 from boards.cost import Cost
 from boards.document import Document, says
+from boards.units import KIB
 
 
 class TrialDocument(msgspec.Struct, frozen=True):
@@ -48,6 +49,6 @@ def _row(trial: Trial, error: float) -> TrialDocument:
         depth=trial.depth,
         requests=len(trial.done_ns),
         per_second=each,
-        bytes_per_second=each * trial.kib * 1024,
+        bytes_per_second=each * trial.kib * KIB,
         error=error,
     )

@@ -12,6 +12,7 @@ from analyzer.predict.disk.device_model import DeviceModelError, device_of, is_h
 from analyzer.predict.disk.learnt import learn_disk
 from analyzer.predict.disk.slices import Held, held, held_trial, limiter
 from boards.counted import plural
+from boards.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.devices.measured import Measured
 from tracer.formats.capture import Capture
@@ -200,5 +201,5 @@ def _trial(one: ProbeTrial) -> Trial:
     order = np.argsort(done, kind="stable")
     latency = np.maximum(done - issue, 1.0)[order]
     return Trial(
-        one.request_bytes // 1024, one.sequential, one.depth, done[order] - issue.min(), latency
+        one.request_bytes // KIB, one.sequential, one.depth, done[order] - issue.min(), latency
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from analyzer.ingest.tables import Array
 from analyzer.predict.disk.calibration import Trial
+from boards.units import KIB
 from emulator.devices.device import FixedCost
 from emulator.devices.paced import THROTL_SLICE_NS, TICK_NS, Paced
 
@@ -41,7 +42,7 @@ class Held:
     @property
     def bytes_per_second(self) -> float:
         """Return the bytes a second."""
-        return self.per_second * self.kib * 1024
+        return self.per_second * self.kib * KIB
 
 
 def held(kib: float, times_ns: Array) -> Held | None:
@@ -148,7 +149,7 @@ def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | 
         for rates, chosen in ((turns, by_turn & ~by_size), (sizes, by_size & ~by_turn))
     )
     disk = _unlimited([one for one in trials if id(one) in seen])
-    off = [one.per_second / min(requests, size / (one.kib * 1024)) - 1 for one in known]
+    off = [one.per_second / min(requests, size / (one.kib * KIB)) - 1 for one in known]
     band = float(max(np.abs(off).max(), *(one.spread for one in known)))
     device = Paced(requests, size, disk)
     return None if any(_faster(one, device) for one in trials) else (device, band)
@@ -165,7 +166,7 @@ def _waits(trial: Trial) -> bool:
 
 def _faster(trial: Trial, device: Paced) -> bool:
     """Return whether a trial was faster than the limits allow."""
-    in_slice = min(device.requests_per_second, device.bytes_per_second / (trial.kib * 1024))
+    in_slice = min(device.requests_per_second, device.bytes_per_second / (trial.kib * KIB))
     return _exceeds(trial.done_ns, in_slice * THROTL_SLICE_NS / 1e9)
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from analyzer.tuner.engines.fingerprint import MOSTLY, PAGE_BYTES, READ_FACTOR
+from boards.units import KIB
 
 # How close a parameter must be. The paper's words ask for closeness in the shares above all, and
 # give them the largest factors: so these are similarities to be reached, no distances allowed.
@@ -57,7 +58,7 @@ class Pattern:
             (
                 "read" if reads else "write",
                 "random" if self.random_share > 100 * MOSTLY else "sequential",
-                "large" if self.request_kib * 1024 > PAGE_BYTES else "small",
+                "large" if self.request_kib * KIB > PAGE_BYTES else "small",
             )
         )
 

@@ -20,6 +20,7 @@ from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Stage
 from boards.counted import plural
 from boards.note import Note, NoteKind
+from boards.units import percent_text
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,9 @@ def sentences(one: Checked) -> list[Note]:
 def _refusal(one: Checked) -> str:
     first = one.refused[0]
     figures = first.figures
-    change = "" if first.change is None else f" (time {100 * first.change.effect:+.1f} %)"
+    change = (
+        "" if first.change is None else f" (time {percent_text(first.change.effect, signed=True)})"
+    )
     return (
         f"{one.constraint.name}: refused {plural(len(one.refused), 'chromosome')}, with more than "
         f"{100 * (one.most or 0):g} % more {one.constraint.quantity} than the default. The fastest "

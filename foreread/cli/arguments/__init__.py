@@ -20,10 +20,10 @@ def boot_attempts(text: str) -> int:
 
 def buffer_kib(text: str) -> int:
     """Return the size of a trace buffer."""
-    return whole_number(text, 1, _LARGEST_KIB)
+    return whole_number(text, 1, _LARGEST_KIB, "a number of KiB")
 
 
-def whole_number(text: str, least: int, most: int, what: str = "a number of KiB") -> int:
+def whole_number(text: str, least: int, most: int, what: str = "a number") -> int:
     """Return a whole number from ``least`` to ``most``."""
     if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
         raise argparse.ArgumentTypeError(f"{text!r}: write {what} from {least} to {most}")
@@ -38,8 +38,8 @@ def row_number(text: str) -> int:
 
 
 def percent(text: str) -> float:
-    """Return a part in percent, from 0 to 100."""
-    number = _time(text, zero=True)
+    """Return a part in percent, from 0 to 100; the sign ``%`` may follow."""
+    number = _time(text.removesuffix("%"), zero=True)
     if number > 100:
         raise argparse.ArgumentTypeError(f"{text!r}: write a number from 0 to 100")
     return number

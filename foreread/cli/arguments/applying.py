@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from boards.outputs import check_file
-from foreread.cli.arguments import seconds
+from foreread.cli.arguments import seconds, whole_number
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.output import add_output
 
@@ -71,9 +71,7 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
 
 
 def _percent(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERCENT):
-        raise argparse.ArgumentTypeError(f"{text!r}: write whole percent from 1 to {_MOST_PERCENT}")
-    return int(text)
+    return whole_number(text, 1, _MOST_PERCENT, "whole percent")
 
 
 def _recheck(text: str) -> int:
@@ -81,6 +79,4 @@ def _recheck(text: str) -> int:
 
 
 def _periods(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERIODS):
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 1 to {_MOST_PERIODS}")
-    return int(text)
+    return whole_number(text, 1, _MOST_PERIODS)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from analyzer.ingest.page_size import is_page_size
+from boards.units import KIB
 
 _LARGEST_PID = (1 << 31) - 1
 _NUMBER = r"(\d{1,9})(k?)"
@@ -80,7 +81,7 @@ def pid_filter(text: str) -> str | frozenset[int]:
 def page_size(text: str) -> int:
     """Return a page size in bytes, from a number like 16384 or 16k."""
     match = re.fullmatch(_NUMBER, text)
-    size = int(match[1]) * (1024 if match[2] else 1) if match else 0
+    size = int(match[1]) * (KIB if match[2] else 1) if match else 0
     if not is_page_size(size):
         raise argparse.ArgumentTypeError(f"{text!r}: write 4096, 8192, 16384, 32768 or 65536")
     return size

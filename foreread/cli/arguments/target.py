@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from boards.open import LOCAL
+from boards.printable import printable
 from foreread import run_words
-from foreread.cli.main import printable
 
 _HELP = (
     "machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 
+from analyzer.predict.kib import WindowSizeError, pages_of
 from boards.knobs import knob_of
+from boards.units import pages_to_kib
 from foreread.cli.arguments import UsageError, whole_number
 
-LARGEST_WINDOW_PAGES = 16383  # limit of the emulator (emulator/core/fixed/fixed_window.h)
 _ITEM = re.compile(r"(\d{1,9})k?(?:-(\d{1,9})k?)?")
 
 
@@ -22,27 +23,19 @@ def parse_windows(text: str, page_size: int) -> list[int]:
         match = _ITEM.fullmatch(item.strip())
         if match is None:
             raise UsageError(f"--windows: {item!r} is not a window in KiB: write 32 or 16-64")
-        low = _pages(match[1], page_size)
-        high = low if match[2] is None else _pages(match[2], page_size)
-        if high < low or high > LARGEST_WINDOW_PAGES:
-            largest = LARGEST_WINDOW_PAGES * page_size // 1024
-            raise UsageError(
-                f"--windows: {item!r}: windows are 0 to {largest} KiB; write the smaller first"
-            )
+        try:
+            low, high = (pages_of(int(kib), page_size) for kib in (match[1], match[2] or match[1]))
+        except WindowSizeError as error:
+            raise UsageError(f"--windows: {item!r}: {error}; {error.remedy}") from error
+        if high < low:
+            raise UsageError(f"--windows: {item!r}: write the smaller window first")
         windows.update(range(low, high + 1))
     return sorted(windows)
 
 
 def parse_windows_kib(text: str, page_size: int) -> list[int]:
     """Return the windows of such a list in KiB. Raises UsageError."""
-    return [window * page_size // 1024 for window in parse_windows(text, page_size)]
-
-
-def _pages(kib: str, page_size: int) -> int:
-    size = int(kib) * 1024
-    if size % page_size:
-        raise UsageError(f"--windows: {kib} KiB is not a whole number of {page_size}-byte pages")
-    return size // page_size
+    return [pages_to_kib(window, page_size) for window in parse_windows(text, page_size)]
 
 
 def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
@@ -56,4 +49,5 @@ def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
 
 def window_kb(text: str) -> int:
     """Return a read_ahead_kb that foreread sets."""
-    return whole_number(text, *knob_of("/sys/block/disk/queue/read_ahead_kb").range(put_back=False))
+    least, most = knob_of("/sys/block/disk/queue/read_ahead_kb").range(put_back=False)
+    return whole_number(text, least, most, "a number of KiB")

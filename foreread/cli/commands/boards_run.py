@@ -9,6 +9,7 @@ import sys
 from boards.emulated import Board, BoardError, BoardRun, RunPlan
 from boards.emulated.board import DEFAULT_PACKAGES
 from boards.emulated.machines import machine
+from boards.units import pages_to_kib
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
 from foreread.cli.arguments.windows import add_windows, parse_windows
@@ -57,7 +58,7 @@ def _plan(args: argparse.Namespace) -> RunPlan:
     windows = parse_windows(args.windows or _DEFAULT_WINDOWS, page_bytes)
     return RunPlan(
         command=tuple(args.command_line),
-        windows_kb=tuple(window * page_bytes // 1024 for window in windows),
+        windows_kb=tuple(pages_to_kib(window, page_bytes) for window in windows),
         repeat=args.repeat,
         disk=args.disk,
         latency_ns=args.latency_us * 1000,

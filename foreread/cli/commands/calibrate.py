@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from boards.outputs import check_new
+from boards.printable import printable
 from boards.profile import read_profile, with_cost
 from boards.profile_toml import encode_profile
+from boards.units import percent_text
 from boards.written import write_whole
 from foreread.calibrating import Calibrated, calibrate
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, target_words, tell
-from foreread.cli.main import printable
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
@@ -94,15 +95,15 @@ def _text(done: Calibrated) -> str:
             str(row.requests),
             f"{row.per_second:,.1f}",
             f"{row.bytes_per_second / 1e6:,.1f}",
-            f"{100 * row.error:+.1f} %",
+            f"{percent_text(row.error, signed=True)}",
         )
         for row in rows
     ]
     return answer_text(
         [
             found.device.describe(),
-            f"error of the model: median {100 * found.median:.1f} %, worst "
-            f"{100 * found.worst:.1f} %",
+            f"error of the model: median {percent_text(found.median)}, worst "
+            f"{percent_text(found.worst)}",
         ],
         [render(head, cells)],
         more="foreread predict CAPTURE --device-model FILE (predicts with it)",

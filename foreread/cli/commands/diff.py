@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-regression",
         metavar="PERCENT",
-        type=_percent,
+        type=percent,
         help="exit with 1 if NEW, or one of its starts, is predicted to take over PERCENT longer "
         "than OLD, for example 3%%",
     )
@@ -61,7 +61,3 @@ def run(args: argparse.Namespace) -> int:
         write_whole(args.junit, junit_xml(found))
     print(found.to_json() if args.json else diff_text(found, verbose=args.verbose))
     return EXIT_FAILED if found.regressed else 0
-
-
-def _percent(text: str) -> float:
-    return percent(text.removesuffix("%"))

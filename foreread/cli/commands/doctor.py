@@ -7,6 +7,7 @@ from pathlib import Path
 
 from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.open import LOCAL, open_target
+from boards.printable import printable
 from boards.profile import read_profile, with_judgement
 from boards.profile_toml import encode_profile
 from boards.target import Target
@@ -16,7 +17,6 @@ from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, tell
-from foreread.cli.main import printable
 from foreread.cli.text.judging import judgement_text
 from foreread.diagnosing import diagnose
 from foreread.documents.doctor import DoctorDocument

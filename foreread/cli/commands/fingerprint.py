@@ -19,13 +19,14 @@ from analyzer.tuner.space.losses import losses_in
 from analyzer.tuner.store.records import TopGenes
 from boards.open import open_target
 from boards.outputs import check_changed
+from boards.printable import printable
+from boards.units import percent_text
 from boards.written import write_whole
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.applying import add_applying
 from foreread.cli.arguments.learning import add_learning
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
-from foreread.cli.main import printable
 from foreread.cli.text.watching import Shown
 from foreread.documents.fingerprint import WatchScriptDocument
 from foreread.learning import LEAST_S, Learning, Observer, minute_of_day, seconds_left
@@ -206,7 +207,7 @@ def _gain(learnt: TopGenes) -> str:
     if learnt.fitness == 1:
         return "no settings are shown to be better than the original values"
     genes = ", ".join(f"{name} {allele}" for name, allele in learnt.chromosome.items())
-    return f"{100 * (1 / learnt.fitness - 1):+.1f} % of the time with {genes}"
+    return f"{percent_text(1 / learnt.fitness - 1, signed=True)} of the time with {genes}"
 
 
 def _learning(args: argparse.Namespace) -> Learning:

@@ -16,6 +16,7 @@ from analyzer.forecast.document import (
 from analyzer.forecast.predicted import forecast
 from analyzer.predict.prediction import MINOR_SHARE
 from boards.counted import plural
+from boards.units import percent_text
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
 from foreread.cli.arguments.recording import recording_of
@@ -137,7 +138,8 @@ def _difference(change: ForecastChange) -> str:
     words = {"same": "about the same"}.get(change.direction, change.direction)
     band = f"{change.seconds_low:+.3f} to {change.seconds_high:+.3f} s"
     certain = "" if change.certain else "; not certain, since the band contains 0"
-    return f"{words}: {change.seconds:+.3f} s ({100 * change.share:+.1f} %; band {band}{certain})"
+    share = percent_text(change.share, signed=True)
+    return f"{words}: {change.seconds:+.3f} s ({share}; band {band}{certain})"
 
 
 def _setting(found: Forecast) -> str:

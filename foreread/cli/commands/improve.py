@@ -7,6 +7,7 @@ from pathlib import Path
 
 from boards.open import LOCAL
 from boards.outputs import check_folder
+from boards.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.output import add_output
@@ -15,7 +16,6 @@ from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.target import add_target
 from foreread.cli.arguments.tune import add_genes
 from foreread.cli.arguments.verbose import add_verbose
-from foreread.cli.main import printable
 from foreread.cli.text.improve import StepLines, improved_text
 from foreread.documents.improve import ImproveDocument
 from foreread.improve_job import TuneWish

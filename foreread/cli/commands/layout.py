@@ -16,6 +16,7 @@ from analyzer.layout.unpacking_file import Measured, read_unpacking
 from analyzer.layout.write import ErofsWords, write_layout
 from boards.counted import plural
 from boards.outputs import check_folder
+from boards.units import KIB, size_text
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.relaid import BLOCK_SIZES
 from foreread.cli.arguments import UsageError
@@ -37,7 +38,7 @@ from foreread.unpacking import measure_unpacking
 
 _SHOWN = 12  # rows of the table
 _MORE = "every layout, and all notes"
-_SIZES_KIB = tuple(size >> 10 for size in BLOCK_SIZES)
+_SIZES_KIB = tuple(size // KIB for size in BLOCK_SIZES)
 _ALL_SIZES_KIB = (4, 8, *_SIZES_KIB)
 _ALL_COMPRESSORS = tuple(dict.fromkeys((*COMPRESSORS, *EROFS_COMPRESSORS)))
 
@@ -84,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_layouts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how the image is built")
     sizes = ", ".join(map(str, _SIZES_KIB))
-    clusters = ", ".join(str(size >> 10) for size in CLUSTER_SIZES)
+    clusters = ", ".join(str(size // KIB) for size in CLUSTER_SIZES)
     group.add_argument(
         "--block-size",
         dest="block_sizes",
@@ -281,8 +282,8 @@ def _shown(found: Compared, verbose: bool) -> list[LayoutRow]:
 
 def _cells(row: LayoutRow) -> tuple[str, ...]:
     seconds = "-" if row.seconds is None else f"{row.seconds:.3f}"
-    size = f"{row.block_size >> 10} KiB"
-    sizes = (_mib(row.image_bytes), f"{row.requests:,.0f}", _mib(row.read_bytes))
+    size = f"{row.block_size // KIB} KiB"
+    sizes = (size_text(row.image_bytes), f"{row.requests:,.0f}", size_text(row.read_bytes))
     return (row.name, size, row.compressor, *sizes, seconds)
 
 
@@ -291,7 +292,7 @@ def _best(found: Compared, args: argparse.Namespace) -> list[str]:
     best, present = found.best, found.rows[0]
     if best is None or best.present:
         return ["the present image is the best of these"]
-    kind = f"blocks of {best.block_size >> 10} KiB with {best.compressor}"
+    kind = f"blocks of {best.block_size // KIB} KiB with {best.compressor}"
     if best.seconds is None or present.seconds is None:
         gain = f"{1 - best.read_bytes / present.read_bytes:.0%} less is read"
     else:
@@ -304,7 +305,3 @@ def _best(found: Compared, args: argparse.Namespace) -> list[str]:
         command = shlex.join(str(word) for word in words)
         lines.append(f"  to write its options into INSTALL.md: {command}")
     return lines
-
-
-def _mib(octets: float) -> str:
-    return f"{octets / (1 << 20):.1f} MiB"

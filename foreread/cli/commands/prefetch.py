@@ -16,6 +16,7 @@ from analyzer.prefetch.ranges import ORDERS
 from analyzer.prefetch.state import SUFFIX, read_state, state_of
 from boards.counted import plural
 from boards.outputs import check_file
+from boards.units import percent_text, size_text
 from boards.written import write_whole
 from foreread.cli.arguments import UsageError, percent
 from foreread.cli.arguments.capture import add_capture
@@ -216,9 +217,9 @@ def _gain(compared: Comparison) -> Iterator[str]:
     if now is best or now.seconds is None or best.seconds is None:
         yield f"nothing is predicted to be faster than the start as it is: {now.seconds:.3f} s"
         return
-    share = 100 * (1 - best.seconds / now.seconds)
+    share = percent_text(1 - best.seconds / now.seconds, 0)
     yield (
-        f"{best.name}: {best.seconds:.3f} s predicted at {best.read_ahead_kb:,} KiB, {share:.0f} % "
+        f"{best.name}: {best.seconds:.3f} s predicted at {best.read_ahead_kb:,} KiB, {share} "
         f"less than now, {now.seconds:.3f} s at {now.read_ahead_kb:,} KiB"
     )
 
@@ -242,20 +243,18 @@ def _list_text(found: Found, output: Path) -> list[str]:
     lines = [
         f"list: {output}",
         f"{plural(len(listing.ranges), 'range')} of {plural(listing.files, 'file')}, "
-        f"{_mib(listing.size_bytes)}: "
-        f"{_mib(found.needed_bytes)} are needed, {_mib(found.wasted_bytes)} are gaps of up to "
-        f"{found.gap_bytes >> 10} KiB, which are cheaper to read than to skip",
+        f"{size_text(listing.size_bytes)}: "
+        f"{size_text(found.needed_bytes)} are needed, {size_text(found.wasted_bytes)} are gaps of "
+        f"up to {size_text(found.gap_bytes)}, which are cheaper to read than to skip",
     ]
     if found.unnamed_bytes:
-        lines.append(f"not in the list (files whose path is unknown): {_mib(found.unnamed_bytes)}")
+        lines.append(
+            f"not in the list (files whose path is unknown): {size_text(found.unnamed_bytes)}"
+        )
     return lines
 
 
 def _row(case: Case) -> tuple[str, ...]:
     seconds = "-" if case.seconds is None else f"{case.seconds:.3f}"
-    sizes = (_mib(case.read_bytes), _mib(case.wasted_bytes))
+    sizes = (size_text(case.read_bytes), size_text(case.wasted_bytes))
     return (case.name, str(case.read_ahead_kb), f"{case.requests:,}", *sizes, seconds)
-
-
-def _mib(octets: int) -> str:
-    return f"{octets / (1 << 20):.1f} MiB"

@@ -10,13 +10,13 @@ from pathlib import Path
 from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.counted import plural
 from boards.open import LOCAL
+from boards.printable import printable
 from foreread.booting import record_boot
 from foreread.cli.arguments import UsageError, buffer_kib, duration
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.arguments.windows import window_kb
-from foreread.cli.main import printable
 from foreread.cli.text.wording import ended_text
 from foreread.documents.record import record_document
 from foreread.documents.suite import SuiteRecordDocument

@@ -14,13 +14,13 @@ from analyzer.prefetch.measured import read_measurement
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.outputs import check_folder
+from boards.printable import printable
 from foreread.browsing import Viewed, folder_of, view
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
-from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.documents.report import ReportDocument
 from tracer.formats.sweep import Sweep, read_sweep

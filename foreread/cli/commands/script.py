@@ -30,6 +30,7 @@ from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.origin import origins_of
 from boards.outputs import check_folder
+from boards.printable import printable
 from boards.target import Target, TargetError
 from foreread.cli.arguments import UsageError, boot_attempts
 from foreread.cli.arguments.allow import add_allow
@@ -39,7 +40,6 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.arguments.windows import window_kb
-from foreread.cli.main import printable
 from foreread.documents.script import (
     CheckedDocument,
     InstalledPart,

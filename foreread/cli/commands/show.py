@@ -15,16 +15,17 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs
 from analyzer.predict import predict
 from analyzer.predict.disk.probed import probe_text
+from analyzer.predict.kib import emulated_pages
 from analyzer.predict.prediction import NO_READAHEAD
 from analyzer.predict.waste import Waste, waste
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.counted import plural
-from emulator import MAX_WINDOW
+from boards.printable import printable
+from boards.units import KIB, pages_to_kib
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.verbose import add_verbose
-from foreread.cli.main import printable
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path
 from foreread.cli.text.table import render
 from foreread.cli.text.tuning import outcome_text
@@ -122,7 +123,7 @@ def _waste(recording: Recording) -> Waste | None:
     reference = predict(recording).reference
     if reference.name == NO_READAHEAD:
         return None
-    return waste(recording, min(reference.kb * 1024 // recording.page_size, MAX_WINDOW))
+    return waste(recording, emulated_pages(reference.kb, recording.page_size))
 
 
 def _order(recording: Recording, wasted: Array | None = None) -> list[int]:
@@ -226,7 +227,7 @@ def _facts(recording: Recording, summary: ShowDocument, verbose: bool) -> list[s
             f"command     {printable(' '.join(capture.command))}",
             f"ended by    {capture.ended_by}, {ended_text(capture)}, {capture.wall_seconds:.3f} s",
             f"board       {printable(f'{host.machine}, {host.cpu_count} x {host.cpu_model}')}, "
-            f"{host.memory_kib // 1024} MiB",
+            f"{host.memory_kib // KIB} MiB",
             f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "
             f"{printable(capture.cold.how)}",
         ]
@@ -257,7 +258,10 @@ def _files_text(
         rows.append((*map(str, (entry.pages_accessed, *counts)), pages, name))
     of_window: tuple[str, ...] = ()
     if at_window:
-        of_window = (f"requests at {at_window.window * recording.page_size // 1024} KiB", "unused")
+        of_window = (
+            f"requests at {pages_to_kib(at_window.window, recording.page_size)} KiB",
+            "unused",
+        )
     head = ("accessed", *of_window, "of pages", "file")
     if not verbose:
         before = sum(max(map(len, column)) + 2 for column in [*zip(head, *rows, strict=True)][:-1])

@@ -8,7 +8,7 @@ import sys
 import time
 
 from boards.open import open_target
-from foreread.cli.arguments import UsageError, duration
+from foreread.cli.arguments import UsageError, duration, whole_number
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.top import text_of
 from foreread.cli.top_screen import show_screen
@@ -102,14 +102,8 @@ def _interval(text: str) -> float:
 
 
 def _rows(text: str) -> int:
-    return _number(text, 1, 10_000)
+    return whole_number(text, 1, 10_000)
 
 
 def _kib(text: str) -> int:
-    return _number(text, 16, 1 << 20)
-
-
-def _number(text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 9 and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number from {least} to {most}")
-    return int(text)
+    return whole_number(text, 16, 1 << 20)

@@ -9,7 +9,8 @@ from analyzer.advise.advise import OUTPUT
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.predict.linux import PREFIX
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import percent_text, size_text
 from foreread.cli.text.answer import answer_text, columns, cut
 from foreread.cli.text.table import plus_minus, render
 
@@ -40,14 +41,14 @@ def _answer(found: AdviceDocument) -> Iterator[str]:
     """Yield the start as it is now, and what the best row makes of it."""
     yield (
         f"now: {found.seconds:.3f} s predicted at {found.read_ahead_kb:,} KiB, "
-        f"{_size(found.read_bytes)} read"
+        f"{size_text(found.read_bytes)} read"
     )
     if not found.rows:
         yield "nothing found that saves more than its band"
         return
     best = found.rows[0]
-    share = 100 * best.saved / found.seconds
-    yield cut(f"best: {best.seconds:.3f} s, {share:.0f} % less, by row 1: {best.what}", columns())
+    share = percent_text(best.saved / found.seconds, 0)
+    yield cut(f"best: {best.seconds:.3f} s, {share} less, by row 1: {best.what}", columns())
 
 
 def _basis(found: AdviceDocument) -> Iterator[str]:
@@ -76,7 +77,7 @@ def _is_idle(cells: list[list[str]], column: int) -> bool:
 
 
 def _row(rank: int, row: AdviceRow) -> list[str]:
-    sizes = (_change(row.memory_bytes), _change(row.image_bytes), _size(row.flash_bytes))
+    sizes = (_change(row.memory_bytes), _change(row.image_bytes), size_text(row.flash_bytes))
     seconds = (f"{row.seconds:.3f}", f"{row.saved:.3f}", plus_minus(row.band))
     return [str(rank), *seconds, *sizes]
 
@@ -112,10 +113,6 @@ def _details(rank: int, row: AdviceRow, width: int) -> Iterator[str]:
     yield words(f"risk: {row.risk}")
 
 
-def _size(octets: int) -> str:
-    return f"{octets / (1 << 20):.1f} MiB" if octets >= 1 << 20 else f"{-(-octets // 1024)} KiB"
-
-
 def _change(octets: int) -> str:
     sign = "+" if octets > 0 else "-" if octets < 0 else ""
-    return f"{sign}{_size(abs(octets))}"
+    return f"{sign}{size_text(abs(octets))}"

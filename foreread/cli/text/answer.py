@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from boards.note import NoteKind, kind_of
-from foreread.cli.main import printable
+from boards.printable import printable
 
 MOST_BASIS = 4
 _COLUMNS = 100  # of output that goes to a file or a pipe

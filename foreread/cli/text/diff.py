@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from analyzer.diff.document import DiffCause, DiffDocument, DiffFile, DiffSide, StartDiff
 from boards.counted import plural
 from boards.note import Note, NoteKind
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import percent_text
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path
 from foreread.cli.text.table import render
 
@@ -38,7 +39,7 @@ def answer(found: DiffDocument) -> str:
     if found.seconds_old is not None and found.seconds_new is not None:
         weighted = "weighted seconds" if len(found.starts) > 1 else "s"
         seconds = f"{found.seconds_old:.3f} to {found.seconds_new:.3f} {weighted}"
-        seconds += f", {share_text(found.share)}"
+        seconds += f", {percent_text(found.share, signed=True, absent='unknown')}"
     if found.limit is None:
         return seconds
     limit = f"limit {100 * found.limit:g} %"
@@ -53,11 +54,6 @@ def title(one: StartDiff) -> str:
     return one.name if one.board is None else f"{one.name} on {one.board}"
 
 
-def share_text(share: float | None) -> str:
-    """Return a share in per cent with its sign."""
-    return "unknown" if share is None else f"{100 * share:+z.1f} %"
-
-
 def start_text(one: StartDiff) -> str:
     """Return the answer about one start, on one line."""
     old, new = one.old, one.new
@@ -65,7 +61,8 @@ def start_text(one: StartDiff) -> str:
     counts = f"{requests}, {old.pages:,} to {plural(new.pages, 'page')} read"
     if old.seconds is None or new.seconds is None:
         return counts
-    return f"{old.seconds:.3f} to {new.seconds:.3f} s predicted, {share_text(one.share)}; {counts}"
+    share = percent_text(one.share, signed=True, absent="unknown")
+    return f"{old.seconds:.3f} to {new.seconds:.3f} s predicted, {share}; {counts}"
 
 
 def side_text(side: DiffSide) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from analyzer.diff.document import DiffDocument, StartDiff
+from boards.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
-from foreread.cli.text.escaped import escaped
 
 
 def junit_xml(found: DiffDocument) -> bytes:
@@ -28,16 +28,16 @@ def junit_xml(found: DiffDocument) -> bytes:
 def _of_start(one: StartDiff) -> ElementTree.Element:
     case = _case(title(one), start_text(one), bool(one.regressed), one.new.seconds)
     output = ElementTree.SubElement(case, "system-out")
-    output.text = "\n".join(escaped(line) for line in _lines(one))
+    output.text = "\n".join(printable(line) for line in _lines(one))
     return case
 
 
 def _case(name: str, said: str, failed: bool, seconds: float | None) -> ElementTree.Element:
-    # XML has no way to write a control character: escaped() leaves none.
-    names = {"classname": "foreread.diff", "name": escaped(name)}
+    # XML has no way to write a control character: printable() leaves none.
+    names = {"classname": "foreread.diff", "name": printable(name)}
     case = ElementTree.Element("testcase", {**names, "time": f"{seconds or 0.0:.3f}"})
     if failed:
-        ElementTree.SubElement(case, "failure", {"message": escaped(said), "type": "regression"})
+        ElementTree.SubElement(case, "failure", {"message": printable(said), "type": "regression"})
     return case
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.diff.document import DiffDocument, DiffFile, StartDiff
+from boards.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
-from foreread.cli.text.escaped import escaped
 
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()<>#+!|~&\"'@$:"}
 
 
 def quoted(text: str) -> str:
     """Return a text that Markdown shows as it is, on one line."""
-    return escaped(text).translate(_MARKS)
+    return printable(text).translate(_MARKS)
 
 
 def markdown_text(found: DiffDocument) -> str:

@@ -1,7 +1,7 @@
 """Output without raw control characters, whatever a capture, a board or a file name holds.
 
 While a command runs, stdout and stderr are such streams: what prints does not have to think of it.
-A text that must stay on one line is given to ``foreread.cli.main.printable`` first.
+A text that must stay on one line is given to ``boards.printable`` first.
 """
 
 from __future__ import annotations
@@ -17,18 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO
 
+from boards.printable import printable
+
 _PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
-
-
-def escaped(text: str, keep: str = "") -> str:
-    """Return text with every character that cannot be seen written as an escape, but ``keep``.
-
-    Those are controls (C0 and C1), bidi and other format characters, surrogates, and spaces other
-    than the plain one.
-    """
-    return "".join(
-        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
-    )
 
 
 class EscapedStream(io.TextIOBase):
@@ -42,7 +33,7 @@ class EscapedStream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write the text with its control characters escaped."""
-        self.stream.write(text if _PLAIN.fullmatch(text) else escaped(text, keep="\n\t"))
+        self.stream.write(text if _PLAIN.fullmatch(text) else printable(text, keep="\n\t"))
         return len(text)
 
     def writable(self) -> bool:
@@ -76,7 +67,7 @@ def overwrite(stream: TextIO, line: str) -> None:
     """Write a line over the present one of a terminal."""
     while isinstance(stream, EscapedStream):
         stream = stream.stream
-    print("\r" + escaped(line), end="", file=stream, flush=True)
+    print("\r" + printable(line), end="", file=stream, flush=True)
 
 
 @contextmanager
@@ -107,4 +98,4 @@ def _show_traceback(
 ) -> None:
     if sys.stderr is not None:
         text = "".join(traceback.format_exception(kind, error, trace))
-        sys.stderr.write(escaped(text, keep="\n\t"))
+        sys.stderr.write(printable(text, keep="\n\t"))

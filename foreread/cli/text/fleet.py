@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.fleet.document import FleetAnalysed
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
 
 _SHOWN = 10  # captures that are left
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from analyzer.fleet.document import FleetFigures, FleetStart
 from analyzer.fleet.sections import fleet_doubts, fleet_title
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text, columns, cut
 from foreread.cli.text.table import render
 
@@ -47,8 +48,8 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 
 def _row(one: FleetStart) -> tuple[str, ...]:
-    gain = "-" if one.gain is None else f"{100 * one.gain:.1f} %"
-    windows = ("-" if kb is None else f"{kb:,} KiB" for kb in (one.now_kb, one.proposed_kb))
+    gain = percent_text(one.gain)
+    windows = (kib_text(kb, "-") for kb in (one.now_kb, one.proposed_kb))
     seconds = (
         "-" if value is None else f"{value:.3f}"
         for value in (one.seconds_now, one.seconds_proposed)

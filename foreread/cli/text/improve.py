@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from analyzer.confirm.text import percent
+from boards.printable import printable
+from boards.units import kib_text, percent
 from foreread.cli.text.answer import columns, cut
 from foreread.cli.text.confirming import show_progress
-from foreread.cli.text.escaped import escaped
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.tuning import TuningLine
@@ -96,7 +96,7 @@ def improved_text(found: ImproveDocument) -> str:
     if found.next:
         width = max(len(one.what) for one in found.next)
         parts.append("\n".join(f"{one.what:<{width}}  {one.command}" for one in found.next))
-    return "\n\n".join("\n".join(map(escaped, part.splitlines())) for part in parts)
+    return "\n\n".join("\n".join(map(printable, part.splitlines())) for part in parts)
 
 
 def _answer(found: ImproveDocument) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _table(remedies: list[ImproveRemedy]) -> str:
     cells = [_row(one) for one in remedies]
     widths = (max(map(len, column)) + 2 for column in zip(head, *cells, strict=True))
     room = max(columns() - sum(widths), _LEAST_CHANGE)
-    changes = [cut(escaped(one.what), room) for one in remedies]
+    changes = [cut(printable(one.what), room) for one in remedies]
     rows = [(*row, change) for row, change in zip(cells, changes, strict=True)]
     return render((*head, "remedy"), rows)
 
@@ -151,18 +151,14 @@ def _gain(gain: float | None, low: float | None, high: float | None) -> str:
 def _disks(disks: list[ImproveDisk]) -> str:
     rows = [
         (
-            *(one.board, one.disk, _kib(one.read_ahead_kb_now)),
-            *("keep" if one.read_ahead_kb is None else _kib(one.read_ahead_kb),),
+            *(one.board, one.disk, kib_text(one.read_ahead_kb_now, "-")),
+            *("keep" if one.read_ahead_kb is None else kib_text(one.read_ahead_kb, "-"),),
             *(_seconds(one.seconds_now), _seconds(one.seconds)),
             _gain(one.gain, one.low, one.high),
         )
         for one in disks
     ]
     return render(("board", "disk", "now", "set", "s now", "s then", "saves (95 %)"), rows)
-
-
-def _kib(kib: int | None) -> str:
-    return "-" if kib is None else f"{kib:,} KiB"
 
 
 def _seconds(seconds: float | None) -> str:

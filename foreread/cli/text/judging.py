@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
 from foreread.judging import Judgement
 
 

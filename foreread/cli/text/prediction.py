@@ -9,7 +9,8 @@ from analyzer.predict.holds_for import holds_for
 from analyzer.predict.linux import FIXED
 from analyzer.predict.prediction import Curve, Prediction
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import KIB
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.table import render
@@ -123,7 +124,7 @@ def _short_table(prediction: Prediction) -> str:
 def _marks(prediction: Prediction) -> dict[int, list[str]]:
     """Return remarks about the windows (pages) that the verdict compares."""
     curve, marks = prediction.total, dict[int, list[str]]()
-    verdict, size_kb = prediction.verdict, prediction.page_size / 1024
+    verdict, size_kb = prediction.verdict, prediction.page_size / KIB
     of = [
         (
             None if verdict.read_ahead_kb is None else int(verdict.read_ahead_kb // size_kb),

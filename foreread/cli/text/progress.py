@@ -7,7 +7,8 @@ import sys
 import time
 from typing import TextIO
 
-from foreread.cli.text.escaped import escaped, overwrite
+from boards.printable import printable
+from foreread.cli.text.escaped import overwrite
 from foreread.cli.text.wording import duration_text
 
 PREFIX = "foreread: "
@@ -47,7 +48,7 @@ class ProgressLine:
 
     def say(self, text: str, shorter: str = "") -> None:
         """Show a text; ``shorter`` replaces it on a terminal that is too narrow for it."""
-        text, shorter = escaped(text), escaped(shorter)
+        text, shorter = printable(text), printable(shorter)
         if not self.on_terminal:
             print(f"{PREFIX}{text}", file=self._stream, flush=True)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from analyzer.confirm.text import gain_text, interval_text, percent
+from analyzer.confirm.text import gain_text, interval_text
 from analyzer.predict.holds_for import holds_for
 from analyzer.suite.answer import (
     SuiteAdvice,
@@ -17,7 +17,8 @@ from analyzer.suite.answer import (
     SuiteStartAnswer,
 )
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import percent, percent_text
 from foreread.cli.text.answer import answer_text, cut
 from foreread.cli.text.table import plus_minus, render
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
@@ -90,12 +91,12 @@ def _figures(disk: SuiteDisk) -> Iterator[str]:
     if disk.saved is not None and disk.saved_band is not None and disk.confidence is not None:
         yield (
             f"saves {disk.saved:.3f} weighted seconds ({plus_minus(disk.saved_band)}); "
-            f"within 1 % of the fastest window in {100 * disk.confidence:.0f} % of the draws"
+            f"within 1 % of the fastest window in {percent_text(disk.confidence, 0)} of the draws"
         )
     worst = next((one for one in disk.starts if one.name == disk.worst_start), None)
     if worst is not None and disk.least_regret_kb is not None:
         yield (
-            f"worst start: {worst.name}, {100 * worst.regret:.1f} % of its seconds now "
+            f"worst start: {worst.name}, {percent_text(worst.regret)} of its seconds now "
             f"lost against its own {worst.own_read_ahead_kb:,} KiB; the largest regret is smallest "
             f"at {disk.least_regret_kb:,} KiB"
         )
@@ -129,7 +130,7 @@ def _start(one: SuiteStartAnswer) -> tuple[str, ...]:
         f"{one.seconds_low:.3f}-{one.seconds_high:.3f}",
         f"{one.own_read_ahead_kb:,} KiB",
         f"{one.own_seconds:.3f}",
-        f"{100 * one.regret:.1f} %",
+        f"{percent_text(one.regret)}",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foreread.cli.main import printable
+from boards.printable import printable
 
 
 def render(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boards.counted import plural
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import KIB, pages_to_kib, percent_text
 from foreread.cli.text.table import render
 from foreread.documents.top import TopDocument, TopFile, TopProcess
 
@@ -26,21 +27,21 @@ def text_of(found: TopDocument, rows: int) -> str:
 
 def summary(found: TopDocument) -> str:
     """Return the sums in one line."""
-    kib = found.read * found.page_size // 1024
-    now = sum(one.now for one in found.files) * found.page_size / 1024
+    kib = pages_to_kib(found.read, found.page_size)
+    now = sum(one.now for one in found.files) * found.page_size / KIB
     words = [
         f"{found.seconds:.1f} s: {rate(now, found.interval_seconds)} KiB/s, {kib} KiB read",
         f"{plural(found.lost, 'event')} lost",
     ]
     if found.explained is not None and found.read:
-        share = 100 * found.explained / found.read
-        words.append(f"the emulation reads {share:.0f} % of these pages, too")
+        share = percent_text(found.explained / found.read, 0)
+        words.append(f"the emulation reads {share} of these pages, too")
     return "; ".join(words)
 
 
 def cells(one: TopFile | TopProcess, found: TopDocument) -> list[str]:
     """Return the figures of a row, as COLUMNS names them; pages but for the first two."""
-    kib = found.page_size / 1024
+    kib = found.page_size / KIB
     return [
         rate(one.now * kib, found.interval_seconds),
         f"{one.read * kib:.0f}",

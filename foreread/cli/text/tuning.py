@@ -17,6 +17,7 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import LESS_DURABLE
 from boards.counted import plural
 from boards.note import Note, NoteKind
+from boards.units import percent, percent_text
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render
@@ -39,10 +40,10 @@ class TuningLine(ProgressLine):
             self._returned_in = progress.generation
             self.end()
             print(f"{PREFIX}{_returned_text(progress)}", file=self._stream, flush=True)
-        best = f"{100 * progress.improvement:.1f} %"
+        best = f"{percent_text(progress.improvement)}"
         if progress.interval is not None:
             low, high = progress.interval
-            best += f" ({100 * low:.1f} to {100 * high:.1f})"
+            best += f" ({percent(low)} to {percent(high)})"
         runs = f"run {progress.evaluations}"
         runs += "" if progress.most is None else f" of {progress.most}"
         left, spent = progress.seconds_left, duration_text(progress.seconds)
@@ -64,10 +65,10 @@ def change_text(change: Change | None) -> str:
     """Return a change in per cent with its interval."""
     if change is None:
         return "-"
-    text = f"{100 * change.effect:+.1f} %"
+    text = f"{percent_text(change.effect, signed=True)}"
     if change.low is None or change.high is None:
         return text
-    return f"{text} ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
+    return f"{text} ({percent(change.low, signed=True)} to {percent(change.high, signed=True)})"
 
 
 def _returned_text(progress: Progress) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.predict.validate import Validation, WindowResult
 from boards.counted import plural
+from boards.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 
@@ -37,7 +38,7 @@ def _answer(of: Validation) -> Iterator[str]:
         against = "" if default == kb else f"; now, {default:,} KiB{_takes(measured.get(default))}"
         yield f"the predicted window is the fastest measured: {best}{against}"
     else:
-        share = f"{100 * of.regret_proposed:.1f} %"
+        share = f"{percent_text(of.regret_proposed)}"
         time = f"the time at {of.default_read_ahead_kb:,} KiB"
         here = _takes(measured.get(kb))
         yield (
@@ -46,8 +47,8 @@ def _answer(of: Validation) -> Iterator[str]:
         )
     if of.seconds_error_median is not None:
         yield (
-            f"predicted seconds are off by {_share(of.seconds_error_median)} in the median, "
-            f"{_share(of.seconds_error_max)} at most"
+            f"predicted seconds are off by {percent_text(of.seconds_error_median)} in the median, "
+            f"{percent_text(of.seconds_error_max)} at most"
         )
 
 
@@ -60,14 +61,21 @@ def _basis(of: Validation) -> Iterator[str]:
     default = f"the default window is {of.default_read_ahead_kb:,} KiB"
     yield f"medians of measured cold runs at {windows} of {of.device}; {default}"
     yield (
-        f"requests are off by {_share(of.f_error_median)} in the median, pages by "
-        f"{_share(of.pages_error_median)}"
+        f"requests are off by {percent_text(of.f_error_median)} in the median, pages by "
+        f"{percent_text(of.pages_error_median)}"
     )
 
 
 def _table(of: Validation) -> str:
     head = ("KiB", "s predicted", "measured", "error", "requests' error", "pages' error")
-    rows = [(*_seconds(p), _percent(p.error.f), _percent(p.error.pages)) for p in of.points]
+    rows = [
+        (
+            *_seconds(p),
+            percent_text(p.error.f, signed=True),
+            percent_text(p.error.pages, signed=True),
+        )
+        for p in of.points
+    ]
     return render(head, rows)
 
 
@@ -76,7 +84,7 @@ def _seconds(point: WindowResult) -> tuple[str, ...]:
         str(point.read_ahead_kb),
         _number(point.predicted.seconds, ".3f"),
         _number(point.measured.seconds, ".3f"),
-        _percent(point.error.seconds),
+        percent_text(point.error.seconds, signed=True),
     )
 
 
@@ -88,41 +96,30 @@ def _whole_table(of: Validation) -> str:
             *_seconds(p),
             _number(p.predicted.f),
             _number(p.measured.f),
-            _percent(p.error.f),
+            percent_text(p.error.f, signed=True),
             _number(p.predicted.pages),
             _number(p.measured.pages),
-            _percent(p.error.pages),
+            percent_text(p.error.pages, signed=True),
         )
         for p in of.points
     ]
     lines = [
         render((*head, *counts), rows),
         "",
-        f"error of F: median {_percent(of.f_error_median)}, largest {_percent(of.f_error_max)}",
-        f"error of pages: median {_percent(of.pages_error_median)}",
-        f"error of seconds: median {_percent(of.seconds_error_median)}, "
-        f"largest {_percent(of.seconds_error_max)}",
+        f"error of F: median {percent_text(of.f_error_median, signed=True)}, "
+        f"largest {percent_text(of.f_error_max, signed=True)}",
+        f"error of pages: median {percent_text(of.pages_error_median, signed=True)}",
+        f"error of seconds: median {percent_text(of.seconds_error_median, signed=True)}, "
+        f"largest {percent_text(of.seconds_error_max, signed=True)}",
         "regret, in parts of the default window's time: of the predicted best "
-        f"({_kib(of.chosen_read_ahead_kb)}): {_percent(of.regret)}; "
-        f"of the verdict ({_kib(of.proposed_read_ahead_kb)}): "
-        f"{_percent(of.regret_proposed)}; of the published criterion "
-        f"({_kib(of.quasi_optimal_read_ahead_kb)}): "
-        f"{_percent(of.regret_quasi_optimal)}",
+        f"({kib_text(of.chosen_read_ahead_kb, '-')}): {percent_text(of.regret, signed=True)}; "
+        f"of the verdict ({kib_text(of.proposed_read_ahead_kb, '-')}): "
+        f"{percent_text(of.regret_proposed, signed=True)}; of the published criterion "
+        f"({kib_text(of.quasi_optimal_read_ahead_kb, '-')}): "
+        f"{percent_text(of.regret_quasi_optimal, signed=True)}",
     ]
     return "\n".join(lines)
 
 
-def _kib(kb: int | None) -> str:
-    return "-" if kb is None else f"{kb} KiB"
-
-
 def _number(value: float | None, spec: str = ".0f") -> str:
     return "-" if value is None else format(value, spec)
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:+.1f} %"
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"

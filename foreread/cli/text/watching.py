@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from analyzer.tuner.engines.patterns import Pattern, pattern_of
-from foreread.cli.main import printable
+from boards.printable import printable
+from boards.units import KIB, percent_text
 from foreread.documents.fingerprint import DoneDocument, PatternDocument, PeriodDocument
 from tracer.remote.job import Fact
 from tracer.remote.watch import Period, parse_period, parse_verdict
@@ -116,7 +117,7 @@ class Shown:
         learnt = self._patterns.get(period.fingerprint)
         return (
             f"{period.fingerprint.partition('_')[0]:<24} {one.reads:g} reads, {one.writes:g} "
-            f"writes, {one.size_bytes / 1024:.1f} KiB on average, {100 * one.jump_share:.0f} % "
+            f"writes, {one.size_bytes / KIB:.1f} KiB on average, {percent_text(one.jump_share, 0)} "
             f"jumps ({one.distance:,.0f} sectors from start to start)"
             + _by_process(_pattern(period))
             + (f"; nearest: {learnt.name}" if learnt else "")
@@ -140,5 +141,5 @@ def _change(figures: tuple[float | None, float | None], form: str, unit: str) ->
     before, after = figures
     if before is None or after is None:
         return "unknown"
-    share = f" ({100 * (after / before - 1):+.0f} %)" if before else ""
+    share = f" ({percent_text(after / before - 1, 0, signed=True)})" if before else ""
     return f"{before:{form}} -> {after:{form}} {unit}{share}"

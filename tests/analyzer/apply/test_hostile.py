@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shells import BASH, BUSYBOX, DASH, each_shell
 
 from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
-from analyzer.apply.write import printable, shell_quoted, udev_pattern
+from analyzer.apply.write import one_line, shell_quoted, udev_pattern
 
 TEXTS = [
     "'; touch CANARY; '",
@@ -47,7 +47,7 @@ def test_texts_are_shown_and_not_obeyed(board, text):
     board.start()
     assert board.window == "2048"
     assert not canary.exists()
-    assert f"made from: {printable(text)}".replace("CANARY", str(canary)) in shown
+    assert f"made from: {one_line(text)}".replace("CANARY", str(canary)) in shown
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -96,7 +96,7 @@ def test_install_keeps_texts_inside_their_block(tmp_path, text):
     block = lines[lines.index("What is set:") + 2 :]
     assert len(fences) % 2 == 0
     assert block.index("```") == 0
-    assert block[1] == f"made from: {printable(text)}"
+    assert block[1] == f"made from: {one_line(text)}"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../etc", "a/b", "a b", "a'b", "a\nb", "sda\0"])
@@ -198,7 +198,7 @@ def test_quoted_text_comes_back_from_a_shell(texts):
     shell = shutil.which("dash") or shutil.which("sh")
     script = "".join(f"printf '%s\\n' {shell_quoted(text)}\n" for text in texts)
     result = subprocess.run([shell], input=script.encode(), capture_output=True, check=True)
-    assert result.stdout.decode().split("\n")[:-1] == [printable(text) for text in texts]
+    assert result.stdout.decode().split("\n")[:-1] == [one_line(text) for text in texts]
 
 
 @given(st.text())

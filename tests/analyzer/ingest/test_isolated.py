@@ -22,7 +22,8 @@ from analyzer.ingest.load import load, read
 from analyzer.ingest.recording import TraceError
 from boards.owner import start_time
 from boards.profile import load_profile
-from tracer.formats.limits import MIB, LimitError
+from boards.units import MIB
+from tracer.formats.limits import LimitError
 
 HERE = Path(__file__)
 ROOT = HERE.parents[3]

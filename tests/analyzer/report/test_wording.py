@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 
 from analyzer.report import wording
 from analyzer.report.style import drawable
+from boards.printable import printable
 
 any_text = st.text(st.characters(), max_size=30)  # surrogates included
-
-
-@given(any_text)
-def test_plain_is_encodable_visible_and_idempotent(text):
-    shown = wording.plain(text)
-    assert shown.encode("utf-8").decode("utf-8").isprintable()
-    assert wording.plain(shown) == shown
 
 
 @given(any_text)
@@ -37,7 +31,7 @@ def test_shortened_is_short_enough(text, length):
 def test_shell_words_round_trip_through_a_shell(arguments):
     words = [argument.decode(errors="surrogateescape") for argument in arguments]
     line = wording.shell_words(["printf", r"%s\0", *words])
-    assert wording.plain(line) == line
+    assert printable(line) == line
     done = subprocess.run(["bash", "-c", line], capture_output=True, check=True)
     assert done.stdout == b"".join(a + b"\0" for a in arguments) or not arguments
 
@@ -60,20 +54,6 @@ def test_seconds_have_three_digits(number, shown):
 )
 def test_percent(fraction, shown):
     assert wording.percent(fraction) == shown
-
-
-@pytest.mark.parametrize(
-    ("octets", "shown"),
-    [
-        (0, "0 bytes"),
-        (4096, "4 KiB"),
-        (100 << 20, "100 MiB"),
-        (1 << 40, "1.0 TiB"),
-        (-1, "unknown"),
-    ],
-)
-def test_size(octets, shown):
-    assert wording.size(octets) == shown
 
 
 def test_large_numbers_are_powers():

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator import MAX_WINDOW
-from foreread.cli.arguments import UsageError, duration, seconds
+from foreread.cli.arguments import UsageError, duration, percent, seconds, whole_number
 from foreread.cli.arguments.capture import pid_filter
-from foreread.cli.arguments.windows import LARGEST_WINDOW_PAGES, parse_windows
+from foreread.cli.arguments.windows import parse_windows
 
 
 def test_windows_are_kib_and_become_pages():
@@ -45,8 +45,31 @@ def test_no_pid_filters(text):
         pid_filter(text)
 
 
-def test_the_largest_window_is_one_that_the_emulator_counts():
-    assert LARGEST_WINDOW_PAGES == MAX_WINDOW
+def test_the_largest_window_is_the_emulators_and_a_larger_window_names_it():
+    assert parse_windows(str(4 * MAX_WINDOW), 4096) == [MAX_WINDOW]
+    with pytest.raises(UsageError, match=str(4 * MAX_WINDOW)):
+        parse_windows(str(4 * MAX_WINDOW + 4), 4096)
+
+
+@pytest.mark.parametrize(("text", "number"), [("5", 5), ("5%", 5), ("0", 0), ("100%", 100)])
+def test_a_percentage_may_have_its_sign(text, number):
+    assert percent(text) == number
+
+
+@pytest.mark.parametrize("text", ["101", "%", "5%%", "nan", "-1%"])
+def test_other_percentages_are_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        percent(text)
+
+
+@pytest.mark.parametrize("text", ["0", "11", "1_0", " 5", "+5", "", "9" * 5000])
+def test_whole_numbers_out_of_range_or_form_are_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="write a number from 1 to 10"):
+        whole_number(text, 1, 10)
+
+
+def test_a_whole_number_in_range_is_read():
+    assert [whole_number(text, 1, 10) for text in ("1", "10")] == [1, 10]
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "", "2m"])

@@ -11,7 +11,7 @@ import pytest
 from parsed_options import parsers
 
 from foreread.cli.arguments.target import target_words
-from foreread.cli.main import COMMANDS, REPLACED, build_parser, main, printable
+from foreread.cli.main import COMMANDS, REPLACED, build_parser, main
 
 ROOT = Path(__file__).parents[3]
 TRACE = ROOT / "tests/analyzer/ingest/data/ftrace/trace.txt"
@@ -100,10 +100,6 @@ def test_files_that_are_not_traces(tmp_path, foreread, content):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1, done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_printable_escapes_what_would_break_a_line_or_a_terminal():
-    assert printable("a\nb\x1b[31m\udc80é") == "a\\nb\\x1b[31m\\udc80é"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
+from boards.units import KIB
 from tracer.formats.disk_probe import ProbeTrial
 from tracer.local.disk.spans import Places
 
@@ -42,7 +43,7 @@ class DirectReader:
 
         Raises OSError if the disk refuses a read.
         """
-        if not self._places.fits(pattern.kib * 1024):
+        if not self._places.fits(pattern.kib * KIB):
             return None
         places = self._places_of(pattern)
         readers = [_Worker(pattern, places, seconds) for _ in range(pattern.depth)]
@@ -55,7 +56,7 @@ class DirectReader:
                 raise reader.error
         rows = sorted((row for reader in readers for row in reader.rows), key=lambda row: row[2])
         return ProbeTrial(
-            request_bytes=pattern.kib * 1024,
+            request_bytes=pattern.kib * KIB,
             sequential=pattern.sequential,
             depth=pattern.depth,
             offset=[row[0] for row in rows],
@@ -64,7 +65,7 @@ class DirectReader:
         )
 
     def _places_of(self, pattern: Pattern) -> Iterator[tuple[int, int]]:
-        length = pattern.kib * 1024
+        length = pattern.kib * KIB
         if not pattern.sequential:
             return (self._places.random(length) for _ in count())
         return (self._places.following(n, length) for n in count(self._places.first(length)))
@@ -80,7 +81,7 @@ class _Worker(threading.Thread):
         self._places = places
         self._seconds = seconds
         self._most = MOST_REQUESTS // pattern.depth
-        self._length = pattern.kib * 1024
+        self._length = pattern.kib * KIB
 
     def run(self) -> None:
         clock = time.monotonic_ns

@@ -1,0 +1,53 @@
+"""Units: kibibytes, pages and bytes converted into each other; sizes and shares as texts."""
+
+from __future__ import annotations
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+_UNITS = ("bytes", "KiB", "MiB", "GiB")
+
+
+def kib_to_pages(kib: int, page_bytes: int) -> int:
+    """Return KiB as whole pages, rounded down as the kernel rounds a window."""
+    return kib * KIB // page_bytes
+
+
+def pages_to_kib(pages: int, page_bytes: int) -> int:
+    """Return pages in KiB, rounded down."""
+    return pages * page_bytes // KIB
+
+
+def kib_text(kib: float | None, absent: str = "unknown") -> str:
+    """Return a window or a size in KiB: ``1,024 KiB``; ``absent`` for None."""
+    return absent if kib is None else f"{kib:,.0f} KiB"
+
+
+def size_text(size: float, digits: int = 3) -> str:
+    """Return bytes in a binary unit, with ``digits`` significant digits: ``87.2 MiB``.
+
+    A negative size is unknown.
+    """
+    if size < 0:
+        return "unknown"
+    for unit in _UNITS:
+        if size < KIB:
+            whole = size >= 10 ** (digits - 1)
+            return f"{size:.0f} {unit}" if whole else f"{size:.{digits}g} {unit}"
+        size /= KIB
+    return f"{size:,.1f} TiB"
+
+
+def percent(share: float, decimals: int | None = None, signed: bool = False) -> str:
+    """Return the number of a share in per cent: ``5.8``; never ``-0.0``.
+
+    ``decimals``: None: one below 100 %, none from there on. ``signed``: ``+5.8``.
+    """
+    if decimals is None:
+        decimals = 1 if abs(share) < 1 else 0
+    return f"{100 * share:{'+' if signed else ''}z.{decimals}f}"
+
+
+def percent_text(
+    share: float | None, decimals: int | None = None, signed: bool = False, absent: str = "-"
+) -> str:
+    """Return a share as :func:`percent` with its unit: ``5.8 %``; ``absent`` for None."""
+    return absent if share is None else f"{percent(share, decimals, signed)} %"
