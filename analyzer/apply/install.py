@@ -317,7 +317,8 @@ class _Installation:
         with contextlib.suppress(ApplyError):
             init = init_of(self.facts.exe, self.facts.has)
             return [
-                "the udev rule is enough for this window; to install the boot script instead, "
+                "the udev rule sets the window when udev handles the disk, while services start; "
+                "to set it before the first service starts, install the boot script instead: "
                 f"repeat this with --init {init}"
             ]
         return []
