@@ -109,7 +109,7 @@ def find_inserts(
     of_nodes = rows[internal & np.isin(inserts["dev"], devices_of(fstypes, {"f2fs"}))]
     nodes = node_reads(events, of_nodes, own, page_size)
     chosen = np.zeros(events.rows, bool)
-    chosen[np.intersect1d(own, by_any)] = chosen[rows[~internal]] = True
+    chosen[np.intersect1d(own, by_any, assume_unique=True)] = chosen[rows[~internal]] = True
     chosen[nodes] = False
     sequence = events.take(chosen)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
@@ -188,11 +188,10 @@ def of_block_device(events: Table, inserts: Table) -> Array:
 
 def _reads(events: Table) -> Array | None:
     """Return the rows of queued (or else issued) reads; None without block events."""
-    reads = (events["flags"] & Rwbs.READ) != 0
     for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
-        of_kind = events["kind"] == kind
-        if of_kind.any():
-            return np.flatnonzero(of_kind & reads)
+        rows = np.flatnonzero(events["kind"] == kind)
+        if len(rows):
+            return np.asarray(rows[(events["flags"][rows] & Rwbs.READ) != 0])
     return None
 
 
@@ -234,7 +233,8 @@ def in_block_devices(
     """
     found = np.zeros(blocks.rows, bool)
     known = {*disks, *disks.values()}
-    disk = np.array([disks.get(dev, dev) for dev in blocks["dev"].tolist()], np.uint64)
+    devs, of = np.unique(blocks["dev"], return_inverse=True)
+    disk = np.array([disks.get(dev, dev) for dev in devs.tolist()], np.uint64)[of]
     elsewhere = ~np.isin(disk, np.array([*known], np.uint64))
     for ino in np.unique(metadata["ino"]).tolist():
         pages = metadata["index"][metadata["ino"] == ino]

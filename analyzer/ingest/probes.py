@@ -45,6 +45,8 @@ def adopt(
 
     Events of refused probes are left out, and so are empty reads.
     """
+    if not np.isin(events["kind"], list(_NATIVE)).any():
+        return events, []
     notes = []
     keep = np.ones(events.rows, bool)
     columns = dict(events)

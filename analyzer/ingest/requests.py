@@ -11,6 +11,7 @@ _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 K
 
 
 _MOST_BIOS = 1 << 12  # in a request; a trace with more is damaged
+_AT_ONCE = 1 << 10  # requests, for memory
 _MOST_SPLITS = 1 << 10  # requests of a bio: 64 MiB in 64 KiB
 
 
@@ -124,13 +125,27 @@ def _bios(issued: Table, queued: Table) -> Array:
         order = np.argsort(of_disk["index"], kind="stable")
         sector, time = of_disk["index"][order], of_disk["time_ns"][order]
         large = np.flatnonzero((issued["dev"] == dev) & (issued["value"] > _BLOCK_SECTORS))
-        first = np.searchsorted(sector, issued["index"][large])
-        stop = np.searchsorted(sector, issued["index"][large] + issued["value"][large])
-        for row, low, high in zip(large.tolist(), first.tolist(), stop.tolist(), strict=True):
-            within = slice(low, min(high, low + _MOST_BIOS))
-            before = time[within] <= issued["time_ns"][row]
-            found[row] = max(len(np.unique(sector[within][before])), 1)
+        for at in range(0, len(large), _AT_ONCE):
+            rows = large[at : at + _AT_ONCE]
+            found[rows] = np.maximum(_begun_within(issued.take(rows), sector, time), 1)
     return found
+
+
+def _begun_within(requests: Table, sector: Array, time_ns: Array) -> Array:
+    """Return the number of sectors within each request at which a bio queued before it begins.
+
+    ``sector`` and ``time_ns`` are those of the bios, by sector, then time.
+    """
+    starts = np.flatnonzero(np.diff(sector, prepend=~sector[:1]) != 0)  # the earliest of a sector
+    low = np.searchsorted(sector, requests["index"])
+    high = np.searchsorted(sector, requests["index"] + requests["value"])
+    first = np.searchsorted(starts, low)
+    count = np.searchsorted(starts, np.clip(high, low, low + _MOST_BIOS)) - first
+    request = np.repeat(np.arange(requests.rows), count)
+    nth = np.arange(len(request)) - np.repeat(np.cumsum(count) - count, count)
+    earliest = time_ns[starts[first[request] + nth]]
+    before = earliest <= requests["time_ns"][request]
+    return np.bincount(request[before], minlength=requests.rows)
 
 
 def _table(issued: Table, complete_ns: Array, askers: Array, bios: Array) -> Table:

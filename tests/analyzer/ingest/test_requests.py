@@ -1,5 +1,6 @@
 """Requests: each issue finds its own completion."""
 
+import numpy as np
 from event_table import DISK, R, event, table
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,3 +138,21 @@ def test_each_request_belongs_to_the_latest_bio_with_its_begin(bios):
             expected.append(None if lost else pid)
     found = find_requests(table(*events))["pid"].tolist() if events else []
     assert [None if e is None else f for e, f in zip(expected, found, strict=True)] == expected
+
+
+def test_bios_of_a_request_are_distinct_begins_that_were_queued_before():
+    chance = np.random.default_rng(5)
+    rows = []
+    for time in range(400):
+        sector = int(chance.integers(0, 40)) * 8
+        rows.append((queue if chance.random() < 0.8 else issue)(sector, 8 * (1 + time % 5)))
+    events = table(*rows)
+    queued = events.take(events["kind"] == Kind.BIO_QUEUE)
+    issued = events.take(events["kind"] == Kind.RQ_ISSUE)
+    expected = []
+    for at, begin, length in zip(issued["time_ns"], issued["index"], issued["value"], strict=True):
+        within = (queued["index"] >= begin) & (queued["index"] < begin + length)
+        begins = np.unique(queued["index"][within & (queued["time_ns"] <= at)])
+        expected.append(max(len(begins), 1) if length > 8 else 1)
+    assert find_requests(events)["bios"].tolist() == expected
+    assert max(expected) > 2
