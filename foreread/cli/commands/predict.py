@@ -15,7 +15,8 @@ from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
-from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib
+from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
+from foreread.cli.text.explained import explained_text
 from foreread.cli.text.prediction import MORE, prediction_text
 from tracer.formats.capture import Capture
 
@@ -34,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the prediction beside this file of foreread sweep: errors of requests, pages "
         "and seconds, and the regret",
     )
+    parser.add_argument(
+        "--explain",
+        metavar="WINDOW",
+        type=window_kb,
+        help="print how the seconds of this window (KiB) come about, from events to their sum",
+    )
     add_verbose(parser, MORE)
 
 
@@ -41,9 +48,14 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
+    if args.explain is not None:
+        _check_explained(args)
     if args.measured is not None:
         return _beside_runs(args)
     prediction, capture = _predicted(args)
+    if args.explain is not None:
+        print(explained_text(prediction, args.explain))
+        return 0
     confirmations = stored(capture)
     if args.json:
         print(prediction.document(list(confirmations)).to_json())
@@ -52,6 +64,15 @@ def run(args: argparse.Namespace) -> int:
         path = shlex.quote(str(args.capture[0]))
         print(prediction_text(prediction, confirmations, warnings, path, verbose=args.verbose))
     return 0
+
+
+def _check_explained(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that --explain does not go with."""
+    if args.json:
+        raise UsageError("--explain prints text, and --json has the same figures: remove one")
+    for name, given in (("--image", args.image), ("--measured", args.measured)):
+        if given is not None:
+            raise UsageError(f"--explain is for a prediction without {name}: remove one")
 
 
 def _predicted(args: argparse.Namespace) -> tuple[Prediction, Capture | None]:
@@ -90,6 +111,7 @@ def _suite(args: argparse.Namespace) -> int:
         "--pid": args.pids != "tree",
         "--page-size": args.page_size,
         "--measured": args.measured is not None,
+        "--explain": args.explain is not None,
     }
     for name, given in own.items():
         if given:

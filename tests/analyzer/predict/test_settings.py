@@ -15,6 +15,8 @@ from recorded_threads import ENTRY, IDLE, LINUX, ended, missed
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
+from analyzer.predict import seconds as predicted_seconds
+from analyzer.predict import start as prepared_start
 from analyzer.predict.inputs import inputs
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.predicted_settings import predicted_settings
@@ -165,6 +167,22 @@ def test_settings_are_predicted_from_recordings_with_seconds():
     assert predicted_settings([recording], prediction, SIZES, genes=()).genes == {}
     without = replace(prediction, total=structs.replace(prediction.total, seconds=None))
     assert predicted_settings([recording], without, SIZES) is None
+
+
+def test_settings_reuse_the_start_that_the_prediction_prepared(monkeypatch):
+    recording, calls = started().recording, []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return prepare(*arguments)
+
+    for module in (predicted_seconds, prepared_start):
+        monkeypatch.setattr(module, "prepare", counted)
+    prediction = predict_linux(recording, device=SIZES)
+    assert predicted_settings([recording], prediction, SIZES) is not None
+    assert len(calls) == 1
+    assert predicted_settings([started().recording], prediction, SIZES) is not None
+    assert len(calls) == 2  # another recording
 
 
 @pytest.mark.parametrize(
