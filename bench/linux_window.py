@@ -3,10 +3,10 @@
 The accesses are those of a recorded start-up (examples/python-start), repeated with files of
 their own until there are enough. Speed is accesses × windows per second of ``counts``: the
 median of --repeat calls, windows spread evenly from 0 to --largest pages, with all CPUs and
-with one. The peer is the plain Python of emulator/linux/reference.py on the capture itself.
+with one. The peer is the plain Python of emulator/stepwise/replay.py on the capture itself.
 
 ``timed`` is the replay of the capture's operations in time, a step each, on a disk of 1 ms and
-50 µs/KiB, under 13 windows; its peer is the plain Python of emulator/linux/timed.py.
+50 µs/KiB, under 13 windows; its peer is the plain Python of emulator/stepwise/timed.py.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from analyzer.ingest.load import load
 from analyzer.predict.linux import Inputs, inputs
 from emulator.devices.device import FixedCost
 from emulator.linux.operations import Op, Program
-from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Rules, rules_for, version_of
-from emulator.linux.timed import STEP, CpuCost, Run
-from emulator.linux.timed import timed as replay
+from emulator.linux.steps import STEP, CpuCost, Run
 from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import Emulation
+from emulator.stepwise.replay import emulate
+from emulator.stepwise.timed import timed as replay
 
 PEER_WINDOWS = (0, 8, 32, 128)
 TIMED_WINDOWS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 768)

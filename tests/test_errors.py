@@ -7,7 +7,7 @@ import pytest
 
 from analyzer.ingest._readers import ReaderError
 from analyzer.ingest.cursor import ShortData
-from analyzer.ingest.ring_reference import Damaged
+from analyzer.reference.ring_walk import Damaged
 from analyzer.tuner.evaluation import TargetGone
 from boards.document import DocumentError
 from foreread.cli import main

@@ -1,6 +1,6 @@
 """ftrace ring buffers: sub-buffers of every CPU in, the EVENTS table out.
 
-The walk itself is core/ring_walk.c; ring_reference.py is the same in slow Python.
+The walk itself is core/ring_walk.c; analyzer/reference/ring_walk.py is the same in slow Python.
 """
 
 from __future__ import annotations

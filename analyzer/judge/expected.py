@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from analyzer.judge.task import Task
 from emulator.linux.operations import Machine, Outcome
-from emulator.linux.reference import Replay
+from emulator.linux.requests import EXTENT, Limits
 from emulator.linux.rules import Rules
+from emulator.linux.windows import Emulation
+
+_LIMITS = Limits(1280)
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,15 @@ class Emulated:
 
     def _one(self, task: Task, first_mapping: int, window: int) -> Expected:
         program = task.program(first_mapping, self.large_folios)
-        replay = Replay(program, self.rules, window, self.machine)
-        outcome = replay.kernel.outcome
-        steps: list[int] = []
-        for step, operation in enumerate(program.operations.tolist()):
-            deque(replay.do(*operation), maxlen=0)
-            steps += [step] * (len(outcome.inserts) - len(steps))
-        return Expected(outcome, steps)
+        group = np.zeros(len(program.files), np.uint32)
+        nowhere = np.zeros(0, EXTENT)  # which folios are read depends on neither places nor limits
+        emulation = Emulation(program, self.rules, self.machine, _LIMITS, nowhere, group)
+        inserts = emulation.inserts(window)
+        columns = ("file", "index", "order", "run")
+        rows = list(zip(*(inserts[name].tolist() for name in columns), strict=True))
+        pages = -(-task.size // self.machine.page_size)
+        empty = {run for _, index, _, run in rows if index >= pages}
+        return Expected(Outcome(rows, empty=empty), inserts["operation"].tolist())
 
     def firsts(self) -> Iterator[tuple[int, int]]:
         """Yield the numbers of each program's first handle and mapping."""

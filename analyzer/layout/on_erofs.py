@@ -27,10 +27,11 @@ from emulator.images.erofs_rules import PAGE, erofs_rules
 from emulator.images.links import resolved
 from emulator.linux.filesystems import has_large_folios
 from emulator.linux.operations import Op, Program
-from emulator.linux.reference import Replay
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, Timed, timed
+from emulator.linux.steps import CpuCost, Run, Timed
+from emulator.stepwise.replay import Replay
+from emulator.stepwise.timed import timed
 
 
 @dataclass(eq=False)

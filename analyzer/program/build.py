@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
-from analyzer.program.draft import ASSUMED
 from analyzer.program.evidence import evidence
 from analyzer.program.follow import follow
+from analyzer.program.followed import ASSUMED
 from emulator.linux.operations import Program
 
 

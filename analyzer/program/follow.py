@@ -1,4 +1,4 @@
-"""Follows the threads of a recording, in C (core/); reference.py is the readable version."""
+"""Follows the threads of a recording, in C (core/); analyzer/reference is readable."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from analyzer.error import AnalyzerError
 from analyzer.program import _follow
-from analyzer.program.draft import Assumed, Followed
 from analyzer.program.evidence import Evidence
+from analyzer.program.followed import Assumed, Followed
 from emulator.linux.operations import MAPPING, OPERATION
 
 HOLE = np.dtype([("page", "u8"), ("file", "u4")], align=True)  # struct fw_page

@@ -8,7 +8,6 @@ pages at once, flagged. Before 5.10 both go through ->readpage and look the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -26,12 +25,12 @@ from boards.units import KIB
 from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
-_WHOLE = 128 << 10  # bytes; up to this size a file read completely is assumed to be one read(2)
+WHOLE_READ = 128 << 10  # bytes; up to this size a file read completely is assumed to be one read(2)
 # The texts of assumptions.
 BY_FLAG = "classified as reads or faults by flags of block reads"
 BY_KIND = "classified as reads or faults by system calls and kinds of files"
 BY_UNKNOWN_CALLS = (
-    f"read by unknown calls: assumed one page each, or a whole file up to {_WHOLE // KIB} KiB"
+    f"read by unknown calls: assumed one page each, or a whole file up to {WHOLE_READ // KIB} KiB"
 )
 _EVENTS = {
     Kind.FAULT: "filemap:mm_filemap_fault",
@@ -50,45 +49,6 @@ class Way(IntEnum):
     ADVICE = 2
     UNKNOWN = 3  # the block reads do not show it
     FILLED = 4  # it lies in a compressed block of which another page was touched
-
-
-@dataclass
-class Missed:
-    """Pages of a file (inclusive) that one call has read in."""
-
-    file: int
-    first: int
-    last: int
-    way: Way
-
-    def extend(self, file: int, page: int, way: Way, most: int | None) -> bool:
-        """Add a later page, and return whether it fits.
-
-        The call touches ``most`` pages, some of which may have been cached; if ``most`` is unknown,
-        only the next page fits.
-        """
-        end = self.last + 2 if most is None else self.first + most
-        fits = (file, way) == (self.file, self.way) and self.last < page < end
-        self.last = page if fits else self.last
-        return fits
-
-    def around(self, position: int, count: int, page_size: int) -> tuple[int, int]:
-        """Return position and length in bytes of the read(2) of ``count`` that missed them.
-
-        ``position`` is where the struct file stood, if nothing moved it.
-        """
-        first, last = self.first * page_size, self.last * page_size
-        if position // page_size <= self.first and last < position + count:
-            return position, count
-        position = max(first, last + 1 - count)
-        return position, max(count, last + 1 - position)
-
-    def guessed(self, pages: int, page_size: int) -> list[tuple[int, int]]:
-        """Return positions and lengths of reads without a recorded call; the file has ``pages``."""
-        length = (self.last + 1) * page_size
-        if self.first == 0 and self.last + 1 == pages and length <= _WHOLE:
-            return [(0, length)]
-        return [(page * page_size, page_size) for page in range(self.first, self.last + 1)]
 
 
 def ways_of(recording: Recording) -> Array:

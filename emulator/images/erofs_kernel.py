@@ -17,11 +17,11 @@ from emulator.images.erofs import ErofsImage
 from emulator.images.erofs_format import COMPRESSED
 from emulator.images.erofs_reads import Call, ErofsReader, Read
 from emulator.images.erofs_rules import MOST_PAGES_WAITED_FOR, PAGE
-from emulator.linux.cache import Folio
-from emulator.linux.disk import Request, TimedKernel
-from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
 from emulator.linux.operations import Cause, Outcome
 from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
+from emulator.stepwise.cache import Folio
+from emulator.stepwise.disk import Request, TimedKernel
+from emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
 
 _BLOCK = PAGE // SECTOR
 

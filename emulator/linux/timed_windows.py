@@ -16,6 +16,7 @@ from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
 from emulator.devices.stateful import Stateful
+from emulator.fixed import EmulationError
 from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.windows import errors, tables
 
@@ -31,11 +32,11 @@ def timed_windows(
 ) -> list[Timed]:
     """Replay a run, recorded at window 0, under each of ``windows`` (pages).
 
-    The same as ``timed`` for each of them, the ``cpu`` cost counted from ``recorded``, or where
-    it is None from the replay at 0. Raises EmulationError for a run that cannot be.
+    The ``cpu`` cost counts from ``recorded``, or where it is None from the replay at 0. The same
+    as stepwise/timed.py for each window. Raises EmulationError for a run that cannot be.
     """
     run.check()
-    replay = _replay_of(run, device)
+    replay = partial(_replay, run, _tables(run), device_numbers(device))
     recorded = recorded or replay(0)
     if len(windows) == 1:
         return [replay(windows[0], cpu=cpu, recorded=recorded)]
@@ -44,23 +45,13 @@ def timed_windows(
         return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
 
 
-def _replay_of(run: Run, device: DeviceModel) -> Callable[..., Timed]:
-    """Return the replay of a run on a device: in C, or in Python where C has no such device."""
-    numbers = device_numbers(device)
-    if numbers is not None:
-        return partial(_replay, run, _tables(run), numbers)
-    from emulator.linux.timed import timed  # noqa: PLC0415  (for devices of other programs)
-
-    return partial(timed, run, device=device)
-
-
 def _tables(run: Run) -> list[npt.NDArray[Any]]:
     core = tables(run.program, run.rules, run.machine, run.limits, run.layout.extents)
     return [*core, np.ascontiguousarray(run.steps)]
 
 
-def device_numbers(device: DeviceModel) -> list[float] | None:
-    """Return kind and numbers of a device (core/linux/device.h); None where C has no such kind."""
+def device_numbers(device: DeviceModel) -> list[float]:
+    """Return kind and numbers of a device (core/linux/device.h); EmulationError for other kinds."""
     match device:
         case FixedCost():
             return [_FIXED, *_costs(device)]
@@ -74,7 +65,10 @@ def device_numbers(device: DeviceModel) -> list[float] | None:
             return [_MEASURED, *sizes, *columns[0], *columns[1]]
         case Stateful():
             return [_STATEFUL, *_stateful(device)]
-    return None
+    raise EmulationError(
+        f"a device of type {type(device).__name__} cannot be replayed",
+        "pass FixedCost, Paced, Measured or Stateful",
+    )
 
 
 def _stateful(device: Stateful) -> list[float]:

@@ -31,9 +31,9 @@ from analyzer.predict.inputs import Inputs, inputs
 from analyzer.program.steps import own_requests
 from boards.mounts import mount_of, read_mounts
 from boards.units import kib_to_pages
-from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout, requests
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 from tracer.backends.base import WANTED_EVENTS
 from tracer.backends.tracefs import TracefsBackend
 from tracer.formats import capture as capture_files

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Cause, MapFlag, Op, Program
-from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 
 PAGE = 4096
 EXEC = int(MapFlag.EXEC)

@@ -6,9 +6,9 @@ from programs import Script
 from timed_runs import run_of
 
 from emulator.devices.device import FixedCost
-from emulator.linux.history import DISK, PROCESSOR, THREAD, history
 from emulator.linux.operations import Cause
-from emulator.linux.timed import timed
+from emulator.stepwise.history import DISK, PROCESSOR, THREAD, history
+from emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 

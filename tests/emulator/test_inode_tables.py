@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.linux.inode_tables import InodeTable, reads_ahead
-from emulator.linux.inode_tables_reference import Buffers
+from emulator.reference.inode_tables import Buffers
 
 TABLE = InodeTable(40, 363)  # as in the image that the cases were recorded from
 

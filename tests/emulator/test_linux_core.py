@@ -18,10 +18,10 @@ from property_tests import examples
 from emulator import _linux
 from emulator.fixed import EmulationError
 from emulator.linux.operations import Machine, Program
-from emulator.linux.reference import Replay, emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, count
 from emulator.linux.rules import CHANGES, rules_for
 from emulator.linux.windows import Emulation
+from emulator.stepwise.replay import Replay, emulate
 
 VERSIONS = [change.since for change in CHANGES]
 LIMITS = Limits(512, 100, 64 << 10)

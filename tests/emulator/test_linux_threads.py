@@ -11,7 +11,8 @@ from timed_runs import run_of
 
 from emulator.devices.device import FixedCost
 from emulator.fixed import EmulationError
-from emulator.linux.timed import CpuCost, timed
+from emulator.linux.steps import CpuCost
+from emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 MS = 1_000_000

@@ -11,11 +11,11 @@ from timed_runs import run_of
 
 from emulator.devices.device import FixedCost
 from emulator.linux.operations import Machine, Outcome
-from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for
-from emulator.linux.steps import AHEAD, ONCE
-from emulator.linux.timed import STEP, CpuCost, Run, timed
+from emulator.linux.steps import AHEAD, ONCE, STEP, CpuCost, Run
+from emulator.stepwise.replay import emulate
+from emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 NOWHERE = Layout(np.zeros(0, EXTENT))

@@ -6,8 +6,8 @@ import pytest
 from programs import MapFlag, Op, Script
 
 from emulator.linux.operations import Machine
-from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 
 BEFORE_RAMP = [
     "2.6.18",

@@ -7,10 +7,10 @@ import pytest
 from programs import Script
 
 from emulator.linux.operations import Machine, Op
-from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Limits
 from emulator.linux.rules import rules_for, version_of
 from emulator.linux.windows import Emulation
+from emulator.stepwise.replay import emulate
 
 BLOCK = 32
 

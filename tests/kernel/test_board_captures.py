@@ -12,9 +12,9 @@ from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.inputs import inputs
 from boards.emulated.live import EmulatedTarget, LiveOptions
-from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on

@@ -19,8 +19,8 @@ from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.predict.linux import inputs, predict_linux
 from boards.mounts import mount_of, read_mounts
-from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 from tracer.backends.tracefs import TracefsBackend
 from tracer.local.record import RecordOptions, record
 from tracer.local.run import RunOptions

@@ -23,8 +23,8 @@ from analyzer.predict.inputs import machine_of
 from boards.emulated import MACHINES
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from emulator.linux.filesystems import has_large_folios
-from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))
 QUEUE = "/sys/block/slow0"

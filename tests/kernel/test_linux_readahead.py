@@ -22,9 +22,9 @@ from readahead_judge import PAGE, Judge, judge
 from rings import further
 
 from emulator.linux.operations import Machine
-from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 from tracer.backends import tracefs_mount
 from tracer.local.extents import extents_of
 from tracer.local.files import open_regular

@@ -22,8 +22,8 @@ from programs import PAGE
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from emulator.linux.filesystems import SQUASHFS_BLOCK, has_large_folios, own_io_pages
 from emulator.linux.operations import Machine
-from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
+from emulator.stepwise.replay import emulate
 
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "5"))
 SCRATCH_MIB = 330

@@ -12,9 +12,9 @@ from emulator.images.erofs_lookups import ErofsLookups
 from emulator.images.erofs_reads import ErofsReader, Read
 from emulator.images.erofs_rules import erofs_rules
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
-from emulator.linux.reference import Replay
 from emulator.linux.requests import Layout, Limits
 from emulator.linux.rules import Version, rules_for
+from emulator.stepwise.replay import Replay
 
 Calls = list[tuple[str, list[tuple[int, int]]]]  # paths, with positions and bytes
 

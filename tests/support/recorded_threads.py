@@ -14,7 +14,8 @@ from analyzer.program.steps import own_requests
 from emulator.devices.device import FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import rules_for
-from emulator.linux.timed import Run, timed
+from emulator.linux.steps import Run
+from emulator.stepwise.timed import timed
 from tracer.formats.capture import FileEntry
 
 A, B, C, IDLE, OTHER = ROOT_PID, 101, 102, 0, 9

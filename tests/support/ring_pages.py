@@ -1,4 +1,4 @@
-"""A tiny writer of ftrace ring-buffer sub-buffers: the reverse of ring_reference.py.
+"""A tiny writer of ftrace ring-buffer sub-buffers: the reverse of analyzer/reference/ring_walk.py.
 
 Layout: kernel/trace/ring_buffer.c (rb_update_event, rb_add_timestamp), include/linux/ring_buffer.h.
 """

@@ -10,7 +10,7 @@ from programs import PAGE, Script
 from emulator.linux.operations import Machine
 from emulator.linux.requests import EXTENT, Layout, Limits
 from emulator.linux.rules import rules_for
-from emulator.linux.timed import STEP, Run
+from emulator.linux.steps import STEP, Run
 
 NOWHERE = Layout(np.zeros(0, EXTENT))
 

@@ -1,8 +1,9 @@
 /* Walks ftrace ring-buffer sub-buffers, as trace_pipe_raw and trace.dat hold them.
  *
  * Layout: kernel/trace/ring_buffer.c (struct buffer_data_page, ring_buffer_read_page) and
- * include/linux/ring_buffer.h (struct ring_buffer_event), 2.6.31 to 6.19. ring_reference.py is
- * the same in slow Python. No byte outside a stream is read, whatever it holds.
+ * include/linux/ring_buffer.h (struct ring_buffer_event), 2.6.31 to 6.19.
+ * analyzer/reference/ring_walk.py is the same in slow Python. No byte outside a stream is read,
+ * whatever it holds.
  */
 #ifndef FOREREAD_RING_WALK_H
 #define FOREREAD_RING_WALK_H

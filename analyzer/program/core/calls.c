@@ -1,4 +1,4 @@
-/* The effect of system calls on struct files and mappings; see ../calls.py. */
+/* The effect of system calls on struct files and mappings; see ../../reference/calls.py. */
 #include "calls.h"
 
 #include "descriptors.h"

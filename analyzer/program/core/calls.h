@@ -4,7 +4,7 @@
 
 #include "follow_state.h"
 
-/* System calls, as Calls in ../calls.py. */
+/* System calls, as Calls in ../../reference/calls.py. */
 void fw_call(struct fw_state *state, struct fw_thread *thread, uint8_t what, const int64_t *values);
 void fw_call_learn(struct fw_state *state, struct fw_thread *thread, uint32_t file);
 

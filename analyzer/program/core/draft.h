@@ -1,4 +1,4 @@
-/* The operations while they are written down; see ../draft.py. */
+/* The operations while they are written down; see ../../reference/draft.py. */
 #ifndef FOREREAD_FOLLOW_DRAFT_H
 #define FOREREAD_FOLLOW_DRAFT_H
 

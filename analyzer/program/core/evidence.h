@@ -133,7 +133,7 @@ struct fw_page {
     uint32_t file, unused;
 };
 
-/* Assumptions, in the order of ASSUMED of ../draft.py. */
+/* Assumptions, in the order of ASSUMED of ../followed.py. */
 enum fw_assumed {
     FW_WHOLE,
     FW_HEADERS,

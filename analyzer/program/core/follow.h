@@ -1,8 +1,8 @@
 /* From the actions of a recording's threads to the operations that the kernel's emulation runs.
  *
- * The readable version of the same is ../reference.py, and says why; the two give equal results.
- * Numbers of the trace (addresses, descriptors, lengths) are hostile. Memory is bounded by the
- * number of moments.
+ * The readable version of the same is ../../reference/follow.py, and says why; the two give equal
+ * results. Numbers of the trace (addresses, descriptors, lengths) are hostile. Memory is bounded by
+ * the number of moments.
  */
 #ifndef FOREREAD_FOLLOW_H
 #define FOREREAD_FOLLOW_H

@@ -1,4 +1,4 @@
-/* The state of threads between two of their events; see ../threads.py. */
+/* The state of threads between two of their events; see ../../reference/threads.py. */
 #ifndef FOREREAD_FOLLOW_STATE_H
 #define FOREREAD_FOLLOW_STATE_H
 

@@ -1,4 +1,4 @@
-/* Images of processes at fork, exec and exit; see Image in ../images.py. */
+/* Images of processes at fork, exec and exit; see Image in ../../reference/images.py. */
 #ifndef FOREREAD_FOLLOW_FORK_H
 #define FOREREAD_FOLLOW_FORK_H
 

@@ -1,4 +1,5 @@
-/* Open files and mappings of processes; threads share them. See Image in ../images.py. */
+/* Open files and mappings of processes; threads share them. See Image in ../../reference/images.py.
+ */
 #ifndef FOREREAD_FOLLOW_IMAGES_H
 #define FOREREAD_FOLLOW_IMAGES_H
 

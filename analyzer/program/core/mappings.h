@@ -1,4 +1,4 @@
-/* The mappings of a process; see ../images.py. */
+/* The mappings of a process; see ../../reference/images.py. */
 #ifndef FOREREAD_FOLLOW_MAPPINGS_H
 #define FOREREAD_FOLLOW_MAPPINGS_H
 

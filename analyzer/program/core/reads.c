@@ -1,4 +1,4 @@
-/* Reads, faults, and pages whose kind of read no event shows; see ../reference.py. */
+/* Reads, faults, and pages whose kind of read no event shows; see ../../reference/follow.py. */
 #include "reads.h"
 
 #include "descriptors.h"

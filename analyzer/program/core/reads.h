@@ -4,7 +4,7 @@
 
 #include "follow_state.h"
 
-/* Reads and mappings, as Builder in ../reference.py. */
+/* Reads and mappings, as Builder in ../../reference/follow.py. */
 uint32_t fw_read_handle(struct fw_state *state, struct fw_thread *thread, uint32_t file,
                         const struct fw_reading *reading);
 void fw_read_at(struct fw_state *state, uint32_t handle, uint32_t file,

@@ -1,4 +1,5 @@
-/* Threads, and the faults that they are in; see ../threads.py and ../faults.py. */
+/* Threads, and the faults that they are in; see ../../reference/threads.py and
+ * ../../reference/faults.py. */
 #ifndef FOREREAD_FOLLOW_THREADS_H
 #define FOREREAD_FOLLOW_THREADS_H
 
@@ -13,7 +14,7 @@ void fw_cloned(struct fw_state *state, int64_t pid, int64_t flags);
 void fw_forked(struct fw_state *state, uint32_t parent, int64_t pid);
 void fw_executed(struct fw_state *state, struct fw_thread *thread);
 
-/* Faults, as Faults in ../faults.py. */
+/* Faults, as Faults in ../../reference/faults.py. */
 enum fw_writes { FW_WRITES_NOT, FW_WRITES, FW_PERHAPS };
 bool fw_fault_goes_on(struct fw_state *state, struct fw_thread *thread, uint32_t file,
                       int64_t page);

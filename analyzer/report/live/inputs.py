@@ -86,10 +86,9 @@ def _start(subject: Subject, device: DeviceModel | None) -> Start | None:
     if subject.prediction.total.seconds is None:
         return None
     try:
-        (start,) = starts_of(subject.prediction, [subject.recording], device)
+        return starts_of(subject.prediction, [subject.recording], device)[0]
     except DeviceModelError:
         return None
-    return None if device_numbers(start.device) is None else start
 
 
 def _disks(taken: Inputs, start: Start | None) -> list[int]:
@@ -132,7 +131,6 @@ def _machine(taken: Inputs, disk: int) -> list[int]:
 
 def _run(start: Start) -> dict[str, Any]:
     numbers = device_numbers(start.device)
-    assert numbers is not None
     return {
         "tail_ns": float(start.run.tail_ns),
         "cpus": start.run.cpus,

@@ -1,4 +1,4 @@
-/* Readahead with a current and an ahead window, 2.6.11 to 2.6.22: emulator/linux/adaptive.py. */
+/* Readahead with a current and an ahead window, 2.6.11 to 2.6.22: emulator/stepwise/adaptive.py. */
 #include "adaptive.h"
 
 #include "submit.h"

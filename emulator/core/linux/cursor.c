@@ -1,4 +1,4 @@
-/* Scans for history and holes as the xarray does them: Cursor of emulator/linux/cache.py. */
+/* Scans for history and holes as the xarray does them: Cursor of emulator/stepwise/cache.py. */
 #include "cursor.h"
 
 /* struct xa_state: where xas_next and xas_prev are. ``offset`` below 0: not in the tree yet. */

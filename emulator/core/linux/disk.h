@@ -1,4 +1,4 @@
-/* Requests in flight on a device: emulator/linux/disk.py. */
+/* Requests in flight on a device: emulator/stepwise/disk.py. */
 #ifndef LX_DISK_H
 #define LX_DISK_H
 

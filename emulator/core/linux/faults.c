@@ -1,4 +1,4 @@
-/* Page faults on mapped files: emulator/linux/faults.py. */
+/* Page faults on mapped files: emulator/stepwise/faults.py. */
 #include "faults.h"
 
 #include "adaptive.h"

@@ -1,5 +1,5 @@
 /*
- * The kernel's own readahead under one window: the algorithm of emulator/linux/ in C.
+ * The kernel's own readahead under one window: the algorithm of emulator/stepwise/ in C.
  * Function by function the same as the plain Python there, which documents each function.
  */
 #ifndef LX_KERNEL_H

@@ -1,4 +1,4 @@
-/* On-demand readahead, 2.6.23 and later: emulator/linux/ondemand.py. */
+/* On-demand readahead, 2.6.23 and later: emulator/stepwise/ondemand.py. */
 #include "ondemand.h"
 
 #include "cursor.h"

@@ -1,4 +1,4 @@
-/* read(2) on the page cache: emulator/linux/reads.py. */
+/* read(2) on the page cache: emulator/stepwise/reads.py. */
 #include "reads.h"
 
 #include "adaptive.h"

@@ -1,4 +1,4 @@
-/* A whole program under one window: emulator/linux/reference.py. */
+/* A whole program under one window: emulator/stepwise/replay.py. */
 #include "run.h"
 
 #include "ondemand.h"

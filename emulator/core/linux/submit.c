@@ -1,4 +1,4 @@
-/* Reading ranges and windows into the page cache: emulator/linux/kernel.py and window.py. */
+/* Reading ranges and windows into the page cache: emulator/stepwise/kernel.py and window.py. */
 #include "submit.h"
 
 #include "requests.h"

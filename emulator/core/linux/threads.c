@@ -1,4 +1,4 @@
-/* Threads on processors, one event after another: emulator/linux/threads.py. */
+/* Threads on processors, one event after another: emulator/stepwise/threads.py. */
 #include "threads.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* A run in time under one window: emulator/linux/timed.py. */
+/* A run in time under one window: emulator/stepwise/timed.py. */
 #include "timed.h"
 
 #include "program.h"

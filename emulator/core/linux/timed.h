@@ -1,4 +1,4 @@
-/* A run in time under one window: emulator/linux/timed.py and threads.py. */
+/* A run in time under one window: emulator/stepwise/timed.py and threads.py. */
 #ifndef LX_TIMED_H
 #define LX_TIMED_H
 

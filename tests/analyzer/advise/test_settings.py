@@ -21,8 +21,7 @@ from analyzer.predict.start import Start
 from analyzer.program.inode_tables import InodeTables, read_ahead
 from emulator.devices.device import FixedCost
 from emulator.linux.inode_tables import InodeTable
-from emulator.linux.steps import META
-from emulator.linux.timed import CpuCost
+from emulator.linux.steps import META, CpuCost
 
 QUEUE = {"max_sectors_kb": "1280", "max_hw_sectors_kb": "4096"}
 DEVICE = FixedCost(1000, 1000)

@@ -15,7 +15,7 @@ from analyzer.advise.variant import raced, variant_of, with_steps
 from analyzer.prefetch.replayed import GIVES_WAY_NS
 from analyzer.program.added_steps import new_steps
 from emulator.linux.operations import OPERATION, Op
-from emulator.linux.timed import timed
+from emulator.stepwise.timed import timed
 
 
 def test_a_start_without_changes():

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest import ring_reference, text, tracefs
+from analyzer.ingest import text, tracefs
 from analyzer.ingest.load import load
 from analyzer.ingest.ring import Layout
 from analyzer.ingest.tables import EVENTS, Kind
+from analyzer.reference import ring_walk
 
 FIXTURES = Path(__file__).parent / "data" / "machines"
 MACHINES = {"s390x": ("big", 8), "armhf": ("little", 4), "mipsel": ("little", 4)}
@@ -65,7 +66,7 @@ def test_the_slow_reference_finds_the_same_records(name: str) -> None:
     data = (FIXTURES / name / "cpu0.raw").read_bytes()
     layout = Layout.parse((FIXTURES / name / "header_page").read_bytes())
     assert layout.commit_size == long_size
-    found = ring_reference.walk(data, *layout.shape, order)
+    found = ring_walk.walk(data, *layout.shape, order)
     times = [record.time_ns for record in found.records]
     events = tracefs.read(FIXTURES / name).events
     assert set(events["time_ns"].tolist()) <= set(times)

@@ -18,10 +18,11 @@ from ring_pages import (
     RingPages,
 )
 
-from analyzer.ingest import _readers, ring_reference
+from analyzer.ingest import _readers
 from analyzer.ingest.columns import PLACE
 from analyzer.ingest.formats import SPEC
 from analyzer.ingest.tables import Array
+from analyzer.reference import ring_walk
 
 PAGES = Path(__file__).parent / "data" / "ftrace" / "pages"
 WANTED = (1, 600)
@@ -47,13 +48,11 @@ def walk(
     return [tuple(p) for p in places[["time_ns", "offset", "size"]].tolist()], lost, gaps
 
 
-def reference(pages: RingPages, data: bytes | None = None) -> ring_reference.Walk:
-    return ring_reference.walk(
-        pages.data if data is None else data, *pages.layout, pages.byte_order
-    )
+def reference(pages: RingPages, data: bytes | None = None) -> ring_walk.Walk:
+    return ring_walk.walk(pages.data if data is None else data, *pages.layout, pages.byte_order)
 
 
-def wanted(found: ring_reference.Walk, data: bytes, pages: RingPages) -> list[tuple[int, int, int]]:
+def wanted(found: ring_walk.Walk, data: bytes, pages: RingPages) -> list[tuple[int, int, int]]:
     return [
         (r.time_ns, r.offset, r.size)
         for r in found.records
@@ -113,7 +112,7 @@ def test_any_bytes_end_alike_in_c_and_in_the_reference(pages: RingPages, noise: 
 def compare(pages: RingPages, data: bytes) -> None:
     try:
         found = reference(pages, data)
-    except ring_reference.Damaged:
+    except ring_walk.Damaged:
         with pytest.raises(_readers.ReaderError):
             walk(pages, data)
     else:

@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from image_trees import built, tree_of
 
@@ -21,6 +22,8 @@ from emulator.images.erofs import read_erofs
 from emulator.images.erofs_format import COMPRESSED
 from emulator.images.erofs_kernel import TimedOnErofs
 from emulator.images.ext4 import read_ext4
+from emulator.linux.rules import rules_for
+from emulator.linux.windows import Emulation
 from foreread import load
 
 DATA = Path(__file__).parents[2] / "foreread/data"
@@ -57,6 +60,20 @@ def test_a_start_reads_the_recorded_pages_of_an_image_like_the_recorded_one(reco
     assert data == pytest.approx(int(recording.files["accessed"].sum()), rel=0.1)
     assert inserts is not None
     assert start.missing == ()
+
+
+@pytest.mark.parametrize("window", [0, 8, 32])
+def test_the_c_core_reads_the_same_folios_of_an_uncompressed_image(recording, images, window):
+    start = on_erofs(recording, read_erofs(images["none"]))
+    kernel, _ = start.counting(window)
+    program, (machine, limits) = start.program(), start.taken.machine(start.disk)
+    group = np.zeros(len(program.files), np.uint32)
+    extents = start.layout().extents
+    core = Emulation(program, rules_for(start.version), machine, limits, extents, group)
+    columns = ("file", "index", "order", "run")
+    read_by_core = [core.inserts(window)[name].tolist() for name in columns]
+    assert list(zip(*read_by_core, strict=True)) == kernel.outcome.inserts
+    assert len(kernel.outcome.inserts) > 100
 
 
 def test_clusters_bring_fewer_bytes_in_fewer_requests(recording, images):

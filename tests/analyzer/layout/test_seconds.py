@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analyzer.layout.seconds import with_unpacking
-from emulator.linux.timed import STEP
+from emulator.linux.steps import STEP
 
 
 @dataclass(frozen=True)

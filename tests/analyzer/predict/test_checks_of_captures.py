@@ -20,7 +20,7 @@ from analyzer.predict.start import prepare
 from analyzer.program.added_steps import new_steps
 from emulator.devices.device import FixedCost
 from emulator.devices.stateful import Stateful
-from emulator.linux.timed import Timed
+from emulator.linux.steps import Timed
 from tracer.formats.capture import FileEntry
 
 A, B, IDLE, STRANGER = ROOT_PID, 101, 0, 9

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from property_tests import examples
 
 from analyzer.predict.waste import waste
-from emulator.reference import fixed_window_at
+from emulator.reference.fixed_window import fixed_window_at
 
 PAGE = 4096
 

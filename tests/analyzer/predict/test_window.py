@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.window import WindowError, predict
-from emulator import MAX_WINDOW, reference
+from emulator import MAX_WINDOW
+from emulator.reference import fixed_window as reference
 from tracer.formats.capture import Capture, Device
 
 PARTITION, DISK, OTHER = 8 << 20 | 1, 8 << 20, 179 << 20

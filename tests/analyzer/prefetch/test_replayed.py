@@ -10,12 +10,12 @@ from analyzer.prefetch.replayed import application_ns, beside, with_list, with_r
 from analyzer.program.opening import Opening
 from emulator.devices.device import FixedCost
 from emulator.linux.operations import Machine, Op
-from emulator.linux.reference import emulate, pages_of
 from emulator.linux.requests import EXTENT, Layout, Limits
 from emulator.linux.rules import rules_for
-from emulator.linux.steps import ONCE
-from emulator.linux.timed import STEP, CpuCost, Run, timed
+from emulator.linux.steps import ONCE, STEP, CpuCost, Run
 from emulator.linux.timed_windows import timed_windows
+from emulator.stepwise.replay import emulate, pages_of
+from emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 RULES = rules_for((6, 12))

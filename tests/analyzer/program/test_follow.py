@@ -17,8 +17,8 @@ from analyzer.ingest.tables import Kind
 from analyzer.program import _follow
 from analyzer.program.evidence import INSERTED, PIECE, Evidence, Shown
 from analyzer.program.follow import FollowError, follow
-from analyzer.program.reference import follow_slowly
 from analyzer.program.timeline import MOMENT, What
+from analyzer.reference.follow import follow_slowly
 from emulator.linux.operations import Op
 
 ALL = Shown(7)

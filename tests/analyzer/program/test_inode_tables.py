@@ -22,7 +22,7 @@ from emulator.devices.device import FixedCost
 from emulator.linux.inode_tables import InodeTable
 from emulator.linux.requests import Limits
 from emulator.linux.steps import AHEAD, META, ONCE
-from emulator.linux.timed import timed
+from emulator.stepwise.timed import timed
 from tracer.formats.capture import InodeTables as Recorded
 from tracer.formats.capture import Mount
 

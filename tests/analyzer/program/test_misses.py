@@ -12,7 +12,8 @@ from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.build import build
-from analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Missed, Way
+from analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Way
+from analyzer.reference.missed import Missed
 from emulator.linux.operations import FILE, MapFlag, Op
 from tracer.formats.capture import FileEntry, Mount, Segment
 

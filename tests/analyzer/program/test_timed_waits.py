@@ -14,7 +14,7 @@ from timed_runs import run_of
 from analyzer.ingest.tables import Kind
 from analyzer.program import thread_steps
 from emulator.devices.device import FixedCost
-from emulator.linux.timed import timed
+from emulator.stepwise.timed import timed
 
 TICK = 1000
 

@@ -12,9 +12,9 @@ from emulator.images.source import ImageError
 from emulator.images.squashfs import BLOCK, FILE, METADATA, NAME, SquashfsImage, read_squashfs
 from emulator.images.squashfs_metadata import Superblock
 from emulator.images.squashfs_reads import squashfs_reads
-from emulator.images.squashfs_reference import squashfs_reads_reference
 from emulator.images.squashfs_rules import SquashfsRules, squashfs_rules
 from emulator.linux.requests import Limits
+from emulator.reference.squashfs import squashfs_reads_reference
 
 RULES = {
     "5.4": squashfs_rules((5, 4)),

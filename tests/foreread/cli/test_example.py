@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from json_outputs import validator
 
-from emulator.reference import fixed_window_at
+from emulator.reference.fixed_window import fixed_window_at
 from foreread.cli.main import main
 
 ROOT = Path(__file__).parents[3]

@@ -1,4 +1,4 @@
-"""The fixed-window model, plain and slow: the reference for the C core.
+"""The fixed-window model, plain and slow, for core/fixed/fixed_window.c.
 
 Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
 Tool", Linux Symposium 2010, section 2.3: each request loads the page asked for and the window's

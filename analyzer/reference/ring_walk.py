@@ -1,4 +1,4 @@
-"""The ring-buffer walk in slow, plain Python: the reference for core/ring_walk.c.
+"""The ring-buffer walk in slow, plain Python: for analyzer/ingest/core/ring_walk.c.
 
 Layout: kernel/trace/ring_buffer.c (struct buffer_data_page) and include/linux/ring_buffer.h
 (struct ring_buffer_event), Linux 2.6.31 to 6.19.

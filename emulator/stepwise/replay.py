@@ -1,4 +1,4 @@
-"""The kernel's readahead, plain and slow: the reference for the C core.
+"""A program under one window, in plain Python; core/linux/run.c does the same for production.
 
 One pass over the operations for one window, with the kernel's own functions in Python.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from emulator.linux import ondemand, reads
-from emulator.linux.cache import Folio
-from emulator.linux.faults import Mapping, fault
-from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
 from emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
 from emulator.linux.rules import Rules
-from emulator.linux.window import State
+from emulator.stepwise import ondemand, reads
+from emulator.stepwise.cache import Folio
+from emulator.stepwise.faults import Mapping, fault
+from emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from emulator.stepwise.window import State
 
 _UNKNOWN_SIZE = 1 << 48  # bytes: no clip at the end of the file
 

@@ -8,9 +8,9 @@ restarted if its page had to be read in. This matters since fault-around reduces
 
 from __future__ import annotations
 
-from analyzer.program.draft import Draft
 from analyzer.program.evidence import Evidence, Shown
-from analyzer.program.threads import Fault, Thread, Threads
+from analyzer.reference.draft import Draft
+from analyzer.reference.threads import Fault, Thread, Threads
 
 
 class Faults:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.linux import adaptive, ondemand
-from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
 from emulator.linux.rules import Algorithm, PastEnd, PrevPos
+from emulator.stepwise import adaptive, ondemand
+from emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
 
 MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from analyzer.program.draft import Draft
-from analyzer.program.images import (
+from analyzer.program.timeline import What
+from analyzer.reference.draft import Draft
+from analyzer.reference.images import (
     MAP_ANONYMOUS,
     MAP_SHARED,
     PROT_EXEC,
@@ -12,8 +13,7 @@ from analyzer.program.images import (
     Handle,
     Image,
 )
-from analyzer.program.threads import ELSEWHERE, Reading, Thread
-from analyzer.program.timeline import What
+from analyzer.reference.threads import ELSEWHERE, Reading, Thread
 from emulator.linux.operations import MapFlag, Op
 
 LARGEST = 1 << 50  # bytes or pages; an argument beyond it is invalid

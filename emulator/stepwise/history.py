@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from emulator.devices.device import DeviceModel
-from emulator.linux.disk import Request, TimedKernel
-from emulator.linux.kernel import Needed
 from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.threads import Compute, Life, Over, Sleep, Thread, Threads
-from emulator.linux.timed import TimedReplay
+from emulator.stepwise.disk import Request, TimedKernel
+from emulator.stepwise.kernel import Needed
+from emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
+from emulator.stepwise.timed import TimedReplay
 
 DISK, THREAD, SLEEP, PROCESSOR = 1, 2, 3, 4  # what a thread waited for
 

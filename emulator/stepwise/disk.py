@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from emulator.devices.device import DeviceQueue
 from emulator.fixed import EmulationError
-from emulator.linux.kernel import Kernel, Needed
 from emulator.linux.operations import Outcome
 from emulator.linux.requests import SECTOR, Layout, Limits, block_parts, requests
+from emulator.stepwise.kernel import Kernel, Needed
 
 LONGEST_NS = 1e16  # a third of a year
 Span = tuple[float, float]  # from, until: nanoseconds

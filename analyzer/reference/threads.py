@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.program.images import Handle, Image
-from analyzer.program.misses import Missed
 from analyzer.program.timeline import What
+from analyzer.reference.images import Handle, Image
+from analyzer.reference.missed import Missed
 
 ELSEWHERE = -1  # a position that is given, but unknown
 _CLONE_VM, _CLONE_FILES = 0x100, 0x400  # include/uapi/linux/sched.h

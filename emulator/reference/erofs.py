@@ -1,7 +1,7 @@
-"""Reading compressed EROFS, plain and slow, with the kernel's functions by their names: the judge.
+"""Reading compressed EROFS, plain and slow, with the kernel's functions by their names.
 
-It works with the indexes of an image, one after the other, where erofs_maps.py works with extents.
-Images with fragments are not read.
+It works with the indexes of an image, one after the other, where images/erofs_maps.py works with
+extents. Images with fragments are not read.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.linux.cache import Folio, PageCache
 from emulator.linux.operations import Cause, Machine, Outcome
 from emulator.linux.rules import Orders, Rules
-from emulator.linux.window import State
+from emulator.stepwise.cache import Folio, PageCache
+from emulator.stepwise.window import State
 
 FORCED_CHUNK = 2 << 20  # bytes: force_page_cache_readahead reads in such steps
 _HUGE_FOLIO = 2 << 20  # bytes

@@ -1,4 +1,4 @@
-"""The reference for inode_tables.py: the kernel's loop, buffer by buffer."""
+"""Readahead in inode tables for linux/inode_tables.py: the kernel's loop, buffer by buffer."""
 
 from __future__ import annotations
 

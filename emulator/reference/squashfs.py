@@ -1,6 +1,6 @@
-"""Reading squashfs, plain and slow, with the kernel's own functions by their names: the judge.
+"""Reading squashfs, plain and slow, with the kernel's own functions by their names.
 
-It works with bytes and positions where squashfs_reads.py works with rows.
+It works with bytes and positions where images/squashfs_reads.py works with rows.
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
 """Follows the threads of a recording, and writes down their operations.
 
-The readable version: follow.py does the same in C, and must agree with it.
+The readable version: analyzer/program/follow.py does the same in C, and must agree with it.
 """
 
 from __future__ import annotations
 
 from analyzer.ingest.tables import Array
-from analyzer.program.calls import LARGEST, Calls
-from analyzer.program.draft import Assumed, Draft, Followed
 from analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag, Shown
-from analyzer.program.faults import Faults
-from analyzer.program.images import Area, Handle
-from analyzer.program.misses import NO_WAY, Missed, Way
-from analyzer.program.threads import Reading, Thread, Threads
+from analyzer.program.followed import Assumed, Followed
+from analyzer.program.misses import NO_WAY, Way
 from analyzer.program.timeline import What
+from analyzer.reference.calls import LARGEST, Calls
+from analyzer.reference.draft import Draft
+from analyzer.reference.faults import Faults
+from analyzer.reference.images import Area, Handle
+from analyzer.reference.missed import Missed
+from analyzer.reference.threads import Reading, Thread, Threads
 from emulator.linux.operations import MapFlag
 
 _LARGEST_ORDER = 20  # of a folio; above any real one

@@ -1,9 +1,9 @@
 """The kernel's readahead in time: a run on one device, step by step, under one window.
 
-It emulates the same as reference.py; in addition a device serves each request, and a thread that
+It emulates the same as replay.py; in addition a device serves each request, and a thread that
 needs a page in flight waits for it. Only threads that need its pages wait for asynchronous
-readahead. Threads run at the same time (threads.py) and share the kernel's state. Plain and slow:
-the reference for the C core.
+readahead. Threads run at the same time (threads.py) and share the kernel's state.
+core/linux/timed.c does the same for production.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from emulator.devices.device import DeviceModel
-from emulator.linux.disk import Read, Request, TimedKernel, wasted
-from emulator.linux.reference import Replay
-from emulator.linux.steps import AHEAD, META, ONCE, STEP, CpuCost, Run, Timed
-from emulator.linux.threads import Compute, Life, Over, Sleep, Thread, Threads
-
-__all__ = ["STEP", "CpuCost", "Run", "Timed", "timed"]
+from emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run, Timed
+from emulator.stepwise.disk import Read, Request, TimedKernel, wasted
+from emulator.stepwise.replay import Replay
+from emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
 
 
 def timed(

@@ -1,0 +1,1 @@
+"""Slow, readable references of the readers in C, for tests alone."""

@@ -1,0 +1,1 @@
+"""The kernel's readahead in plain Python, one operation after another."""
