@@ -129,9 +129,15 @@ class ApplyPlan:
 
     @property
     def udev_is_enough(self) -> bool:
-        """Whether a udev rule does all of it: windows of disks, the same during and after boot."""
+        """Whether a udev rule does all of it: windows of disks, the same during and after boot.
+
+        A wish that a rule cannot fulfil needs the script: other counts of boots than the default,
+        a folder or a time for them, and values that ``stop`` keeps.
+        """
         windows = all(s.disk and s.knob == READ_AHEAD for s in self.settings)
-        return windows and not self.has_after and self.prefetch is None
+        usual = self.attempts in (0, DEFAULT_ATTEMPTS) and self.state_dir == STATE_DIR
+        usual = usual and self.restore_on_stop and self.boot_done_seconds is None
+        return windows and usual and not self.has_after and self.prefetch is None
 
     @property
     def has_after(self) -> bool:
