@@ -28,9 +28,11 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(__file__).parent.parent / "support/touch_pages.c"
 PIECE = 64 << 10
-# With those of the program about 130 requests, which are six and a half slices of the limiter: a
-# request more or less, of metadata, does not take another tenth of a second.
-PIECES = 74
+# With those of the program about 260 requests, six and a half slices of the limiter: a request more
+# or less, of metadata, does not take another tenth of a second. The present window reads 13 MB,
+# which takes more than twice as long.
+PIECES = 204
+REQUESTS_PER_S, BYTES_PER_S = 400, 8 << 20
 JOIN = """\
 #include <fcntl.h>
 #include <unistd.h>
@@ -69,7 +71,7 @@ def start(loop):
     )
     data.write_bytes(os.urandom(PIECES * PIECE))
     os.sync()
-    with limiting_group(loop.device, requests=200, size=8 << 20) as group:
+    with limiting_group(loop.device, REQUESTS_PER_S, BYTES_PER_S) as group:
         members = group / "cgroup.procs"
         yield [str(word) for word in (join, members, program, "SPARSE", data, PIECE)]
         wait_until(lambda: not members.read_text())
