@@ -18,9 +18,9 @@ def run_client(
 ) -> Result:
     """Run the client to its end; raises TimeoutError, and leaves no client running.
 
-    ``environment``: that of the client. With the mark of its owner (boards.owner.marked), a guard
-    ends it when foreread is killed; without, a client whose board is silent lives on. A client
-    that starts a daemon for others, as adb does, must not have it.
+    ``environment``: that of the client. With the mark of its owner (boards.base.owner.marked), a
+    guard ends it when foreread is killed; without, a client whose board is silent lives on. A
+    client that starts a daemon for others, as adb does, must not have it.
     """
     given, source = (stdin, subprocess.PIPE) if isinstance(stdin, bytes) else (None, stdin)
     client = subprocess.Popen(

@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from boards.base.document import Document, encode, read_document
+from boards.base.written import write_whole
 from boards.cost import Amount, Count, Part, Text
-from boards.document import Document, encode, read_document
 from boards.error import BoardsError
-from boards.written import write_whole
 
 _MOST = 200  # kernels in the list; the oldest go
 _WINDOWS = Annotated[list[Amount], Meta(max_length=100)]

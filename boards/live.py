@@ -16,6 +16,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from boards.base.units import KIB
 from boards.device import DeviceError, Devices
 from boards.mounts import MountPoint, parse_mount
 from boards.profile import (
@@ -33,7 +34,6 @@ from boards.profile import (
 from boards.profile_toml import encode_profile
 from boards.sysfs_copy import copied_devices, parse_sysfs
 from boards.target import Target
-from boards.units import KIB
 
 # In /proc/cpuinfo, by architecture: x86, arm, mips, powerpc and others.
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch")

@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from boards.bounded import UnboundedError
-from boards.brief import brief
+from boards.base.bounded import UnboundedError
+from boards.base.brief import brief
+from boards.base.document import DocumentError
+from boards.base.toml_document import decode_toml, read_toml
 from boards.cost import Amount, Cost, Count, Part, Text
-from boards.document import DocumentError
 from boards.error import BoardsError
 from boards.judged import JudgedKernel, with_judged
-from boards.toml_document import decode_toml, read_toml
 
 PROFILES = Path(__file__).parent / "profiles"
 SUFFIX = ".toml"

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
-from boards import guard
+from boards.base import guard
+from boards.base.owner import marked
+from boards.base.scratch import prefix
 from boards.client import run_client, through_stdin
-from boards.owner import marked
-from boards.scratch import prefix
 from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10

@@ -9,10 +9,10 @@ from analyzer.advise.advise import DOCUMENT
 from analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.prefetch.listing import decode, read_listing
-from boards.bounded import UnboundedError, read_bounded
-from boards.brief import brief
-from boards.counted import plural
-from boards.document import OtherSchemaError, read_document
+from boards.base.bounded import UnboundedError, read_bounded
+from boards.base.brief import brief
+from boards.base.counted import plural
+from boards.base.document import OtherSchemaError, read_document
 from foreread.checks import StrPath
 from tracer.error import RecordError
 from tracer.formats.capture import Capture

@@ -17,7 +17,7 @@ from analyzer.tuner.findings.earlier import earlier_of
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.space.catalogue import WINDOW
 from analyzer.tuner.space.genes import Allele, Space
-from boards.counted import plural
+from boards.base.counted import plural
 from foreread.error import ArgumentError
 from foreread.recorded import board_pairs
 from foreread.tune_options import TuneOptions, weights_said

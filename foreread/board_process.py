@@ -17,7 +17,7 @@ from functools import partial
 from types import FrameType
 from typing import BinaryIO
 
-from boards.guard import die_with_parent
+from boards.base.guard import die_with_parent
 from foreread.board_messages import Link, Message, Out, Task
 from foreread.error import ERRORS
 from tracer.interrupts import Interrupted, orderly_exit

@@ -15,8 +15,8 @@ from typing import Any, Generic, Self, TypeVar
 
 from analyzer.tuner.campaign.crew import Reply
 from analyzer.tuner.store.limits import MOST_ROWS
-from boards.owner import marked
-from boards.silent import silent
+from boards.base.owner import marked
+from boards.base.silent import silent
 from foreread.board_messages import Back, Made, Message, Opened, Out, Ran, Task, Told
 from foreread.error import ArgumentError
 from tracer.error import RecordError

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from analyzer.apply.boot_hook import HOOK_FOLDER, BoardHook
 from analyzer.ingest.seen import SeenTrace
+from boards.base.silent import silent
 from boards.open import LOCAL, open_target
-from boards.silent import silent
 from boards.target import Target
 from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.error import ArgumentError

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from analyzer.predict.disk.calibration import Found, Trial, explain
 from analyzer.predict.disk.device_model import cost_of
 from analyzer.predict.disk.document import CalibrationDocument, trial_documents
-from boards.brief import brief
+from boards.base.brief import brief
+from boards.base.silent import silent
+from boards.base.written import write_whole
 from boards.cost import Calibration, Cost
 from boards.open import LOCAL, open_target
 from boards.profile_toml import encode_cost
-from boards.silent import silent
-from boards.written import write_whole
 from emulator.devices.device import FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced

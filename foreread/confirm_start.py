@@ -10,9 +10,9 @@ from analyzer.confirm.document import ConfirmationDocument, confirmation_documen
 from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
-from boards.brief import brief
+from boards.base.brief import brief
+from boards.base.silent import silent
 from boards.open import LOCAL, open_target
-from boards.silent import silent
 from foreread.advised import Advised
 from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.compared_windows import choose_windows

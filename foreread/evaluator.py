@@ -13,9 +13,9 @@ from typing import Self
 from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.evaluation import Attempt, TargetGone
 from analyzer.tuner.space.genes import Chromosome, Space
+from boards.base.silent import silent
 from boards.emulated.error import BoardError
 from boards.profile import ProfileError
-from boards.silent import silent
 from boards.target import TargetError
 from tracer.error import RecordError
 from tracer.local.changed import ChangedKnobError

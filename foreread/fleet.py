@@ -16,7 +16,7 @@ from analyzer.fleet.listing import open_source
 from analyzer.fleet.question import Reader, question_of
 from analyzer.fleet.store import open_store
 from analyzer.ingest.arguments import StrPath
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.version import VERSION
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analyzer.tuner.campaign.crew import NoBoardError
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.advised import Advised
 from foreread.boards_at_work import check_targets
 from foreread.checks import StrPath, checked_number, checked_path, key_of

@@ -18,7 +18,7 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Space
 from analyzer.tuner.store.records import Evaluation
 from analyzer.tuner.store.store import Store
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.beginning import earlier_campaign
 from foreread.boards_at_work import BoardsAtWork, check_targets
 from foreread.checks import StrPath, checked_path
@@ -65,7 +65,7 @@ def fleet_tune(
 
     Raises:
         ArgumentError: arguments that make no sense, or boards that are not alike.
-        boards.outputs.OutputError: nothing can be written to ``output``, or it exists already.
+        boards.base.outputs.OutputError: nothing can be written to ``output``, or it exists already.
         analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
         tracer.error.RecordError: a board cannot be opened.

@@ -16,7 +16,7 @@ from analyzer.predict.prediction import Curve
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
-from boards.units import percent, percent_text
+from boards.base.units import percent, percent_text
 from foreread.documents.improve import (
     NO_ANSWER,
     ImproveDocument,

@@ -19,10 +19,10 @@ from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.space.genes import Allele
-from boards.brief import brief
-from boards.document import read_document
+from boards.base.brief import brief
+from boards.base.document import read_document
+from boards.base.silent import silent
 from boards.open import LOCAL
-from boards.silent import silent
 from foreread.advised import MOST_CHANGE
 from foreread.confirming import Progress
 from foreread.documents.improve import ImproveMeasured, ImproveStep

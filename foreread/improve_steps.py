@@ -16,7 +16,7 @@ from analyzer.confirm.text import gain_text
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.remedy import record_again
 from analyzer.tuner.engines.stopping import Budget
-from boards.counted import plural
+from boards.base.counted import plural
 from boards.open import LOCAL, open_target
 from foreread.advised import row_of_advice
 from foreread.confirm_start import confirm

@@ -19,7 +19,7 @@ from analyzer.suite.advised import advise_suite
 from analyzer.suite.answer import SuiteDisk, SuiteDocument
 from analyzer.suite.predicted import predict_suite
 from analyzer.suite.read import BoardCases, Case, Suite, read_suite
-from boards.counted import plural
+from boards.base.counted import plural
 from foreread.documents.improve import ImproveDisk, ImproveDocument, ImproveNext, Verdict
 from foreread.documents.suite import SuiteBoardProof
 from foreread.improve_job import ADVICE, BOOT, REPORT, Watch

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec import structs
 
-from boards.bounded import UnboundedError
-from boards.brief import brief
-from boards.document import DocumentError, OtherSchemaError, read_document
+from boards.base.bounded import UnboundedError
+from boards.base.brief import brief
+from boards.base.document import DocumentError, OtherSchemaError, read_document
+from boards.base.outputs import check_folder
+from boards.base.written import write_whole
 from boards.open import LOCAL
-from boards.outputs import check_folder
-from boards.written import write_whole
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.documents.improve import ImproveDocument, ImproveStep, State
 from foreread.error import ERRORS, ArgumentError, ForereadError

@@ -14,14 +14,14 @@ from analyzer.judge.expected import Emulated, Expected
 from analyzer.judge.programs import programs
 from analyzer.judge.run import Compared, Files, compare, extent_table
 from analyzer.predict.inputs import machine_of
-from boards.brief import brief
-from boards.counted import plural
+from boards.base.brief import brief
+from boards.base.counted import plural
+from boards.base.scratch import scratch_folder
+from boards.base.silent import silent
+from boards.base.units import KIB, kib_to_pages, pages_to_kib
 from boards.judged import JudgedKernel, prepare_list, store
 from boards.open import LOCAL, open_target
-from boards.scratch import scratch_folder
-from boards.silent import silent
 from boards.target import Target
-from boards.units import KIB, kib_to_pages, pages_to_kib
 from emulator.linux.filesystems import has_large_folios
 from emulator.linux.rules import rules_for, version_of
 from foreread.checks import StrPath, checked_path, key_of

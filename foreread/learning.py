@@ -41,7 +41,7 @@ from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Spec, TopGenes
 from analyzer.tuner.store.store import Store
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.error import ArgumentError
 from foreread.evaluator import OpenBench, TrialEvaluator
 from foreread.tune_options import START_UP, TuneOptions

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout
 from analyzer.layout.write import ErofsWords
-from boards.units import KIB
+from boards.base.units import KIB
 from foreread.image_of_root import RootError
 
 _KEEPS_OLD = ("-T0", "--all-root")

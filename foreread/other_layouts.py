@@ -16,10 +16,10 @@ from analyzer.layout.support import Support, support_of
 from analyzer.layout.unpacking_file import Measured
 from analyzer.layout.write import write_layout
 from analyzer.predict.disk.device_model import device_from
+from boards.base.owner import PREFIX, owner_tag
+from boards.base.scratch import scratch_folder
+from boards.base.silent import silent
 from boards.open import open_target
-from boards.owner import PREFIX, owner_tag
-from boards.scratch import scratch_folder
-from boards.silent import silent
 from emulator.images.erofs import read_erofs
 from foreread.other_images import (
     build_erofs,

@@ -14,7 +14,7 @@ from analyzer.ingest.shown_table import html_of, text_of, visible
 from analyzer.ingest.tables import TEXT, Column, Schema, Table
 from analyzer.predict import prediction as by_window
 from analyzer.predict.tables import WINDOWS, table
-from boards.counted import plural
+from boards.base.counted import plural
 from foreread.checked import checked
 from tracer.formats.sweep import Sweep
 

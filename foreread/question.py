@@ -11,7 +11,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, predict_by
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
-from boards.brief import brief
+from boards.base.brief import brief
 
 
 @dataclass(frozen=True, repr=False)

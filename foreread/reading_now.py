@@ -11,8 +11,8 @@ from analyzer.top.decode import Decoder
 from analyzer.top.machine import Watched, number_of, watched
 from analyzer.top.rows import Figures
 from analyzer.top.watch import Shown, Watch
-from boards.brief import brief
-from boards.counted import plural
+from boards.base.brief import brief
+from boards.base.counted import plural
 from boards.stacks import stacks
 from boards.target import LocalTarget, Target
 from foreread.documents.top import TopDocument, TopFile, TopProcess

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analyzer.ingest.seen import SeenTrace
+from boards.base.silent import silent
 from boards.open import LOCAL, open_target
-from boards.silent import silent
 from foreread.checks import (
     Command,
     StrPath,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from analyzer.confirm.sequential import Pair, assess
 from analyzer.tuner.campaign.crew import Crew, Job
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.board_messages import Out
 from foreread.boards_at_work import BoardsAtWork
 from foreread.confirmed_board import MadePair, PairDue, Run

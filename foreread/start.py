@@ -15,9 +15,9 @@ from analyzer.ingest.shown_table import visible
 from analyzer.predict.choice import SECONDS, Criterion, predict_by
 from analyzer.predict.kib import Kibs, all_pages_of
 from analyzer.predict.linux import PREFIX
-from boards.counted import plural
-from boards.silent import silent
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.silent import silent
+from boards.base.units import KIB
 from emulator.devices.device import DeviceModel
 from foreread.checked import checked
 from foreread.predicted import Prediction

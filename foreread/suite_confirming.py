@@ -14,7 +14,7 @@ from analyzer.ingest.load import load
 from analyzer.suite.answer import SuiteDisk
 from analyzer.suite.predicted import SuiteQuestion, predict_suite
 from analyzer.suite.read import BoardCases, Case, SuiteError, read_suite
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.checks import StrPath, checked_number, checked_path
 from foreread.confirm_start import MOST_RUNS, confirm
 from foreread.confirming import Progress

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from analyzer.suite.document import SuiteStart
 from analyzer.suite.read import BoardCases, Suite, SuiteError, read_suite
-from boards.silent import silent
+from boards.base.silent import silent
 from foreread.checks import StrPath, checked_path
 from foreread.recording import record
 from tracer.formats.capture import Capture

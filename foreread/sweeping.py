@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from analyzer.predict.kib import Kibs, KibsOf, all_pages_of
+from boards.base.outputs import check_new
+from boards.base.silent import silent
+from boards.base.units import KIB
 from boards.open import LOCAL, open_target
-from boards.outputs import check_new
-from boards.silent import silent
-from boards.units import KIB
 from foreread.checks import (
     Command,
     StrPath,
@@ -83,7 +83,7 @@ def sweep(
 
     Raises:
         ArgumentError: arguments that make no sense.
-        boards.outputs.OutputError: ``output`` cannot be created.
+        boards.base.outputs.OutputError: ``output`` cannot be created.
         tracer.error.RecordError: the runs cannot be made; ``remedy`` says what to do.
     """
     file = checked_path(output, "output")

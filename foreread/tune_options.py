@@ -16,8 +16,8 @@ from analyzer.tuner.space.genes import Allele
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Spec
 from analyzer.tuner.store.store import Store
-from boards.brief import brief
-from boards.counted import plural
+from boards.base.brief import brief
+from boards.base.counted import plural
 from boards.open import LOCAL
 from foreread.checks import StrPath
 from foreread.error import ArgumentError

@@ -28,10 +28,10 @@ from analyzer.tuner.space.genes import Space
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.store.store import Store
-from boards.counted import plural
+from boards.base.counted import plural
+from boards.base.outputs import check_changed, check_new
+from boards.base.silent import silent
 from boards.open import open_target
-from boards.outputs import check_changed, check_new
-from boards.silent import silent
 from foreread.beginning import (
     check_genes,
     check_recorded,
@@ -73,7 +73,7 @@ def tune(
 
     Raises:
         ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
-        boards.outputs.OutputError: nothing can be written to ``output``, or it exists already.
+        boards.base.outputs.OutputError: nothing can be written to ``output``, or it exists already.
         analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued, or
             ``options.earlier`` cannot be read.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.

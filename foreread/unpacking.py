@@ -12,10 +12,10 @@ from analyzer.layout.on_image import on_image
 from analyzer.layout.order import LayoutError
 from analyzer.layout.predicted import reader_of
 from analyzer.layout.unpacking_file import Measured
+from boards.base.owner import PREFIX, owner_tag
+from boards.base.scratch import scratch_folder
+from boards.base.silent import silent
 from boards.open import open_target
-from boards.owner import PREFIX, owner_tag
-from boards.scratch import scratch_folder
-from boards.silent import silent
 from boards.target import Target
 from emulator.images.compressors import Compressor
 from emulator.images.reads import Touched

@@ -9,7 +9,7 @@ from analyzer.ingest._readers import ReaderError
 from analyzer.ingest.cursor import ShortData
 from analyzer.reference.ring_walk import Damaged
 from analyzer.tuner.evaluation import TargetGone
-from boards.document import DocumentError
+from boards.base.document import DocumentError
 from foreread.cli import main
 from foreread.cli.arguments import UsageError
 from foreread.error import ERRORS

@@ -28,9 +28,9 @@ from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.tables import table_of
-from boards.document import Document
-from boards.silent import silent
-from boards.written import write_whole
+from boards.base.document import Document
+from boards.base.silent import silent
+from boards.base.written import write_whole
 from emulator.devices.device import DeviceModel
 
 DOCUMENT = "advice.json"

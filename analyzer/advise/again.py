@@ -15,7 +15,7 @@ from analyzer.ingest.accesses import rows_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.program.added_steps import new_steps
-from boards.counted import plural
+from boards.base.counted import plural
 from emulator.linux.requests import SECTOR
 
 _SHOWN = 3  # files by name

@@ -20,7 +20,7 @@ from analyzer.layout.on_image import OnImage, on_image
 from analyzer.layout.order import order_of
 from analyzer.layout.predicted import Case, Layout, case, cases, counted
 from analyzer.layout.seconds import Timing, relaid_run, timing
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.source import Octets
 from emulator.images.squashfs import SquashfsImage, read_squashfs

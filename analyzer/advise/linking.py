@@ -26,7 +26,7 @@ from analyzer.advise.symbols import MOST_BYTES, Code, Section, code_of, on_pages
 from analyzer.advise.variant import Variant
 from analyzer.prefetch.listing import can_be_listed
 from analyzer.prefetch.rooted import rooted
-from boards.bounded import UnboundedError, read_bounded
+from boards.base.bounded import UnboundedError, read_bounded
 from tracer.formats.capture import FileEntry
 
 MOST_FILES = 12

@@ -17,7 +17,7 @@ from analyzer.advise.variant import Variant
 from analyzer.ingest.tables import Array
 from analyzer.prefetch.listing import PrefetchError, can_be_listed, encode
 from analyzer.prefetch.ranges import Found, find_ranges
-from boards.counted import plural
+from boards.base.counted import plural
 
 GENE = "list"
 WHOLE = "start.list"

@@ -18,7 +18,7 @@ from analyzer.advise.metadata import (
 from analyzer.advise.offer import Offer
 from analyzer.advise.situation import Situation
 from analyzer.advise.variant import Variant
-from boards.counted import plural
+from boards.base.counted import plural
 from emulator.linux.steps import AHEAD
 
 

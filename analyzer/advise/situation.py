@@ -18,7 +18,7 @@ from analyzer.predict.linux import PREFIX, predict_linux
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.start import starts_of
 from analyzer.prefetch.ranges import cheapest_gap
-from boards.units import pages_to_kib
+from boards.base.units import pages_to_kib
 from emulator.devices.device import DeviceModel
 
 

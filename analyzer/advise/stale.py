@@ -14,7 +14,7 @@ from analyzer.advise.variant import Variant
 from analyzer.prefetch.listing import Listing
 from analyzer.prefetch.replayed import Row
 from analyzer.prefetch.state import FATES, FileChange, ListState, changes
-from boards.document import Document, says
+from boards.base.document import Document, says
 from emulator.linux.requests import SECTOR
 
 Pages = dict[int, set[int]]  # by row of the file

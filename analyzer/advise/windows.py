@@ -22,7 +22,7 @@ from analyzer.advise.phases import (
 from analyzer.advise.situation import Situation, files_of
 from analyzer.advise.variant import Variant
 from analyzer.predict.linux import PREFIX
-from boards.units import kib_to_pages
+from boards.base.units import kib_to_pages
 from emulator.linux.rules import version_of
 from emulator.linux.windows import MAX_WINDOW
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from analyzer.apply.init_system import INITTAB, PROBED, RCS
 from analyzer.apply.manifest import SCRIPT_PLACES, sha256
 from analyzer.error import AnalyzerError
+from boards.base.scratch import scratch_folder
 from boards.mounts import MountPoint, is_under, parse_mount
-from boards.scratch import scratch_folder
 from boards.target import Target
 
 STEP_S = 60.0  # a board may be slow, and its flash slower

@@ -24,7 +24,7 @@ from analyzer.apply.init_system import (
     with_first_line,
 )
 from analyzer.apply.manifest import MANIFEST
-from boards.scratch import prefix
+from boards.base.scratch import prefix
 from boards.target import Target, TargetError
 
 HOOK_FOLDER = "/etc/foreread-boot"

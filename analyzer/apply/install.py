@@ -44,8 +44,8 @@ from analyzer.apply.manifest import (
 )
 from analyzer.apply.plan import ApplyError, ApplyPlan
 from analyzer.apply.write import PLACE, SCRIPT, write_scripts
+from boards.base.scratch import scratch_folder
 from boards.origin import is_found, origins_of
-from boards.scratch import scratch_folder
 from boards.target import Result, Target, TargetError
 
 _STATUS = (0, 1, 3)  # of the script: as wanted, not all, not started

@@ -22,9 +22,9 @@ from analyzer.predict.kib import whole_pages
 from analyzer.predict.prediction import Prediction
 from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.findings.results import Results
-from boards.bounded import UnboundedError, read_bounded
-from boards.brief import brief
-from boards.silent import silent
+from boards.base.bounded import UnboundedError, read_bounded
+from boards.base.brief import brief
+from boards.base.silent import silent
 from tracer.formats.capture import Capture
 
 _LARGEST_REPLAYER = 64 << 20  # bytes; the C one with a static libc has under 1 MiB

@@ -8,7 +8,7 @@ from typing import Literal
 
 from analyzer.error import AnalyzerError
 from boards import knobs
-from boards.brief import brief
+from boards.base.brief import brief
 from boards.remount import is_mount_option
 from boards.window import is_window
 

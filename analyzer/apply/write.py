@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Disk, Setting, check
 from boards import knobs, remount, scheduler, window
-from boards.written import write_whole
+from boards.base.written import write_whole
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"

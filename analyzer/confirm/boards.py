@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from analyzer.confirm.sequential import CONFIDENCE, interval
-from boards.document import says
+from boards.base.document import says
 from tracer.formats.confirmation import Confirmation
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.confirm.boards import BoardGain, board_gains, differing
 from analyzer.confirm.sequential import CONFIDENCE
-from boards.document import SCHEMA, Encoded, says
+from boards.base.document import SCHEMA, Encoded, says
 from tracer.formats.confirmation import Confirmation
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.confirm.sequential import TOO_SMALL, assess
-from boards.counted import plural
-from boards.units import percent
+from boards.base.counted import plural
+from boards.base.units import percent
 from tracer.formats.capture import Capture
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE, beside

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.brief import brief
-from boards.document import Document, says
+from boards.base.brief import brief
+from boards.base.document import Document, says
 
 Reason = Literal[
     "new",

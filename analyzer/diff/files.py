@@ -12,8 +12,8 @@ from analyzer.diff.document import DiffFile, Reason
 from analyzer.diff.pairs import is_library, paired
 from analyzer.diff.side import ByFile, Side
 from analyzer.predict.start import Start
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 
 MOST_FILES = 1000
 _REPLAYED = 24  # files whose cost in seconds is replayed

@@ -9,9 +9,9 @@ from analyzer.diff.document import DiffCause, DiffSide, StartDiff
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import Curve, PredictionDocument
 from analyzer.report.document import ReportFigures
-from boards.bounded import UnboundedError
-from boards.document import DocumentError, OtherSchemaError, read_document
-from boards.units import pages_to_kib
+from boards.base.bounded import UnboundedError
+from boards.base.document import DocumentError, OtherSchemaError, read_document
+from boards.base.units import pages_to_kib
 
 FIGURES = "report.json"
 

@@ -18,7 +18,7 @@ from analyzer.predict.seconds import LADDER
 from analyzer.predict.start import Start
 from analyzer.predict.waste import waste
 from analyzer.predict.window import predict as predict_fixed
-from boards.units import kib_to_pages, pages_to_kib
+from boards.base.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import Version, rules_for, version_of

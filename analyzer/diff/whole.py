@@ -13,7 +13,7 @@ from analyzer.ingest.arguments import Pids, StrPath
 from analyzer.ingest.load import load
 from analyzer.predict.disk.device_model import device_from
 from analyzer.suite.read import BoardCases, Case, Suite, is_suite, read_suite
-from boards.silent import silent
+from boards.base.silent import silent
 
 Cases = dict[tuple[str, str], tuple[BoardCases, Case]]
 

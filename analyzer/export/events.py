@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.tables import Array, Column, Rwbs, Schema, Table
-from boards.printable import printable
+from boards.base.printable import printable
 from emulator.linux.operations import Cause
 
 NONE = -1  # a file, thread or place that an event does not have

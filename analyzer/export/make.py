@@ -23,10 +23,10 @@ from analyzer.predict.inputs import inputs
 from analyzer.predict.kib import all_pages_of
 from analyzer.predict.linux import PREFIX, asked_version
 from analyzer.predict.start import prepare
-from boards.document import Document, Encoded, says
-from boards.outputs import check_file
-from boards.printable import printable
-from boards.written import write_whole
+from boards.base.document import Document, Encoded, says
+from boards.base.outputs import check_file
+from boards.base.printable import printable
+from boards.base.written import write_whole
 from emulator.devices.device import DeviceModel
 
 Format = Literal["perfetto", "chrome", "parquet", "csv", "trace-dat"]

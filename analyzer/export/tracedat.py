@@ -19,7 +19,7 @@ from analyzer.export.tracedat_formats import FORMATS
 from analyzer.ingest.losses import UNKNOWN_CPU, lost_by_cpu, lost_events
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind, Rwbs
-from boards.units import KIB
+from boards.base.units import KIB
 
 _PAGE = 4096
 _HEAD = 16  # of a page: time stamp, and bytes of data

@@ -17,8 +17,8 @@ from analyzer.fleet.listing import Found, Listing, source_key, stamped
 from analyzer.fleet.place import is_far, open_place
 from analyzer.fleet.question import FleetQuestion
 from analyzer.fleet.store import Store
-from boards.scratch import scratch_folder
-from boards.silent import silent
+from boards.base.scratch import scratch_folder
+from boards.base.silent import silent
 
 BATCH = 64  # captures: half a minute of work, one start of the child, one file a partition
 _FIRST = 4  # captures of the first batches

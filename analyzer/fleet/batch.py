@@ -25,8 +25,8 @@ from analyzer.fleet.names import digest
 from analyzer.fleet.place import is_far
 from analyzer.fleet.question import FleetQuestion
 from analyzer.fleet.rows import Rows, error_row, text
-from boards.owner import marked
-from boards.scratch import scratch_folder
+from boards.base.owner import marked
+from boards.base.scratch import scratch_folder
 from tracer.formats.limits import LimitError
 
 MOST_SECONDS = 900.0  # for one capture, reading it included

@@ -20,8 +20,8 @@ from analyzer.fleet.rows import Rows, analysed_rows, error_row, text
 from analyzer.ingest.load import load
 from analyzer.predict.choice import predict_by
 from analyzer.predict.disk.device_model import device_from
+from boards.base.guard import die_with_parent
 from boards.error import BoardsError
-from boards.guard import die_with_parent
 from emulator.devices.device import DeviceModel
 from emulator.error import EmulatorError
 from tracer.error import TracerError

@@ -14,7 +14,7 @@ from analyzer.fleet.error import FleetError
 from analyzer.fleet.listing import Found
 from analyzer.fleet.names import digest
 from analyzer.fleet.place import Place, open_place
-from boards.bounded import open_regular
+from boards.base.bounded import open_regular
 from tracer.formats.limits import MOST_ARCHIVE_BYTES, MOST_MEMBERS, LimitError
 
 _PIECE = 1 << 20

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from analyzer.fleet.document import FleetBuild, FleetStart
 from analyzer.report.style import GREY, SERIES, drawable, legend
 from analyzer.report.wording import shortened
-from boards.counted import plural
+from boards.base.counted import plural
 
 MOST_LINES = len(SERIES)  # of a picture
 _SEEN = 0.005  # of the first seconds: lines that are nearer cover one another

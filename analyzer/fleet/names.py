@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from analyzer.ingest.recording import Recording
 from analyzer.report.wording import shell_words
-from boards.printable import printable
+from boards.base.printable import printable
 from tracer.formats.capture import Capture, Host
 
 # The partition of captures whose board or start is unknown. A board of this name gets a digest.

@@ -11,7 +11,7 @@ from analyzer.error import ArgumentError
 from analyzer.fleet.names import digest
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import device_from
-from boards.bounded import read_bounded
+from boards.base.bounded import read_bounded
 
 Reader = Callable[[Path], Recording]
 _MOST_DEVICE_BYTES = 1 << 20

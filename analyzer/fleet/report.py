@@ -14,9 +14,9 @@ from analyzer.fleet.store import Store
 from analyzer.fleet.tables import tables
 from analyzer.report.page import render
 from analyzer.report.style import drawing
-from boards.brief import brief
-from boards.counted import plural
-from boards.written import write_whole
+from boards.base.brief import brief
+from boards.base.counted import plural
+from boards.base.written import write_whole
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,8 +12,8 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.seconds import LADDER
 from analyzer.report.wording import shortened
-from boards.printable import printable
-from boards.units import kib_to_pages
+from boards.base.printable import printable
+from boards.base.units import kib_to_pages
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
 

@@ -12,8 +12,8 @@ from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Figure, 
 from analyzer.report.blocks import Table as Shown
 from analyzer.report.plots import Plot
 from analyzer.report.wording import count, percent, seconds, shortened
-from boards.counted import plural
-from boards.units import kib_text
+from boards.base.counted import plural
+from boards.base.units import kib_text
 
 _COMMAND = 60  # characters
 _SHOWN = 60  # rows of a table; fleet.json has more

@@ -27,8 +27,8 @@ from analyzer.fleet.known import KnownKeys
 from analyzer.fleet.names import SLUG, digest
 from analyzer.fleet.place import Place, is_far, open_place, unreachable
 from analyzer.fleet.rows import COLUMNS
-from boards.document import DocumentError, parse, shown
-from boards.scratch import scratch_folder
+from boards.base.document import DocumentError, parse, shown
+from boards.base.scratch import scratch_folder
 
 MARKER = "foreread-store.json"
 ROWS = "rows"

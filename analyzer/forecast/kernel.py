@@ -10,7 +10,7 @@ from analyzer.forecast.defaults import DiskUnder
 from analyzer.ingest.tables import Array
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.start import Start
-from boards.units import kib_to_pages
+from boards.base.units import kib_to_pages
 from emulator.linux.operations import Machine
 from emulator.linux.requests import Limits
 from emulator.linux.rules import Rules, Version

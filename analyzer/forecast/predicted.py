@@ -26,7 +26,7 @@ from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.kib import whole_pages
 from analyzer.predict.recorded import of_recording
-from boards.note import Note, NoteKind
+from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
 

@@ -11,7 +11,7 @@ from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.seconds import LADDER
 from analyzer.predict.start import Start, again, prepare
-from boards.units import pages_to_kib
+from boards.base.units import pages_to_kib
 from emulator.devices.device import DeviceModel
 
 

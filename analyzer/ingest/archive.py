@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from analyzer.ingest.recording import TraceError
-from boards.bounded import UnboundedError, open_regular
+from boards.base.bounded import UnboundedError, open_regular
 from tracer.formats import archive as tar
 from tracer.formats.capture import METADATA, CaptureError
 from tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed

@@ -17,8 +17,8 @@ from analyzer.ingest.losses import UNKNOWN_CPU
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
 from analyzer.ingest.text_events import dev_of_pair, flags_of
-from boards.bounded import open_regular
-from boards.counted import plural
+from boards.base.bounded import open_regular
+from boards.base.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_CPU = (1 << 16) - 1

@@ -21,7 +21,7 @@ from analyzer.ingest.losses import UNKNOWN_CPU, missing_cpus, numbers
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import EVENTS, Array, Kind, Rwbs, Table
-from boards.bounded import read_bounded
+from boards.base.bounded import read_bounded
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_cpus, check_size
 
 _MAGIC = 0x65617407  # BLK_IO_TRACE_MAGIC | BLK_IO_TRACE_VERSION

@@ -19,7 +19,7 @@ from analyzer.ingest import (
     tracing_data,
 )
 from analyzer.ingest.recording import Trace, TraceError
-from boards.bounded import open_regular
+from boards.base.bounded import open_regular
 from tracer.formats.limits import LimitError
 
 _Reader = Callable[[Path], Trace]

@@ -19,8 +19,8 @@ from analyzer.ingest.inserts import of_block_device
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import MINOR_BITS, Kind, Table
-from boards.bounded import open_regular
-from boards.counted import plural
+from boards.base.bounded import open_regular
+from boards.base.counted import plural
 from emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
 from tracer.formats.capture import FileEntry, dev_text, read_files
 from tracer.formats.limits import MOST_INODES_BYTES, check_size

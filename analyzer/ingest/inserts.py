@@ -23,7 +23,7 @@ from analyzer.ingest.read_evidence import (
     last_inserts,
 )
 from analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table
-from boards.brief import brief
+from boards.base.brief import brief
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
 # Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.

@@ -25,8 +25,8 @@ from analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
 from analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
 from analyzer.ingest.unsure import recognised, unsure_pages
 from analyzer.ingest.windows_seen import types_of, windows_of
-from boards.note import Note, NoteKind
-from boards.units import kib_to_pages, pages_to_kib
+from boards.base.note import Note, NoteKind
+from boards.base.units import kib_to_pages, pages_to_kib
 from tracer.formats.capture import Capture, Device, FileEntry, dev_text
 
 _MAJOR_BITS = 12  # of a dev_t

@@ -22,7 +22,7 @@ from analyzer.ingest.isolated import call
 from analyzer.ingest.needed import INSERTS, NEEDED, listed
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.tables import Kind, Table
-from boards.scratch import scratch_folder
+from boards.base.scratch import scratch_folder
 from tracer.formats import capture as capture_format
 from tracer.formats.archive import is_archive
 from tracer.formats.limits import MOST_FILES_BYTES

@@ -25,7 +25,7 @@ from analyzer.ingest.perf_header import MAGICS, Container, Feature
 from analyzer.ingest.perf_layout import Layouts, find_layouts
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Array
-from boards.bounded import UnboundedError, open_regular
+from boards.base.bounded import UnboundedError, open_regular
 from tracer.formats.limits import (
     MOST_TRACE_BYTES,
     RECORD_LESS,

@@ -25,8 +25,8 @@ from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import Kind, MissingLibrary
 from analyzer.ingest.text_events import flags_of
 from analyzer.ingest.windows_seen import commonest
-from boards.bounded import open_regular
-from boards.counted import plural
+from boards.base.bounded import open_regular
+from boards.base.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _PACKET = 0x0A  # field 1 of Trace, with a length: packet

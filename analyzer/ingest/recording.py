@@ -9,7 +9,7 @@ from analyzer.error import AnalyzerError
 from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.squashfs_blocks import BlockLength
 from analyzer.ingest.tables import Array, Table
-from boards.brief import brief
+from boards.base.brief import brief
 from tracer.formats.capture import Capture, FileEntry
 
 

@@ -9,8 +9,8 @@ from html import escape
 from math import isnan
 from typing import TYPE_CHECKING
 
-from boards.counted import plural
-from boards.printable import printable
+from boards.base.counted import plural
+from boards.base.printable import printable
 
 if TYPE_CHECKING:
     from analyzer.ingest.tables import Array, Column, Table

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.linux.filesystems import SQUASHFS_BLOCK, SQUASHFS_LARGEST_BLOCK
 from tracer.formats.capture import Mount, Squashfs
 

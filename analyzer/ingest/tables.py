@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.shown_table import html_of, text_of
-from boards.document import encode
+from boards.base.document import encode
 
 if TYPE_CHECKING:
     import pandas

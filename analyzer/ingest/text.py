@@ -24,8 +24,8 @@ from analyzer.ingest.text_lines import NAMES, Lines, Text
 from analyzer.ingest.text_losses import text_losses
 from analyzer.ingest.text_unread import Unread
 from analyzer.ingest.windows_seen import windows_of_text
-from boards.bounded import open_regular
-from boards.counted import plural
+from boards.base.bounded import open_regular
+from boards.base.counted import plural
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _EMBEDDED = b'"systemTraceEvents"'  # chrome://tracing: the text as a string of JSON

@@ -15,7 +15,7 @@ from analyzer.ingest.tables import EVENTS, Array, Kind, Table
 from analyzer.ingest.text_events import KINDS, common_flags, parse
 from analyzer.ingest.text_heads import ANY_LINE, Head, is_perf, parse_head, time_of
 from analyzer.ingest.text_unread import Unread
-from boards.counted import plural
+from boards.base.counted import plural
 
 Text = mmap.mmap | bytes
 

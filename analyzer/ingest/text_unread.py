@@ -10,7 +10,7 @@ import numpy as np
 from analyzer.ingest.not_traces import RECORD
 from analyzer.ingest.tables import Kind, Table
 from analyzer.ingest.text_events import KINDS
-from boards.counted import plural
+from boards.base.counted import plural
 
 _LONGEST_SHOWN = 160
 _RECORD_PERF = (  # perf trace keeps nothing that could be printed again

@@ -30,7 +30,7 @@ from analyzer.ingest.tracedat_container import (
     check_expansion,
 )
 from analyzer.ingest.tracedat_layout import parse
-from boards.bounded import open_regular
+from boards.base.bounded import open_regular
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_SHIFT = 32

@@ -29,7 +29,7 @@ from analyzer.ingest.ring import (
     most_lost,
     page_size,
 )
-from boards.bounded import open_regular, read_bounded
+from boards.base.bounded import open_regular, read_bounded
 from tracer.formats.limits import (
     MOST_FORMAT_BYTES,
     MOST_FORMATS_BYTES,

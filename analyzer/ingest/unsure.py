@@ -11,7 +11,7 @@ from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.needed import QUEUED_READS, how_to_record
 from analyzer.ingest.read_evidence import Unseen
 from analyzer.ingest.recording import Recording
-from boards.counted import first_of, plural
+from boards.base.counted import first_of, plural
 from tracer.formats.capture import dev_text
 
 _SHOWN = 4  # devices

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from analyzer.judge.expected import Expected
 from analyzer.judge.task import Task
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 from emulator.linux.requests import SECTOR, Layout, Limits, requests
 
 Folio = tuple[int, int]  # first page, order

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from analyzer.judge.task import Task
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.linux.operations import MapFlag, Op
 
 SMALL, MEDIUM, LARGE = 13 * KIB + 100, 200 * KIB, 560 * KIB

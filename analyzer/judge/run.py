@@ -12,7 +12,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs
 from analyzer.judge.comparing import Difference, Folio, Piece, compare_requests, first_difference
 from analyzer.judge.expected import Emulated, Expected
-from boards.counted import plural
+from boards.base.counted import plural
 from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits
 from tracer.formats.capture import Extent
 

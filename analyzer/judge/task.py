@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boards.counted import plural
+from boards.base.counted import plural
 from emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
 
 # Each mapping is in a piece of its own, below 2 GiB on any machine, and apart from the runner

@@ -42,8 +42,8 @@ from analyzer.predict.seconds import (
     without_seconds,
 )
 from analyzer.predict.start import Start, again, prepare
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.erofs_kernel import CountingOnErofs

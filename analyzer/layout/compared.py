@@ -18,10 +18,10 @@ from analyzer.layout.seconds import Timing, Unpacking, timing
 from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from analyzer.predict.kib import emulated_pages
-from boards.bounded import open_regular
-from boards.brief import brief
-from boards.note import Note, NoteKind
-from boards.units import KIB
+from boards.base.bounded import open_regular
+from boards.base.brief import brief
+from boards.base.note import Note, NoteKind
+from boards.base.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
 from emulator.images.relaid import BLOCK_SIZES

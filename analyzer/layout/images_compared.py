@@ -18,8 +18,8 @@ from analyzer.layout.on_erofs import on_erofs
 from analyzer.layout.on_ext4 import on_ext4
 from analyzer.layout.seconds import Unpacking
 from analyzer.predict.disk.device_model import DeviceModelError
-from boards.counted import plural
-from boards.note import Note, NoteKind
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage, read_erofs
 from emulator.images.ext4 import Ext4Image, read_ext4

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from analyzer.layout.on_image import OnImage
 from analyzer.layout.order import Start
-from boards.counted import plural
-from boards.note import Note, NoteKind
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
+from boards.base.units import KIB
 
 
 def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from analyzer.layout.order import LayoutError, Start, mountpoint_of
 from analyzer.layout.same_image import NO_FILE, found_in
 from analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
 from analyzer.predict.remedy import sweep
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.images.erofs import ErofsImage
 from emulator.images.erofs_format import COMPRESSED

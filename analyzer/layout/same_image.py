@@ -10,7 +10,7 @@ import numpy as np
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.layout.order import LayoutError, Start, start_of
-from boards.counted import plural
+from boards.base.counted import plural
 from emulator.linux.rules import Version, version_of
 
 NO_FILE = -1

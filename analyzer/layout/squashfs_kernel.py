@@ -13,7 +13,7 @@ import numpy as np
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Rwbs
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.images.squashfs_rules import (
     DEVICE_BLOCK,
     FRAGMENTS_KEPT,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.layout.order import LayoutError
-from boards.bounded import open_regular
-from boards.note import Note, NoteKind
+from boards.base.bounded import open_regular
+from boards.base.note import Note, NoteKind
 from emulator.linux.rules import Version, version_of
 from tracer.formats.capture import HUGE_PAGES
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from analyzer.ingest.arguments import StrPath
 from analyzer.layout.order import LayoutError
 from analyzer.layout.seconds import Unpacking
-from boards.document import DocumentError, read_document
-from boards.note import Note, NoteKind
+from boards.base.document import DocumentError, read_document
+from boards.base.note import Note, NoteKind
 from emulator.images.compressors import COMPRESSORS, Compressor
 from tracer.formats.unpacking import Unpacked, UnpackingDocument
 

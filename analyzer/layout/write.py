@@ -18,9 +18,9 @@ from analyzer.layout.sort_files import (
     not_for_gensquashfs,
 )
 from analyzer.layout.unpacking_file import Measured
-from boards.printable import printable
-from boards.units import KIB
-from boards.written import write_whole
+from boards.base.printable import printable
+from boards.base.units import KIB
+from boards.base.written import write_whole
 
 _SPECIAL = re.compile(rb"[][.^$*+?(){}|\\]")
 _PROGRAMS = ("reordered-tar", "ordered-ext4", "ordered-erofs")

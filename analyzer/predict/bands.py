@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.ingest.tables import Array
-from boards.brief import brief
+from boards.base.brief import brief
 
 SEED = 2010
 DEVIATIONS = 1.645  # standard deviations either way: nine draws of ten

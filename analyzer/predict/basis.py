@@ -15,7 +15,7 @@ from analyzer.ingest.tables import Rwbs
 from analyzer.ingest.unsure import unsure_pages
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.remedy import record_again
-from boards.counted import plural
+from boards.base.counted import plural
 
 # Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
 # five windows by 0.5 to 1.1 times the share (rms); beyond it the effect is unknown.

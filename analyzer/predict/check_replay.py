@@ -16,8 +16,8 @@ from analyzer.predict.bands import DEVIATIONS
 from analyzer.predict.checks import Finding
 from analyzer.predict.start import Start
 from analyzer.program.inode_tables import recorded_reads
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 from emulator.devices.stateful import Stateful
 from emulator.linux.steps import Timed
 

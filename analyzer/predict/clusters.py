@@ -21,7 +21,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.remedy import prefetch, sweep, with_image
 from analyzer.predict.seconds import without_seconds
-from boards.note import Note, NoteKind
+from boards.base.note import Note, NoteKind
 
 _WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
 FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.linux.rules import Version
 from tracer.formats.capture import Host
 

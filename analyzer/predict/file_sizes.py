@@ -12,7 +12,7 @@ from analyzer.ingest.accesses import rows_of
 from analyzer.ingest.inserts import folio_pages
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
-from boards.counted import plural
+from boards.base.counted import plural
 
 
 def sizes_of(recording: Recording) -> Array:

@@ -15,7 +15,7 @@ from analyzer.predict.tails import inline_tails
 from analyzer.predict.window import disks_of_files
 from analyzer.program.blocks import Blocks, blocks_of
 from analyzer.program.build import build
-from boards.units import kib_to_pages
+from boards.base.units import kib_to_pages
 from emulator.linux.filesystems import (
     WITHOUT_WINDOW,
     has_large_folios,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.confirmed import PAGES, Setting, setting_of, unlike
+from boards.base.note import Note, NoteKind
 from boards.judged import JudgedError, JudgedKernel, judged_kernels
-from boards.note import Note, NoteKind
 from emulator.linux.rules import KernelError, Version, version_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from analyzer.error import ArgumentError
-from boards.units import KIB, kib_to_pages, pages_to_kib
+from boards.base.units import KIB, kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 
 Kibs = Collection[int]

@@ -20,8 +20,8 @@ from analyzer.predict.recorded import block_notes, of_recording
 from analyzer.predict.recorded_window import differences
 from analyzer.predict.seconds import with_seconds
 from analyzer.predict.window import predict
-from boards.counted import plural
-from boards.note import Note, NoteKind
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation

@@ -8,7 +8,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.remedy import prefetch
 from analyzer.predict.stacks import deciding, stacks_of
-from boards.note import Note, NoteKind
+from boards.base.note import Note, NoteKind
 from boards.stack import PREFETCH, Stack
 
 

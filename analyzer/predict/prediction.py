@@ -9,9 +9,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from analyzer.predict.bands import Bands
-from boards.brief import brief
-from boards.document import Document, says
-from boards.units import kib_to_pages
+from boards.base.brief import brief
+from boards.base.document import Document, says
+from boards.base.units import kib_to_pages
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
 

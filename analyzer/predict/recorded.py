@@ -20,8 +20,8 @@ from analyzer.predict.prediction import MINOR_SHARE
 from analyzer.program.cpu import event_cost
 from analyzer.program.frame import frame_of
 from analyzer.program.spared_faults import SparedFaults
-from boards.counted import plural
-from boards.units import KIB, percent_text
+from boards.base.counted import plural
+from boards.base.units import KIB, percent_text
 
 # Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
 # time that they took, less what recording took; one in which other processes read heavily, 10 %.

@@ -17,8 +17,8 @@ from analyzer.ingest.tables import Rwbs
 from analyzer.predict.prediction import Curve
 from analyzer.predict.tails import inline_tails
 from analyzer.program.steps import own_requests
-from boards.counted import plural
-from boards.units import kib_to_pages, pages_to_kib
+from boards.base.counted import plural
+from boards.base.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 
 # Requests and pages of file data that a disk (dev_t) is predicted to read with a window (pages).

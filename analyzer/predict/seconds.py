@@ -24,8 +24,8 @@ from analyzer.predict.remedy import calibrate, record_again
 from analyzer.predict.settings import INODES, best_settings, settings_of
 from analyzer.predict.start import Start, again, prepare
 from analyzer.predict.verdict import decide_by_seconds, decide_without_seconds
-from boards.note import Note, NoteKind
-from boards.units import kib_to_pages
+from boards.base.note import Note, NoteKind
+from boards.base.units import kib_to_pages
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import Version
 from emulator.linux.steps import Timed

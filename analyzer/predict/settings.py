@@ -17,7 +17,7 @@ from analyzer.ingest.tables import Array
 from analyzer.predict.start import Start
 from analyzer.predict.verdict import KEEP_PERCENT
 from analyzer.program.inode_tables import read_ahead
-from boards.units import KIB, kib_to_pages, pages_to_kib
+from boards.base.units import KIB, kib_to_pages, pages_to_kib
 from emulator.devices.paced import Paced
 
 INODES, LARGEST, QUEUE = "inode_readahead_blks", "max_sectors_kb", "nr_requests"

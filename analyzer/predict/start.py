@@ -32,8 +32,8 @@ from analyzer.program.opening import Opening, opening_of
 from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
 from analyzer.program.thread_steps import steps_in_time
-from boards.counted import plural
-from boards.note import Note, NoteKind
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced

@@ -17,11 +17,11 @@ import msgspec
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.remedy import target_words
-from boards.brief import brief
-from boards.counted import plural
-from boards.document import Document, says
-from boards.note import Note, NoteKind
-from boards.units import KIB
+from boards.base.brief import brief
+from boards.base.counted import plural
+from boards.base.document import Document, says
+from boards.base.note import Note, NoteKind
+from boards.base.units import KIB
 from tracer.formats.capture import Capture
 from tracer.formats.scenario import IDLE, beside
 from tracer.formats.sweep import Point, Sweep

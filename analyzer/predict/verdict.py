@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from analyzer.predict.bands import Bands
 from analyzer.predict.criterion import c_opt
 from analyzer.predict.prediction import Curve, Verdict
-from boards.counted import plural
-from boards.units import percent_text
+from boards.base.counted import plural
+from boards.base.units import percent_text
 
 FEW_PAGES = 32  # so few that a handful of requests reads them all, whatever the window
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages

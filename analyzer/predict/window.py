@@ -28,9 +28,9 @@ from analyzer.predict.recorded import of_recording
 from analyzer.predict.recorded_window import differences
 from analyzer.predict.stacks import current_kb as found_kb
 from analyzer.predict.verdict import Point, decide_by_criterion, decide_without_seconds
-from boards.counted import plural
-from boards.note import Note, NoteKind
-from boards.units import kib_to_pages, pages_to_kib
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
+from boards.base.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
 from tracer.formats.capture import Device, dev_text
 

@@ -18,9 +18,9 @@ from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.start import Start, starts_of
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
-from boards.brief import brief
-from boards.note import Note, NoteKind
-from boards.units import pages_to_kib
+from boards.base.brief import brief
+from boards.base.note import Note, NoteKind
+from boards.base.units import pages_to_kib
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, version_of
 

@@ -25,9 +25,9 @@ from pathlib import Path
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
-from boards.bounded import UnboundedError, read_bounded
-from boards.brief import brief
-from boards.written import write_whole
+from boards.base.bounded import UnboundedError, read_bounded
+from boards.base.brief import brief
+from boards.base.written import write_whole
 
 MAGIC = "foreread-prefetch 1"
 # Limits that the replayers enforce (foreread-prefetch.c).

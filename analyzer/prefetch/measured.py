@@ -9,8 +9,8 @@ import msgspec
 
 from analyzer.prefetch.cases import CASES, CaseName, Comparison
 from analyzer.prefetch.listing import PrefetchError
-from boards.bounded import UnboundedError
-from boards.document import Document, OtherSchemaError, read_document
+from boards.base.bounded import UnboundedError
+from boards.base.document import Document, OtherSchemaError, read_document
 from tracer.formats.capture import Count
 from tracer.formats.sweep import Measured
 

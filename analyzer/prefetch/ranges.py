@@ -11,7 +11,7 @@ import numpy as np
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.prefetch.listing import LARGEST_RANGE, Listing, PrefetchError, Range, can_be_listed
-from boards.brief import brief
+from boards.base.brief import brief
 from emulator.devices.device import DeviceModel
 
 Order = Literal["access", "disk"]

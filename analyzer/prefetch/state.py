@@ -16,8 +16,8 @@ import msgspec
 
 from analyzer.prefetch.listing import Listing, PrefetchError
 from analyzer.prefetch.rooted import rooted
-from boards.bounded import UnboundedError, open_regular
-from boards.document import Document, OtherSchemaError, read_document, says
+from boards.base.bounded import UnboundedError, open_regular
+from boards.base.document import Document, OtherSchemaError, read_document, says
 from tracer.formats.capture import Count
 
 SUFFIX = ".state"

@@ -21,7 +21,7 @@ from analyzer.ingest.inserts import (
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
 from analyzer.report.wording import band, seconds
-from boards.printable import printable
-from boards.units import kib_text, size_text
+from boards.base.printable import printable
+from boards.base.units import kib_text, size_text
 
 _MOST_WORDS = 12  # rows whose commands are shown
 

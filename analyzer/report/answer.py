@@ -14,7 +14,7 @@ from analyzer.report.subject import Subject, row_of
 from analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
 from analyzer.report.wording import count, seconds, shell_words
 from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
-from boards.units import KIB, kib_text, size_text
+from boards.base.units import KIB, kib_text, size_text
 
 
 def answer(subject: Subject) -> Section:

@@ -11,8 +11,8 @@ from analyzer.report.plots import seconds_plots
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.timing import predicted_rows, spent_rows
 from analyzer.report.wording import count, percent, seconds
-from boards.counted import plural
-from boards.units import kib_text
+from boards.base.counted import plural
+from boards.base.units import kib_text
 from emulator.linux.operations import Cause
 
 MOST_FILES = 12

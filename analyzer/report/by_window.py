@@ -10,8 +10,8 @@ from analyzer.report.plots import curve_plots, measured_plots, model_plots
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, percent, power, seconds
 from analyzer.report.worth import spread_of
-from boards.counted import plural
-from boards.units import kib_text
+from boards.base.counted import plural
+from boards.base.units import kib_text
 
 FEW_WINDOWS = 40  # up to which a table shows them all
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.ingest.losses import lost_events
 from analyzer.report.subject import Subject
-from boards.counted import plural
+from boards.base.counted import plural
 
 UNANSWERED = 0.01  # share of reads without a completion from which on the report warns
 

@@ -24,7 +24,7 @@ from analyzer.report.style import (
 )
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import tick
-from boards.units import kib_text
+from boards.base.units import kib_text
 
 FEW = 40  # windows that are worth a marker each
 

@@ -14,7 +14,7 @@ from analyzer.predict.validate import Validation
 from analyzer.report.subject import Subject
 from analyzer.tuner.findings.document import TuningDocument
 from analyzer.tuner.findings.document import document as tuning_document
-from boards.document import Document, says
+from boards.base.document import Document, says
 
 
 class WastedFile(msgspec.Struct, frozen=True):

@@ -19,8 +19,8 @@ from analyzer.prefetch.measured import Listed, read_measurement
 from analyzer.report.live.inputs import live_inputs
 from analyzer.report.write import ReportFiles, write_report, write_tuning_report
 from analyzer.tuner.findings.results import Results
-from boards.outputs import check_folder
-from boards.silent import silent
+from boards.base.outputs import check_folder
+from boards.base.silent import silent
 from emulator.devices.device import DeviceModel
 from tracer.formats.sweep import Sweep
 

@@ -21,7 +21,7 @@ from analyzer.report.style import (
     legend,
     window_axis,
 )
-from boards.units import kib_text
+from boards.base.units import kib_text
 from tracer.formats.sweep import Sweep
 
 Quantity = Literal["seconds", "requests", "pages"]

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from analyzer.report.blocks import Figure, Section
 from analyzer.report.live.page import LivePage
 from analyzer.report.svg import inline_svg
-from boards.printable import printable
+from boards.base.printable import printable
 
 HERE = Path(__file__).parent
 

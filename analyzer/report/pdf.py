@@ -25,7 +25,7 @@ from analyzer.report.blocks import (
 from analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
 from analyzer.report.plots import Plot
 from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
-from boards.written import write_whole
+from boards.base.written import write_whole
 
 A4_IN = (8.27, 11.69)
 MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2

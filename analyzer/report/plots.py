@@ -18,7 +18,7 @@ from analyzer.report.models import by_model
 from analyzer.report.style import WIDTH_IN, Canvas
 from analyzer.report.subject import Subject
 from analyzer.report.timing import predicted_rows, spent, spent_rows, start_up
-from boards.units import kib_text
+from boards.base.units import kib_text
 
 MOST_DEVICES = 4  # that get figures of their own
 

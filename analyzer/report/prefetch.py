@@ -8,8 +8,8 @@ from analyzer.prefetch.cases import Case, Comparison
 from analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
 from analyzer.report.blocks import Block, Bullets, Column, Paragraph, Section, Table
 from analyzer.report.wording import count, seconds
-from boards.counted import plural
-from boards.units import kib_text, size_text
+from boards.base.counted import plural
+from boards.base.units import kib_text, size_text
 
 _NAMES = {
     "neither": "as it was",

@@ -9,8 +9,8 @@ from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject
 from analyzer.report.wording import count, seconds, shell_words
-from boards.counted import plural
-from boards.units import KIB, kib_text, size_text
+from boards.base.counted import plural
+from boards.base.units import KIB, kib_text, size_text
 from tracer.formats.capture import Capture, Device
 from tracer.formats.sweep import Sweep
 

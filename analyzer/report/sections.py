@@ -15,8 +15,8 @@ from analyzer.report.provenance import again, board, recording
 from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import count
-from boards.counted import plural
-from boards.units import kib_text, size_text
+from boards.base.counted import plural
+from boards.base.units import kib_text, size_text
 
 MOST_FILES = 25
 

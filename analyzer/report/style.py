@@ -15,7 +15,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from analyzer.report.wording import tick
-from boards.printable import printable
+from boards.base.printable import printable
 
 Canvas = Figure | SubFigure
 

@@ -20,8 +20,8 @@ from analyzer.predict.validate import Validation
 from analyzer.predict.waste import Waste, waste
 from analyzer.prefetch.measured import Listed
 from analyzer.tuner.findings.results import Results
-from boards.printable import printable
-from boards.units import KIB
+from boards.base.printable import printable
+from boards.base.units import KIB
 from emulator import MAX_WINDOW
 from emulator.linux.rules import Version, version_of
 from tracer.formats.capture import dev_text

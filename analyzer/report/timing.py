@@ -21,7 +21,7 @@ from analyzer.report.style import (
     window_axis,
 )
 from analyzer.report.subject import Subject
-from boards.units import kib_text
+from boards.base.units import kib_text
 
 PARTS = (  # name, colour, hatch: distinguished in grey print, too
     ("computing", SKY, ""),

@@ -18,7 +18,7 @@ from analyzer.tuner.findings.confirm import Gain, differing
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Spec
-from boards.counted import plural
+from boards.base.counted import plural
 from tracer.formats.capture import Capture
 
 _ENDED = {

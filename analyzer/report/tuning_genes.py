@@ -13,7 +13,7 @@ from analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect, ma
 from analyzer.tuner.findings.pareto import disagree
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.findings.trades import Trade, Trades, genes_text, trades
-from boards.counted import plural
+from boards.base.counted import plural
 
 MOST_POINTS = 12  # of a front's table
 

@@ -7,7 +7,7 @@ from statistics import median
 from analyzer.predict.prediction import Curve
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, percent, seconds
-from boards.units import kib_text
+from boards.base.units import kib_text
 
 
 def worth(subject: Subject) -> list[str]:

@@ -26,10 +26,10 @@ from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import shell_words, shortened
 from analyzer.tuner.findings.document import document as tuning_document
 from analyzer.tuner.findings.results import Results
-from boards.brief import brief
-from boards.printable import printable
-from boards.silent import silent
-from boards.written import write_whole
+from boards.base.brief import brief
+from boards.base.printable import printable
+from boards.base.silent import silent
+from boards.base.written import write_whole
 from tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]

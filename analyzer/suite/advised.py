@@ -17,7 +17,7 @@ from analyzer.suite.answer import SuiteAdvice, SuiteAdviceDisk, SuiteAdviceRow, 
 from analyzer.suite.disk import PredictedCase
 from analyzer.suite.predicted import SuiteQuestion, answer_of, predicted_cases
 from analyzer.suite.read import BoardCases, Suite
-from boards.silent import silent
+from boards.base.silent import silent
 
 Key = tuple[str, str]  # board, start
 

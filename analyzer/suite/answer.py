@@ -8,8 +8,8 @@ import msgspec
 
 from analyzer.advise.document import AdviceRow
 from analyzer.predict.prediction import Verdict
-from boards.brief import brief
-from boards.document import Document, says
+from boards.base.brief import brief
+from boards.base.document import Document, says
 from tracer.formats.scenario import IDLE
 
 Share = Annotated[float, says("a part of the seconds now")]

@@ -11,8 +11,8 @@ from analyzer.suite.answer import SuiteDisk, SuitePublished, SuiteStartAnswer, S
 from analyzer.suite.captures import LoadedCase
 from analyzer.suite.joint import Joint, Weighted
 from analyzer.suite.published import Summed
-from boards.counted import plural
-from boards.units import kib_to_pages, pages_to_kib
+from boards.base.counted import plural
+from boards.base.units import kib_to_pages, pages_to_kib
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from boards.brief import brief
+from boards.base.brief import brief
+from boards.base.document import says
 from boards.cost import Part, Text
-from boards.document import says
 from boards.profile import Name
 
 MOST_CAPTURES = 100  # of one start on one board

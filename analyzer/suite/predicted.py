@@ -18,7 +18,7 @@ from analyzer.suite.disk import PredictedCase, answer_for_disk
 from analyzer.suite.joint import Joint, Weighted
 from analyzer.suite.published import Summed, summed
 from analyzer.suite.read import BoardCases, Suite
-from boards.silent import silent
+from boards.base.silent import silent
 
 ByDisk = dict[str, list[PredictedCase]]
 

@@ -13,11 +13,11 @@ from msgspec import UNSET
 from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from analyzer.suite.document import LOCAL, SuiteBoard, SuiteFile, SuiteStart
-from boards.bounded import UnboundedError
-from boards.brief import brief
-from boards.counted import first_of
-from boards.document import DocumentError
-from boards.toml_document import decode_toml, read_toml
+from boards.base.bounded import UnboundedError
+from boards.base.brief import brief
+from boards.base.counted import first_of
+from boards.base.document import DocumentError
+from boards.base.toml_document import decode_toml, read_toml
 from tracer.formats.capture import FILES, METADATA, TRACE
 
 SUFFIX = ".toml"

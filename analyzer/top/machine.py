@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from analyzer.ingest.squashfs_blocks import ASSUMED, block_length, unknown_block
 from analyzer.predict.inputs import machine_of
+from boards.base.units import kib_to_pages
 from boards.mounts import MountPoint
 from boards.stack import Stack
-from boards.units import kib_to_pages
 from emulator.linux.filesystems import WITHOUT_WINDOW, has_large_folios
 from emulator.linux.operations import Machine
 from emulator.linux.requests import Limits

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 import msgspec
 
 from analyzer.tuner.space.genes import Allele, Chromosome
-from boards.brief import brief
+from boards.base.brief import brief
 
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invalid"]
 STATUSES: tuple[Status, ...] = get_args(Status)

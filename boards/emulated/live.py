@@ -14,12 +14,12 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
+from boards.base.silent import silent
 from boards.cost import Cost, FixedCost
 from boards.emulated import coming_up, disks, launch, state
 from boards.emulated.error import BoardError
 from boards.emulated.launch import LiveOptions
 from boards.profile import Profile, builtin_names, profile_name
-from boards.silent import silent
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.base.owner import marked
 from boards.client import run_client
-from boards.owner import marked
 from boards.target import TargetError, too_slow
 
 PROGRAM = "labgrid-client"

@@ -14,10 +14,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from boards.guard import recovers
+from boards.base.guard import recovers
+from boards.base.owner import is_left
+from boards.base.scratch import prefix
 from boards.labgrid.client import VARIABLES, LabgridClient, PlaceHeld, lab_variables
-from boards.owner import is_left
-from boards.scratch import prefix
 from boards.target import TargetError
 
 _LONGEST_BYTES = 1 << 16

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boards.base.guard import guarded
 from boards.console.line import SerialAddress
 from boards.console.serial import SerialTarget
-from boards.guard import guarded
 from boards.labgrid import held
 from boards.labgrid.client import LabgridClient, PlaceHeld
 from boards.shell import ShellTarget

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from analyzer.tuner.engines.stopping import Budget
-from boards.outputs import check_changed
+from boards.base.outputs import check_changed
 from foreread.advised import Advised, row_of_advice
 from foreread.cli.arguments import UsageError, duration, row_number
 from foreread.cli.arguments.budget import parse_budget

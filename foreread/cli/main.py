@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
-from boards.printable import printable
+from boards.base.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import check_outputs
 from foreread.cli.text.escaped import escaped_output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from boards.document import Document, Encoded, says
+from boards.base.document import Document, Encoded, says
 from boards.emulated.guest_protocol import TimedRun
 from boards.profile import Profile
 

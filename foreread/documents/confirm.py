@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from analyzer.confirm.document import ConfirmationDocument
-from boards.document import Document, says
+from boards.base.document import Document, says
 
 
 class ScenariosDocument(Document, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.document import Document, says
+from boards.base.document import Document, says
 from tracer.formats.confirmation import Outcome
 
 State = Literal["done", "kept", "failed", "interrupted"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from boards.document import Document, says
+from boards.base.document import Document, says
 from boards.judged import JudgedKernel
 from foreread.judging import Judgement
 

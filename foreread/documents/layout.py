@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from analyzer.layout.document import LayoutRow
-from boards.document import Document, says
+from boards.base.document import Document, says
 
 
 class LayoutDocument(Document, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from analyzer.prefetch.cases import Case
-from boards.document import Document, says
+from boards.base.document import Document, says
 
 
 class PrefetchDocument(Document, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.document import says
+from boards.base.document import says
 from tracer.formats.capture import Capture, RunMetadata
 
 

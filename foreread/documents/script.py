@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from boards.document import Document, says
+from boards.base.document import Document, says
 
 
 class WrittenSetting(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from analyzer.confirm.document import ConfirmationDocument
-from boards.document import Document, says
+from boards.base.document import Document, says
 from tracer.formats.confirmation import Outcome
 
 

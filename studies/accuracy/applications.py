@@ -29,8 +29,8 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.program.steps import own_requests
+from boards.base.units import kib_to_pages
 from boards.mounts import mount_of, read_mounts
-from boards.units import kib_to_pages
 from emulator.linux.requests import Layout, requests
 from emulator.linux.rules import rules_for, version_of
 from emulator.stepwise.replay import emulate

@@ -22,7 +22,7 @@ from analyzer.predict.disk.device_model import read_device_model
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.validate import validate
-from boards.units import pages_to_kib
+from boards.base.units import pages_to_kib
 from studies.accuracy.store import Document
 from tracer.formats.sweep import read_sweep
 

@@ -17,8 +17,8 @@ from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.linux import on_disk
 from analyzer.program.steps import own_requests
+from boards.base.units import KIB, kib_to_pages
 from boards.emulated.live import started
-from boards.units import KIB, kib_to_pages
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.rules import version_of
 from studies.accuracy.applications import Reads, Row, compare, measured, prediction

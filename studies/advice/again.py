@@ -25,7 +25,7 @@ from analyzer.advise.windows import windows
 from analyzer.ingest.load import load
 from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import PREFIX
-from boards.units import kib_to_pages
+from boards.base.units import kib_to_pages
 from emulator.linux.rules import version_of
 
 Row = dict[str, Any]

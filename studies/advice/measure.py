@@ -28,7 +28,7 @@ from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import device_from
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from boards.open import open_target
 from foreread.run_words import recorded_run
 from studies.accuracy.markdown import markdown

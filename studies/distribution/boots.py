@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from boards.emulated import launch, state
 from boards.emulated.live import LiveOptions
 from studies.distribution.image import MEASURED, SAID

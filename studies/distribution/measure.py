@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from analyzer.ingest.load import load
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from boards.open import open_target
 from boards.target import Target
 from foreread.run_words import recorded_run

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from analyzer.layout.order import order_of, start_of
 from analyzer.layout.write import write_layout
+from boards.base.scratch import scratch_folder
 from boards.emulated.parts import Parts
-from boards.scratch import scratch_folder
 from foreread import load
 from foreread.other_layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread

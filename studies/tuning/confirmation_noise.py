@@ -36,7 +36,7 @@ from analyzer.tuner.findings.confirm import Confirmed, confirm
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.findings.noise import Noise
 from analyzer.tuner.space.genes import Chromosome
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from studies.tuning.competition import Ground
 from studies.tuning.made_up import made_up
 from studies.tuning.provenance import made

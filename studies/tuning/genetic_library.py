@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from analyzer.tuner.engines.make import make_engine
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from studies.tuning.fingerprint_table import Table, read_raw
 from studies.tuning.fingerprint_trials import SPACE, WORKLOADS
 from studies.tuning.fingerprints import RANKED, WITHOUT, recipe_ranked

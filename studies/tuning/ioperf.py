@@ -23,7 +23,7 @@ from typing import Any
 from analyzer.tuner import Chromosome, Scored, Space, make_engine
 from analyzer.tuner.engines.genetic import GeneticEngine
 from analyzer.tuner.engines.patterns import within_clearance
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from studies.tuning.ioperf_chromosomes import (
     PATTERN,
     fitness,

@@ -14,7 +14,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from analyzer.tuner.engines.patterns import RANGES, similarity
-from boards.units import KIB
+from boards.base.units import KIB
 from studies.tuning.ioperf_chromosomes import pattern_in
 
 Row = Mapping[str, Any]

@@ -15,7 +15,7 @@ from typing import Any
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.space.genes import Allele, Chromosome
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from studies.tuning.landscape import Landscape
 from studies.tuning.storage_runs import (
     by_file_system,

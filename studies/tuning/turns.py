@@ -24,7 +24,7 @@ from analyzer.tuner.engines.fingerprint import Snapshot
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.engines.recipe import Genetic
 from analyzer.tuner.evaluation import key_of
-from boards.document import SCHEMA
+from boards.base.document import SCHEMA
 from studies.tuning.landscape import Landscape
 from studies.tuning.starts import landscape_of, lines_of
 from studies.tuning.study_recipes import load_recipe

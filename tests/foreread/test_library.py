@@ -16,7 +16,7 @@ from msgspec import structs
 import foreread
 from analyzer.predict.choice import ChoiceError
 from analyzer.report.write import ReportFiles
-from boards.outputs import OutputError
+from boards.base.outputs import OutputError
 from foreread.error import ERRORS, ArgumentError
 
 ROOT = Path(__file__).parents[2]

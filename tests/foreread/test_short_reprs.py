@@ -16,7 +16,7 @@ from msgspec import structs
 
 import foreread
 from analyzer.ingest.tables import TEXT, Column, Schema, Table
-from boards.brief import brief
+from boards.base.brief import brief
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/python-start"

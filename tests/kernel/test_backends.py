@@ -17,7 +17,7 @@ from waiting import wait_until
 
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.tables import Kind
-from boards.owner import PREFIX, owner_tag
+from boards.base.owner import PREFIX, owner_tag
 from tracer.backends import supervised, tracefs_mount
 from tracer.backends.base import WANTED_EVENTS, Backend, Recorded
 from tracer.backends.perf import PerfBackend

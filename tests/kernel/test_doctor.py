@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.owner import PREFIX, owner_tag
+from boards.base.owner import PREFIX, owner_tag
 from tracer.backends import tracefs_mount
 from tracer.local.doctor import examine
 

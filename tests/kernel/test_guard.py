@@ -17,8 +17,8 @@ from guards import guards_of
 from loop_image import WINDOW_KB, loop_image
 from waiting import has_text, left_s, random_moment, wait_until
 
-from boards.guard import is_guard
-from boards.owner import PREFIX, start_time, tag_in
+from boards.base.guard import is_guard
+from boards.base.owner import PREFIX, start_time, tag_in
 from tracer.backends import tracefs_mount
 from tracer.local.journal import DIRECTORY, restore_leftovers
 
@@ -190,7 +190,7 @@ mount -t tmpfs none /run && exec "$@"
 """
 HOLDS_AN_INSTANCE = """
 import os
-from boards.owner import PREFIX
+from boards.base.owner import PREFIX
 from tracer.backends import tracefs_mount
 
 assert tracefs_mount.find() is None

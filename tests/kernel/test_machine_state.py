@@ -15,7 +15,7 @@ from loop_image import loop_image
 from machine_state import MARK, differences, state, watched
 from waiting import left_s, wait_until
 
-from boards.owner import tag_in
+from boards.base.owner import tag_in
 from tracer.backends import tracefs_mount
 from tracer.local.journal import Journal
 from tracer.local.journal_folder import DIRECTORY, acquire
@@ -31,7 +31,7 @@ GIVEN, OTHER = "37", "38"  # nobody else's values
 RECORDER = """
 import os, sys
 from pathlib import Path
-from boards.owner import owner_tag
+from boards.base.owner import owner_tag
 from tracer.local.journal_folder import DIRECTORY
 name = f"foreread-{owner_tag()}-test"
 (Path(sys.argv[1]) / "instances" / name).mkdir()

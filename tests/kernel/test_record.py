@@ -19,7 +19,7 @@ from target_recordings import is_running
 from waiting import left_s
 
 import tracer
-from boards.owner import PREFIX
+from boards.base.owner import PREFIX
 from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend
 from tracer.error import RecordError

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from boards.owner import owner_tag
+from boards.base.owner import owner_tag
 from tracer.backends import tracefs as backend_module
 from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend

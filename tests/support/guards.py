@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.guard import is_guard
+from boards.base.guard import is_guard
 
 
 def guards_of(pid):

@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from boards.base.owner import PREFIX, is_alive, owner_tag, start_time, tag_in
 from boards.mounts import is_under, read_mounts
-from boards.owner import PREFIX, is_alive, owner_tag, start_time, tag_in
 from tracer.backends.tracefs_mount import NOTES, PLACES
 from tracer.local.jobs import PLACES as JOBS
 from tracer.local.journal_folder import DIRECTORY

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from boards.base.silent import silent
 from boards.device import Disk
-from boards.silent import silent
 from tracer.local.trial import Outcome, Trial
 
 

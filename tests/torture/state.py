@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from boards.base.owner import MARK, is_alive, is_left
 from boards.mounts import read_mounts
-from boards.owner import MARK, is_alive, is_left
 from tracer.local.jobs import PLACES
 
 TOKEN = "FOREREAD_TORTURE"  # in the environment of all that a case starts

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.units import kib_to_pages
+from boards.base.units import kib_to_pages
 from tracer.backends.base import Recorded
 from tracer.backends.recorder import Recorder
 from tracer.backends.supervised import Supervised

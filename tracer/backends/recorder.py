@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from pathlib import Path
 
-from boards.scratch import scratch_folder
+from boards.base.scratch import scratch_folder
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from tracer.backends.supervised import Supervised

@@ -13,7 +13,7 @@ set -u
 scratch=$1 instance=$2
 shift 2
 
-# If foreread died before this script had its mark (boards/owner.py), nobody will end the recorder.
+# If foreread died before this script had its mark (boards/base/owner.py), nobody will end the recorder.
 if [ -n "${FOREREAD_JOB-}" ]; then
     read -r stat <"/proc/${FOREREAD_JOB%-*}/stat" || exit 1
     case ${stat##*) } in *" ${FOREREAD_JOB#*-} "*) ;; *) exit 1 ;; esac

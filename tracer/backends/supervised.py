@@ -17,9 +17,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from boards.owner import MARK, PREFIX, is_left, owner_tag
-from boards.scratch import prefix
-from boards.units import KIB
+from boards.base.owner import MARK, PREFIX, is_left, owner_tag
+from boards.base.scratch import prefix
+from boards.base.units import KIB
 from tracer.backends.tool import environment
 from tracer.error import RecordError
 

@@ -21,8 +21,8 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from boards.owner import PREFIX, owner_tag
-from boards.units import KIB
+from boards.base.owner import PREFIX, owner_tag
+from boards.base.units import KIB
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from tracer.error import RecordError

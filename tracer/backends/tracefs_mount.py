@@ -1,9 +1,10 @@
 """The kernel's tracefs: its mount point, its events, and the remains of a dead foreread in it.
 
-The source of a mount that foreread makes is the tag of its owner (boards.owner), so that it is not
-mistaken for the system's own, nor for one in another mount namespace. Every user of such a mount,
-the one that mounts it included, keeps a note in ``/run/foreread`` that is written before. The last
-user unmounts it; the guard, the next foreread or ``foreread doctor --restore`` if all were killed.
+The source of a mount that foreread makes is the tag of its owner (boards.base.owner), so that it is
+not mistaken for the system's own, nor for one in another mount namespace. Every user of such a
+mount, the one that mounts it included, keeps a note in ``/run/foreread`` that is written before.
+The last user unmounts it; the guard, the next foreread or ``foreread doctor --restore`` if all were
+killed.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.guard import guarded
+from boards.base.guard import guarded
+from boards.base.owner import PREFIX, is_alive, owner_tag, tag_in
+from boards.base.owner import is_left as is_dead
 from boards.mounts import read_mounts
-from boards.owner import PREFIX, is_alive, owner_tag, tag_in
-from boards.owner import is_left as is_dead
 from tracer.backends.base import STANDINS
 from tracer.error import RecordError
 
@@ -50,8 +51,8 @@ def mounted() -> Iterator[Path]:
     """Yield tracefs' directory, mounting it for the length of the block if it is not.
 
     Several processes may be in such a block: the last one unmounts it. If it is killed, its guard
-    does (boards.guard), or :func:`unmount_leftover`. Raises RecordError without the rights, or on a
-    kernel without tracing.
+    does (boards.base.guard), or :func:`unmount_leftover`. Raises RecordError without the rights, or
+    on a kernel without tracing.
     """
     place = find()
     if place and not _is_ours():

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from boards.base.units import MIB
 from boards.target import Target
-from boards.units import MIB
 from tracer.error import TracerError
 
 UNLIMITED_KIB = 1 << 20  # more than any disk takes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.bounded import open_regular
+from boards.base.bounded import open_regular
 from tracer.formats import limits
 from tracer.formats.capture import DISK, FILES, METADATA, CaptureError
 from tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed

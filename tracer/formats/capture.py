@@ -20,9 +20,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import field
 
-from boards.bounded import UnboundedError, read_bounded
-from boards.brief import brief
-from boards.document import Document, OtherSchemaError, decode, encode, says
+from boards.base.bounded import UnboundedError, read_bounded
+from boards.base.brief import brief
+from boards.base.document import Document, OtherSchemaError, decode, encode, says
 from boards.stack import Stack
 from tracer.error import TracerError
 from tracer.formats.confirmation import Confirmation

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.brief import brief
+from boards.base.brief import brief
 from tracer.formats.scenario import IDLE
 
 Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]

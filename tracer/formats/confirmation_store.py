@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from boards.bounded import read_bounded
-from boards.document import DocumentError, converted, parse
+from boards.base.bounded import read_bounded
+from boards.base.document import DocumentError, converted, parse
 from tracer.formats import archive as bounded
 from tracer.formats.capture import METADATA, CaptureError
 from tracer.formats.confirmation import Confirmation

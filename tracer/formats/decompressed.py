@@ -7,7 +7,7 @@ import lzma
 import zlib
 from typing import BinaryIO, Protocol
 
-from boards.units import size_text
+from boards.base.units import size_text
 from tracer.formats.limits import (
     MOST_ARCHIVE_BYTES,
     MOST_STREAMS,

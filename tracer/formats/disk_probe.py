@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from boards.brief import brief
+from boards.base.brief import brief
 from boards.cost import Cost
 
 Bytes = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]

@@ -7,8 +7,8 @@ and the time that ``analyzer/ingest/allowance.py`` grants the process that reads
 
 from __future__ import annotations
 
-from boards.counted import plural
-from boards.units import GIB, KIB, MIB, size_text
+from boards.base.counted import plural
+from boards.base.units import GIB, KIB, MIB, size_text
 from tracer.error import TracerError
 
 

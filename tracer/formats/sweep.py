@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 from msgspec import field
 
-from boards.bounded import UnboundedError
-from boards.brief import brief
-from boards.document import Document, OtherSchemaError, encode, read_document, says
+from boards.base.bounded import UnboundedError
+from boards.base.brief import brief
+from boards.base.document import Document, OtherSchemaError, encode, read_document, says
 from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
 from tracer.formats.scenario import IDLE

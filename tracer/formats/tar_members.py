@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from boards.units import size_text
+from boards.base.units import size_text
 from tracer.formats.decompressed import Decompressed
 from tracer.formats.limits import (
     MOST_END_BYTES,

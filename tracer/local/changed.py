@@ -11,8 +11,8 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 from tracer.error import RecordError
 from tracer.local.knobs import is_scheduler
 

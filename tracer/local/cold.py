@@ -19,10 +19,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from boards.apart import apart
-from boards.counted import plural
+from boards.base.apart import apart
+from boards.base.counted import plural
+from boards.base.units import kib_to_pages
 from boards.mounts import MountPoint, mount_of, read_mounts
-from boards.units import kib_to_pages
 from tracer.error import RecordError
 from tracer.formats.capture import Cold, Resident
 from tracer.local.displaced import displace_squashfs

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.guard import die_with_parent
-from boards.owner import MARK, owner_tag
+from boards.base.guard import die_with_parent
+from boards.base.owner import MARK, owner_tag
 from tracer.error import RecordError
 
 _PR_SET_CHILD_SUBREAPER = 36

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from boards.base.owner import PREFIX, is_left, owner_tag, start_time
+from boards.base.scratch import leftovers as scratch_leftovers
 from boards.device import Devices
-from boards.owner import PREFIX, is_left, owner_tag, start_time
-from boards.scratch import leftovers as scratch_leftovers
 from boards.stack import Stack
 from boards.stacks import IN_MEMORY, file_stacks, stacks
 from tracer.backends import tracefs_mount

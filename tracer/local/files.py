@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from boards.apart import apart
+from boards.base.apart import apart
 from boards.mounts import MountPoint, mount_of
 from tracer.formats.capture import Extent, FileEntry, Segment
 from tracer.local.elf import segments_of

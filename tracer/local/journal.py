@@ -27,9 +27,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from boards import guard
+from boards.base import guard
+from boards.base.scratch import remove_leftovers
 from boards.labgrid.held import release_leftovers
-from boards.scratch import remove_leftovers
 from boards.target import LocalTarget, Target
 from tracer.backends import tracefs_mount
 from tracer.error import RecordError

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.guard import is_guard
+from boards.base.guard import is_guard
 from tracer.error import RecordError
 
 DIRECTORY = Path("/run/foreread")

@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 
+from boards.base.owner import marked
+from boards.base.scratch import scratch_folder
 from boards.device import Devices
 from boards.mounts import MountPoint, mount_of
-from boards.owner import marked
-from boards.scratch import scratch_folder
 from tracer.error import RecordError
 from tracer.local.trial import Scenario
 

@@ -1,7 +1,7 @@
 """Processes that outlive a killed foreread: the command, background loads, recorders, ssh.
 
-They have their owner's tag in their environment (boards.owner.MARK). Only processes in the same pid
-namespace are looked at: in another one, a tag names another process.
+They have their owner's tag in their environment (boards.base.owner.MARK). Only processes in the
+same pid namespace are looked at: in another one, a tag names another process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from boards.owner import MARK, is_alive, start_time
+from boards.base.owner import MARK, is_alive, start_time
 
 _GRACE_S = 5.0
 _KILLED_S = 2.0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from boards.outputs import check_folder, check_new
-from boards.scratch import remove_leftovers, scratch_folder
-from boards.units import MIB
+from boards.base.outputs import check_folder, check_new
+from boards.base.scratch import remove_leftovers, scratch_folder
+from boards.base.units import MIB
 from tracer.error import RecordError
 from tracer.formats.capture import FILES, METADATA, TRACE
 from tracer.formats.packing import Mode, pack, packing_of

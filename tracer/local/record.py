@@ -12,9 +12,9 @@ from typing import Literal, cast
 
 from msgspec import structs
 
-from boards.counted import plural
+from boards.base.counted import plural
+from boards.base.silent import silent
 from boards.device import Devices
-from boards.silent import silent
 from boards.stacks import stacks
 from tracer import touches
 from tracer.backends import tracefs_mount

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.brief import brief
+from boards.base.brief import brief
 from boards.mounts import read_mounts
 from tracer.error import RecordError
 from tracer.formats.capture import Cold

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from boards.base.units import KIB
 from boards.device import SECTOR_BYTES
-from boards.units import KIB
 from tracer.error import RecordError
 from tracer.formats.sweep import Point, Sweep
 from tracer.interrupts import orderly_exit

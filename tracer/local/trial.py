@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
+from boards.base.units import KIB
 from boards.device import SECTOR_BYTES, Disk
-from boards.units import KIB
 from tracer.error import RecordError
 from tracer.local.beside import Later, Replayer
 from tracer.local.changed import Change, ChangedKnobError

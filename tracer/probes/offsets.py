@@ -12,7 +12,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.toml_document import decode_toml, read_toml
+from boards.base.toml_document import decode_toml, read_toml
 from tracer.probes.btf import Btf
 from tracer.probes.error import ProbeError
 

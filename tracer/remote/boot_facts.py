@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 from tracer.formats.capture import Boot, ReadBefore
 from tracer.remote.job import Fact, making_sense
 from tracer.remote.run_facts import by_key

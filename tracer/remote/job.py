@@ -20,10 +20,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
-from boards import guard, knobs, remount, scheduler
+from boards import knobs, remount, scheduler
+from boards.base import guard
+from boards.base.owner import owner_tag
+from boards.base.scratch import prefix
 from boards.error import BoardsError
-from boards.owner import owner_tag
-from boards.scratch import prefix
 from boards.target import LocalTarget, Result, Target, TargetError
 from tracer.error import RecordError, TracerError
 from tracer.interrupts import uninterrupted

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.counted import plural
+from boards.base.counted import plural
+from boards.base.scratch import prefix
 from boards.device import Devices
 from boards.mounts import MountPoint, mount_of
-from boards.scratch import prefix
 from boards.target import LocalTarget, Target
 from tracer.error import RecordError
 from tracer.formats.capture import Extent, FileEntry

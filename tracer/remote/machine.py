@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
+from boards.base.units import KIB
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
-from boards.units import KIB
 from tracer.formats.capture import Squashfs
 from tracer.local import metadata
 from tracer.memory import available_kib

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from boards.base.scratch import scratch_folder
 from boards.cost import FixedCost, StatefulCost
-from boards.scratch import scratch_folder
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE
 from tracer.error import RecordError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.scratch import scratch_folder
+from boards.base.scratch import scratch_folder
 from boards.target import Target
 from tracer.error import RecordError
 from tracer.probes import FAULT, MAP, OPEN, READ, ProbeError, ProbePlan, plan

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import structs
 
+from boards.base.silent import silent
 from boards.device import Devices
-from boards.silent import silent
 from boards.target import Target, TargetError
 from tracer import touches
 from tracer.backends.base import INDISPENSABLE, STANDINS

@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import get_args
 
-from boards.counted import plural
-from boards.units import kib_to_pages
+from boards.base.counted import plural
+from boards.base.units import kib_to_pages
 from tracer.formats.capture import Cold
 from tracer.local.changed import Change
 from tracer.local.cold import parse_mapping

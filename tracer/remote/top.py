@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from boards.base.units import kib_to_pages
 from boards.target import Target
-from boards.units import kib_to_pages
 from tracer.backends.base import INDISPENSABLE
 from tracer.error import RecordError
 from tracer.local.cold import parse_mapping

@@ -16,7 +16,7 @@ import numpy as np
 
 from analyzer.ingest.tables import Array
 from analyzer.predict.disk.device_model import fit_line
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import THROTL_SLICE_NS, Paced

@@ -16,13 +16,13 @@ from msgspec import UNSET, UnsetType
 from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.tables import Array, Rwbs, Table
-from boards.bounded import UnboundedError
+from boards.base.bounded import UnboundedError
+from boards.base.counted import plural
+from boards.base.document import shown
+from boards.base.toml_document import parse_toml, read_toml
 from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost, StatefulCost
 from boards.cost import FixedCost as FixedFigures
-from boards.counted import plural
-from boards.document import shown
 from boards.profile import Profile, ProfileError, load_profile
-from boards.toml_document import parse_toml, read_toml
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import THROTL_SLICE_NS, Paced

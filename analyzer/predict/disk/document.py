@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 
 from analyzer.predict.disk.calibration import Found, Trial
+from boards.base.document import Document, says
+from boards.base.units import KIB
 from boards.cost import Cost
-from boards.document import Document, says
-from boards.units import KIB
 
 
 class TrialDocument(msgspec.Struct, frozen=True):

@@ -11,8 +11,8 @@ from analyzer.predict.disk.calibration import SMALLEST_BAND, Found, Trial, expla
 from analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back
 from analyzer.predict.disk.learnt import learn_disk
 from analyzer.predict.disk.slices import Held, held, held_trial, limiter
-from boards.counted import plural
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.devices.measured import Measured
 from tracer.formats.capture import Capture

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyzer.ingest.tables import Array
 from analyzer.predict.disk.calibration import Trial
-from boards.units import KIB
+from boards.base.units import KIB
 from emulator.devices.device import FixedCost
 from emulator.devices.paced import THROTL_SLICE_NS, TICK_NS, Paced
 

@@ -28,7 +28,7 @@ from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.store.limits import MOST_ATTEMPTS
 from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
-from boards.silent import silent
+from boards.base.silent import silent
 
 DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default; runs, run by run

@@ -23,7 +23,7 @@ from analyzer.tuner.engines.proposed import ProposedGenes
 from analyzer.tuner.engines.recipe import Genetic, Recipe
 from analyzer.tuner.space.genes import MOST_GENES, Chromosome, Gene, GeneError, Space
 from analyzer.tuner.store.records import Spec
-from boards.document import shown
+from boards.base.document import shown
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.limits import MOST_ATTEMPTS
 from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
-from boards.silent import silent
+from boards.base.silent import silent
 
 EACH = 2  # chromosomes of a generation by board; runs, run by run
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from analyzer.tuner.engines.fingerprint import MOSTLY, PAGE_BYTES, READ_FACTOR
-from boards.units import KIB
+from boards.base.units import KIB
 
 # How close a parameter must be. The paper's words ask for closeness in the shares above all, and
 # give them the largest factors: so these are similarities to be reached, no distances allowed.

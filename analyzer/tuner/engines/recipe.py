@@ -15,9 +15,9 @@ from msgspec import Meta
 
 from analyzer.error import AnalyzerError
 from analyzer.tuner.engines.phenotypes import Phenotype
-from boards.bounded import UnboundedError
-from boards.document import DocumentError
-from boards.toml_document import decode_toml, read_toml
+from boards.base.bounded import UnboundedError
+from boards.base.document import DocumentError
+from boards.base.toml_document import decode_toml, read_toml
 
 RECIPES = Path(__file__).parent / "recipes"
 SUFFIX = ".toml"

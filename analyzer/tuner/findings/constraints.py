@@ -18,9 +18,9 @@ from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.contest import Contest
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Stage
-from boards.counted import plural
-from boards.note import Note, NoteKind
-from boards.units import percent_text
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
+from boards.base.units import percent_text
 
 
 @dataclass(frozen=True)

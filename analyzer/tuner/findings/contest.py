@@ -26,7 +26,7 @@ from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.losses import losses_of
 from analyzer.tuner.store.records import Evaluation, Objective, Spec
 from analyzer.tuner.store.store import Store, StoreError
-from boards.brief import brief
+from boards.base.brief import brief
 
 
 @dataclass(frozen=True, repr=False)

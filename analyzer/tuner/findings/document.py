@@ -20,7 +20,7 @@ from analyzer.tuner.findings.effects import GeneEffect, Verdict
 from analyzer.tuner.findings.trades import trades
 from analyzer.tuner.space.genes import Allele
 from analyzer.tuner.store.records import Objective, Stage
-from boards.document import Document, says
+from boards.base.document import Document, says
 
 Part = Annotated[float | None, says("part of the cost: -0.12 saves 12 %; null if unknown")]
 Settings = dict[str, Allele]

@@ -22,7 +22,7 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
 from analyzer.tuner.store.store import Store
-from boards.silent import silent
+from boards.base.silent import silent
 
 
 class FleetConfirmation(Confirmation):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.space.genes import Chromosome
-from boards.brief import brief
+from boards.base.brief import brief
 
 Objective = Literal["seconds", "rate"]
 Stage = Literal["search", "confirmation"]

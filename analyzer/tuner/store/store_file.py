@@ -25,8 +25,8 @@ from analyzer.tuner.store.limits import (
     check_files,
 )
 from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
-from boards.apart import apart
-from boards.bounded import UnboundedError, open_regular
+from boards.base.apart import apart
+from boards.base.bounded import UnboundedError, open_regular
 
 __all__ = [
     "StoreError",

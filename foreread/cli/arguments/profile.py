@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.outputs import check_file
+from boards.base.outputs import check_file
 from boards.profile import builtin_names, read_profile
 from foreread.cli.arguments import UsageError
 

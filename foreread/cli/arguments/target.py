@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from boards.base.printable import printable
 from boards.open import LOCAL
-from boards.printable import printable
 from foreread import run_words
 
 _HELP = (

@@ -6,8 +6,8 @@ import argparse
 import re
 
 from analyzer.predict.kib import WindowSizeError, pages_of
+from boards.base.units import pages_to_kib
 from boards.knobs import knob_of
-from boards.units import pages_to_kib
 from foreread.cli.arguments import UsageError, whole_number
 
 _ITEM = re.compile(r"(\d{1,9})k?(?:-(\d{1,9})k?)?")

@@ -16,9 +16,9 @@ from analyzer.predict.linux import PREFIX
 from analyzer.suite.advised import advise_suite
 from analyzer.suite.predicted import SuiteQuestion
 from analyzer.suite.read import is_suite, read_suite
-from boards.counted import plural
-from boards.outputs import check_file, check_folder
-from boards.written import write_whole
+from boards.base.counted import plural
+from boards.base.outputs import check_file, check_folder
+from boards.base.written import write_whole
 from foreread.cli.arguments import UsageError, row_number
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model

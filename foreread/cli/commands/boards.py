@@ -12,15 +12,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from analyzer.predict.disk.device_model import device_of
-from boards.document import encode
+from boards.base.document import encode
+from boards.base.outputs import check_new
+from boards.base.printable import printable
+from boards.base.written import write_whole
 from boards.emulated.live import ended, running
 from boards.live import live_profile, target_profile
 from boards.open import LOCAL, open_target, transport_of
-from boards.outputs import check_new
-from boards.printable import printable
 from boards.profile import Profile, Storage, known_profiles, load_profile
 from boards.profile_toml import encode_profile
-from boards.written import write_whole
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.commands import boards_start

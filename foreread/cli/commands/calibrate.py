@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from boards.outputs import check_new
-from boards.printable import printable
+from boards.base.outputs import check_new
+from boards.base.printable import printable
+from boards.base.units import percent_text
+from boards.base.written import write_whole
 from boards.profile import read_profile, with_cost
 from boards.profile_toml import encode_profile
-from boards.units import percent_text
-from boards.written import write_whole
 from foreread.calibrating import Calibrated, calibrate
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.profile import check_profile

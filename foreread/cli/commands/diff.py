@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from analyzer.diff.whole import diff
-from boards.outputs import check_file
-from boards.written import write_whole
+from boards.base.outputs import check_file
+from boards.base.written import write_whole
 from foreread.cli.arguments import percent
 from foreread.cli.arguments.capture import add_pids
 from foreread.cli.arguments.model import add_model

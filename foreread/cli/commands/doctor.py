@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from analyzer.apply.boot_hook import HOOK_FOLDER
+from boards.base.printable import printable
+from boards.base.written import write_whole
 from boards.open import LOCAL, open_target
-from boards.printable import printable
 from boards.profile import read_profile, with_judgement
 from boards.profile_toml import encode_profile
 from boards.target import Target
-from boards.written import write_whole
 from foreread.booting import remove_boot_hook
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.output import add_check

@@ -17,11 +17,11 @@ from analyzer.tuner.findings.plans import (
 )
 from analyzer.tuner.space.losses import losses_in
 from analyzer.tuner.store.records import TopGenes
+from boards.base.outputs import check_changed
+from boards.base.printable import printable
+from boards.base.units import percent_text
+from boards.base.written import write_whole
 from boards.open import open_target
-from boards.outputs import check_changed
-from boards.printable import printable
-from boards.units import percent_text
-from boards.written import write_whole
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.applying import add_applying
 from foreread.cli.arguments.learning import add_learning

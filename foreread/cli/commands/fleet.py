@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analyzer.fleet.error import extra
 from analyzer.fleet.place import is_address
-from boards.outputs import check_folder
+from boards.base.outputs import check_folder
 from foreread.cli.arguments.model import add_model
 from foreread.cli.arguments.output import add_check, add_output
 from foreread.cli.main import EXIT_FAILED

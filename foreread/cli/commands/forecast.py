@@ -15,8 +15,8 @@ from analyzer.forecast.document import (
 )
 from analyzer.forecast.predicted import forecast
 from analyzer.predict.prediction import MINOR_SHARE
-from boards.counted import plural
-from boards.units import percent_text
+from boards.base.counted import plural
+from boards.base.units import percent_text
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
 from foreread.cli.arguments.recording import recording_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from boards.base.outputs import check_folder
+from boards.base.printable import printable
 from boards.open import LOCAL
-from boards.outputs import check_folder
-from boards.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.output import add_output

@@ -14,9 +14,9 @@ from analyzer.layout.document import LayoutRow
 from analyzer.layout.support import read_kernel_config
 from analyzer.layout.unpacking_file import Measured, read_unpacking
 from analyzer.layout.write import ErofsWords, write_layout
-from boards.counted import plural
-from boards.outputs import check_folder
-from boards.units import KIB, size_text
+from boards.base.counted import plural
+from boards.base.outputs import check_folder
+from boards.base.units import KIB, size_text
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.relaid import BLOCK_SIZES
 from foreread.cli.arguments import UsageError

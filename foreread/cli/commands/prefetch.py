@@ -14,10 +14,10 @@ from analyzer.prefetch.formats import FORMATS, WHOLE_FILES, Written, written
 from analyzer.prefetch.listing import decode, read_listing
 from analyzer.prefetch.ranges import ORDERS
 from analyzer.prefetch.state import SUFFIX, read_state, state_of
-from boards.counted import plural
-from boards.outputs import check_file
-from boards.units import percent_text, size_text
-from boards.written import write_whole
+from boards.base.counted import plural
+from boards.base.outputs import check_file
+from boards.base.units import percent_text, size_text
+from boards.base.written import write_whole
 from foreread.cli.arguments import UsageError, percent
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.output import add_check

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from analyzer.apply.boot_hook import HOOK_FOLDER
-from boards.counted import plural
+from boards.base.counted import plural
+from boards.base.printable import printable
 from boards.open import LOCAL
-from boards.printable import printable
 from foreread.booting import record_boot
 from foreread.cli.arguments import UsageError, buffer_kib, duration
 from foreread.cli.arguments.output import add_output

@@ -13,8 +13,8 @@ from analyzer.predict.choice import PUBLISHED
 from analyzer.prefetch.measured import read_measurement
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
-from boards.outputs import check_folder
-from boards.printable import printable
+from boards.base.outputs import check_folder
+from boards.base.printable import printable
 from foreread.browsing import Viewed, folder_of, view
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture

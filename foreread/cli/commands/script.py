@@ -26,11 +26,11 @@ from analyzer.apply.write import RULE
 from analyzer.predict.choice import PUBLISHED
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
+from boards.base.outputs import check_folder
+from boards.base.printable import printable
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.origin import origins_of
-from boards.outputs import check_folder
-from boards.printable import printable
 from boards.target import Target, TargetError
 from foreread.cli.arguments import UsageError, boot_attempts
 from foreread.cli.arguments.allow import add_allow

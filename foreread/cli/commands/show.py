@@ -20,9 +20,9 @@ from analyzer.predict.prediction import NO_READAHEAD
 from analyzer.predict.waste import Waste, waste
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
-from boards.counted import plural
-from boards.printable import printable
-from boards.units import KIB, pages_to_kib
+from boards.base.counted import plural
+from boards.base.printable import printable
+from boards.base.units import KIB, pages_to_kib
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.verbose import add_verbose

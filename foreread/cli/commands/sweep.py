@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from boards.outputs import check_new
+from boards.base.outputs import check_new
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output

@@ -12,7 +12,7 @@ from analyzer.ingest.load import load
 from analyzer.predict.choice import SECONDS
 from analyzer.predict.proposal import Proposal
 from analyzer.tuner.findings.results import Results
-from boards.counted import plural
+from boards.base.counted import plural
 from boards.open import LOCAL
 from foreread.beginning import changed_files
 from foreread.cli.arguments import UsageError

@@ -8,9 +8,9 @@ from textwrap import fill
 from analyzer.advise.advise import OUTPUT
 from analyzer.advise.document import AdviceDocument, AdviceRow
 from analyzer.predict.linux import PREFIX
-from boards.counted import plural
-from boards.printable import printable
-from boards.units import percent_text, size_text
+from boards.base.counted import plural
+from boards.base.printable import printable
+from boards.base.units import percent_text, size_text
 from foreread.cli.text.answer import answer_text, columns, cut
 from foreread.cli.text.table import plus_minus, render
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from analyzer.confirm.boards import BoardGain, board_gains, differing
 from analyzer.confirm.text import board_text, gain_text, interval_text, windows_text
-from boards.counted import plural
-from boards.units import percent
+from boards.base.counted import plural
+from boards.base.units import percent
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.diff.document import DiffCause, DiffDocument, DiffFile, DiffSide, StartDiff
-from boards.counted import plural
-from boards.note import Note, NoteKind
-from boards.printable import printable
-from boards.units import percent_text
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
+from boards.base.printable import printable
+from boards.base.units import percent_text
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path
 from foreread.cli.text.table import render
 

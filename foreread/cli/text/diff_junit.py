@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from analyzer.diff.document import DiffDocument, StartDiff
-from boards.printable import printable
+from boards.base.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.diff.document import DiffDocument, DiffFile, StartDiff
-from boards.printable import printable
+from boards.base.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
 
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()<>#+!|~&\"'@$:"}

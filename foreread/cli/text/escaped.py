@@ -1,7 +1,7 @@
 """Output without raw control characters, whatever a capture, a board or a file name holds.
 
 While a command runs, stdout and stderr are such streams: what prints does not have to think of it.
-A text that must stay on one line is given to ``boards.printable`` first.
+A text that must stay on one line is given to ``boards.base.printable`` first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO
 
-from boards.printable import printable
+from boards.base.printable import printable
 
 _PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
 

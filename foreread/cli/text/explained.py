@@ -9,7 +9,7 @@ import numpy as np
 from analyzer.predict.bands import DEVIATIONS, Bands
 from analyzer.predict.prediction import Curve, Prediction, Spent
 from analyzer.predict.start import Start
-from boards.counted import plural
+from boards.base.counted import plural
 from foreread.cli.arguments import UsageError
 
 _NAME_WIDTH = 10

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.fleet.document import FleetAnalysed
-from boards.counted import plural
-from boards.printable import printable
+from boards.base.counted import plural
+from boards.base.printable import printable
 
 _SHOWN = 10  # captures that are left
 

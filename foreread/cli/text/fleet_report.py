@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from analyzer.fleet.document import FleetFigures, FleetStart
 from analyzer.fleet.sections import fleet_doubts, fleet_title
-from boards.counted import plural
-from boards.printable import printable
-from boards.units import kib_text, percent_text
+from boards.base.counted import plural
+from boards.base.printable import printable
+from boards.base.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text, columns, cut
 from foreread.cli.text.table import render
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from boards.counted import plural
-from boards.printable import printable
+from boards.base.counted import plural
+from boards.base.printable import printable
 from foreread.judging import Judgement
 
 

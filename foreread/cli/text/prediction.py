@@ -8,9 +8,9 @@ from analyzer.confirm.text import cited
 from analyzer.predict.holds_for import holds_for
 from analyzer.predict.linux import FIXED
 from analyzer.predict.prediction import Curve, Prediction
-from boards.counted import plural
-from boards.printable import printable
-from boards.units import KIB
+from boards.base.counted import plural
+from boards.base.printable import printable
+from boards.base.units import KIB
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.table import render

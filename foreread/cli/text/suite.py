@@ -16,9 +16,9 @@ from analyzer.suite.answer import (
     SuiteDocument,
     SuiteStartAnswer,
 )
-from boards.counted import plural
-from boards.printable import printable
-from boards.units import percent, percent_text
+from boards.base.counted import plural
+from boards.base.printable import printable
+from boards.base.units import percent, percent_text
 from foreread.cli.text.answer import answer_text, cut
 from foreread.cli.text.table import plus_minus, render
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boards.printable import printable
+from boards.base.printable import printable
 
 
 def render(

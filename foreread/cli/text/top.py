@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boards.counted import plural
-from boards.printable import printable
-from boards.units import KIB, pages_to_kib, percent_text
+from boards.base.counted import plural
+from boards.base.printable import printable
+from boards.base.units import KIB, pages_to_kib, percent_text
 from foreread.cli.text.table import render
 from foreread.documents.top import TopDocument, TopFile, TopProcess
 

@@ -15,9 +15,9 @@ from analyzer.tuner.findings.constraints import checked, sentences
 from analyzer.tuner.findings.document import boards_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import LESS_DURABLE
-from boards.counted import plural
-from boards.note import Note, NoteKind
-from boards.units import percent, percent_text
+from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
+from boards.base.units import percent, percent_text
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.predict.validate import Validation, WindowResult
-from boards.counted import plural
-from boards.units import kib_text, percent_text
+from boards.base.counted import plural
+from boards.base.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 

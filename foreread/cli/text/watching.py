@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from analyzer.tuner.engines.patterns import Pattern, pattern_of
-from boards.printable import printable
-from boards.units import KIB, percent_text
+from boards.base.printable import printable
+from boards.base.units import KIB, percent_text
 from foreread.documents.fingerprint import DoneDocument, PatternDocument, PeriodDocument
 from tracer.remote.job import Fact
 from tracer.remote.watch import Period, parse_period, parse_verdict

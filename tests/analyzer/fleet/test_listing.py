@@ -12,7 +12,7 @@ from fleet_captures import SMALL
 from analyzer.fleet.error import FleetError
 from analyzer.fleet.listing import Listing
 from analyzer.ingest.archive import unpack
-from boards.silent import silent
+from boards.base.silent import silent
 from tracer.formats.packing import SUFFIXES
 
 

@@ -19,7 +19,7 @@ from analyzer.fleet.fetch import fetched
 from analyzer.fleet.listing import Found, Listing
 from analyzer.fleet.place import open_place
 from analyzer.ingest.archive import unpack
-from boards.silent import silent
+from boards.base.silent import silent
 
 
 @pytest.fixture(scope="module")

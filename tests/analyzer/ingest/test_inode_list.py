@@ -16,7 +16,7 @@ from analyzer.ingest.inode_list import read_inodes
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
-from boards.document import encode
+from boards.base.document import encode
 from tracer.error import TracerError
 from tracer.formats.capture import CaptureError, Extent, FileEntry
 from tracer.formats.limits import LimitError

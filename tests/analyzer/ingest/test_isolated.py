@@ -20,9 +20,9 @@ from analyzer.ingest import allowance, handed_over, isolated
 from analyzer.ingest.isolated import call
 from analyzer.ingest.load import load, read
 from analyzer.ingest.recording import TraceError
-from boards.owner import start_time
+from boards.base.owner import start_time
+from boards.base.units import MIB
 from boards.profile import load_profile
-from boards.units import MIB
 from tracer.formats.limits import LimitError
 
 HERE = Path(__file__)

@@ -20,7 +20,7 @@ from analyzer.ingest.interpret import interpret
 from analyzer.ingest.load import inodes_of, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
-from boards.owner import owner_tag, tag_in
+from boards.base.owner import owner_tag, tag_in
 from tracer.formats import capture as capture_format
 from tracer.formats.capture import CaptureError, FileEntry, Mount
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analyzer.report import wording
 from analyzer.report.style import drawable
-from boards.printable import printable
+from boards.base.printable import printable
 
 any_text = st.text(st.characters(), max_size=30)  # surrogates included
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from boards.note import Note, NoteKind
+from boards.base.note import Note, NoteKind
 from foreread.cli.text.answer import answer_text, cut
 
 NOTES = (

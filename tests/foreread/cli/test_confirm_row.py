@@ -14,7 +14,7 @@ from analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
 from analyzer.advise.offer import Offer, trial_of
 from analyzer.confirm.text import stored, stored_changes, windows_text
 from analyzer.ingest.archive import unpack
-from boards.document import read_document
+from boards.base.document import read_document
 from boards.target import LocalTarget
 from foreread import confirm_start
 from foreread.cli.main import main

@@ -19,7 +19,7 @@ from row_benches import RowBench
 import analyzer.report.make
 import foreread
 from analyzer.ingest.archive import unpack
-from boards.document import decode
+from boards.base.document import decode
 from boards.target import LocalTarget, TargetError
 from foreread import confirm_start, improve_steps
 from foreread.cli.main import COMMANDS, build_parser, main

@@ -22,7 +22,7 @@ import analyzer.report.make
 import foreread.cli.commands.advise
 from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn
-from boards.document import encode
+from boards.base.document import encode
 from boards.profile import Profile, load_profile
 from boards.profile_toml import encode_profile
 from foreread.cli.commands import show

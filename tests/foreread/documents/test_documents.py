@@ -8,7 +8,7 @@ from json_outputs import check
 
 from analyzer.confirm.document import confirmation_document
 from analyzer.ingest.load import load
-from boards.document import OtherSchemaError, decode, encode
+from boards.base.document import OtherSchemaError, decode, encode
 from foreread.cli.main import main
 from foreread.documents.boards import BoardRunDocument, StartedBoard, StoppedDocument
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument

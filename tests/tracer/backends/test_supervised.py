@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from waiting import left_s, wait_until
 
-from boards.owner import PREFIX, owner_tag
+from boards.base.owner import PREFIX, owner_tag
 from tracer.backends import supervised
 from tracer.backends.supervised import Supervised, leftovers, remedy_for
 from tracer.error import RecordError

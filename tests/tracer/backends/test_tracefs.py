@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.owner import start_time
+from boards.base.owner import start_time
 from tracer.backends import tracefs_mount
 from tracer.error import RecordError
 

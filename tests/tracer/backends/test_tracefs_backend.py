@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from boards.owner import is_alive, owner_tag
+from boards.base.owner import is_alive, owner_tag
 from tracer.backends.tracefs import is_partial, lost_events, missed_marks
 
 # per_cpu/cpu0/stats of Linux 6.18, numbers changed

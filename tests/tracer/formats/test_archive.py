@@ -10,7 +10,7 @@ import tarfile
 import hostile_archives as hostile
 import pytest
 
-from boards.bounded import UnboundedError
+from boards.base.bounded import UnboundedError
 from tracer.formats.archive import check, is_archive, unpack
 from tracer.formats.capture import CaptureError
 from tracer.formats.decompressed import Decompressed

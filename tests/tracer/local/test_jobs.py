@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.owner import owner_tag
+from boards.base.owner import owner_tag
 from boards.target import LocalTarget
 from tracer.local import jobs
 from tracer.remote import job as remote_job

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from capture_builder import capture_of
 
+from boards.base.scratch import prefix
 from boards.error import BoardsError
-from boards.scratch import prefix
 from foreread.booting import record_boot
 from foreread.recording import record
 from tracer.error import RecordError
@@ -108,7 +108,8 @@ def test_a_recording_is_kept_where_packing_fails(error, tmp_path, monkeypatch):
 
 
 def test_the_folder_of_a_killed_recorder_is_removed_by_the_next_one(tmp_path):
-    code = f"from boards.scratch import prefix; print({str(tmp_path)!r} + '/' + prefix('capture'))"
+    name = f"{str(tmp_path)!r} + '/' + prefix('capture')"
+    code = f"from boards.base.scratch import prefix; print({name})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     left = Path(done.stdout.strip() + "01234567_x")
     (left / "a/trace").mkdir(parents=True)

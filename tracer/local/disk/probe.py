@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from boards.base.guard import die_with_parent
 from boards.device import Devices, Disk
-from boards.guard import die_with_parent
 from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
 from tracer.interrupts import uninterrupted
 from tracer.local import cold

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from boards.units import KIB
+from boards.base.units import KIB
 from tracer.formats.disk_probe import ProbeTrial
 from tracer.local.disk.spans import Places
 

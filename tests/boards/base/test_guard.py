@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from boards import guard
+from boards.base import guard
 
 # Its recovery makes a file, one before it fails, and the first one is killed, as for its memory.
 MODULE = """
@@ -30,7 +30,7 @@ def recovery():
 # Starts a guard; prints the guard's pid and waits for its input.
 PROGRAM = """
 import sys, made_for_test
-from boards import guard
+from boards.base import guard
 guard.recovers(made_for_test.fails)
 guard.recovers(made_for_test.recovery)
 with guard.guarded(), guard.guarded():

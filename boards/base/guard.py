@@ -39,7 +39,7 @@ done
 _ACT = """\
 import sys
 sys.path[:] = sys.argv[3:]
-from boards.guard import recover
+from boards.base.guard import recover
 recover(sys.argv[2].split())
 """
 _LIBC = ctypes.CDLL(None)

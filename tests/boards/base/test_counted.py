@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from boards.counted import plural
+from boards.base.counted import plural
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGES = ("analyzer", "boards", "foreread", "tracer")
 # A number that may be 1, before a noun that stays plural whatever it is.
 COUNTED = re.compile(r"\{[^{}]*\} (pages|CPUs|events|reads|requests|pairs|runs|files)\b")

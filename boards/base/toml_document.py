@@ -11,9 +11,9 @@ import re
 import tomllib
 from typing import Any, TypeVar
 
-from boards.bounded import read_bounded
-from boards.document import DocumentError, converted, shown
-from boards.units import size_text
+from boards.base.bounded import read_bounded
+from boards.base.document import DocumentError, converted, shown
+from boards.base.units import size_text
 
 Kind = TypeVar("Kind")
 LARGEST_BYTES = 256 << 10  # the longest that ships has 10 KiB

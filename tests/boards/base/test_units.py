@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.units import (
+from boards.base.units import (
     GIB,
     KIB,
     MIB,

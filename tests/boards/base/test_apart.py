@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from locked_files import is_locked
 
-from boards import apart as module
-from boards.apart import apart
+from boards.base import apart as module
+from boards.base.apart import apart
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from boards.bounded import read_bounded
-from boards.brief import brief
+from boards.base.bounded import read_bounded
+from boards.base.brief import brief
+from boards.base.note import Note
+from boards.base.units import size_text
 from boards.error import BoardsError
-from boards.note import Note
-from boards.units import size_text
 
 SCHEMA: Literal[1] = 1
 LARGEST_BYTES = 64 << 20  # a capture's metadata with 200,000 files has 40 MiB

@@ -1,0 +1,1 @@
+"""What every package uses and no target is needed for; boards.error is all it imports."""
