@@ -78,41 +78,41 @@ if TYPE_CHECKING:
     from boards.profile import known_profiles as boards
     from boards.profile import load_profile as load_board
     from boards.target import Target as Target
-    from foreread.advised import Advised as Advised
-    from foreread.advised import row_of_advice as row_of_advice
-    from foreread.booting import record_boot as record_boot
     from foreread.browsing import Viewed as Viewed
     from foreread.browsing import view as view
-    from foreread.calibrating import Calibrated as Calibrated
-    from foreread.calibrating import calibrate as calibrate
-    from foreread.confirm_start import Confirmed as Confirmed
-    from foreread.confirm_start import confirm as confirm
     from foreread.error import ERRORS as ERRORS
     from foreread.error import ForereadError as ForereadError
     from foreread.fleet import fleet_analyse as fleet_analyse
     from foreread.fleet import fleet_report as fleet_report
-    from foreread.fleet_confirming import fleet_confirm as fleet_confirm
-    from foreread.fleet_tuning import fleet_tune as fleet_tune
-    from foreread.improve_job import TuneWish as TuneWish
-    from foreread.improve_job import Watch as Watch
-    from foreread.improving import Improved as Improved
-    from foreread.improving import improve as improve
-    from foreread.judging import Judgement as Judgement
-    from foreread.judging import judge as judge
-    from foreread.predicted import Prediction as Prediction
+    from foreread.improving.improve import Improved as Improved
+    from foreread.improving.improve import improve as improve
+    from foreread.improving.job import TuneWish as TuneWish
+    from foreread.improving.job import Watch as Watch
+    from foreread.judging.judge import Judgement as Judgement
+    from foreread.judging.judge import judge as judge
+    from foreread.machine.calibration import Calibrated as Calibrated
+    from foreread.machine.calibration import calibrate as calibrate
+    from foreread.machine.reading_now import ReadingNow as ReadingNow
+    from foreread.machine.reading_now import reading_now as reading_now
+    from foreread.measuring.advice_row import Advised as Advised
+    from foreread.measuring.advice_row import row_of_advice as row_of_advice
+    from foreread.measuring.confirm import Confirmed as Confirmed
+    from foreread.measuring.confirm import confirm as confirm
+    from foreread.measuring.confirm_fleet import fleet_confirm as fleet_confirm
+    from foreread.measuring.confirm_suite import confirm_suite as confirm_suite
+    from foreread.measuring.sweep import sweep as sweep
+    from foreread.objects.prediction import Prediction as Prediction
+    from foreread.objects.start import Start as Start
+    from foreread.objects.start import advise as advise
+    from foreread.objects.start import load as load
+    from foreread.objects.start import predict as predict
     from foreread.question import Question as Question
-    from foreread.reading_now import ReadingNow as ReadingNow
-    from foreread.reading_now import reading_now as reading_now
-    from foreread.recording import record as record
-    from foreread.start import Start as Start
-    from foreread.start import advise as advise
-    from foreread.start import load as load
-    from foreread.start import predict as predict
-    from foreread.suite_confirming import confirm_suite as confirm_suite
-    from foreread.suite_recording import record_suite as record_suite
-    from foreread.sweeping import sweep as sweep
-    from foreread.tune_options import TuneOptions as TuneOptions
-    from foreread.tuning import tune as tune
+    from foreread.recording.boot import record_boot as record_boot
+    from foreread.recording.start import record as record
+    from foreread.recording.suite import record_suite as record_suite
+    from foreread.tuning.campaign import tune as tune
+    from foreread.tuning.fleet import fleet_tune as fleet_tune
+    from foreread.tuning.options import TuneOptions as TuneOptions
     from tracer.formats.capture import Capture as Capture
     from tracer.formats.confirmation import Confirmation as Confirmation
     from tracer.formats.sweep import Sweep as Sweep
@@ -209,14 +209,14 @@ __all__ = [
 # Where each public name is, and what it is called there if not the same.
 _EXPORTS = {
     "Advice": "analyzer.advise.advise",
-    "Advised": "foreread.advised",
+    "Advised": "foreread.measuring.advice_row",
     "Budget": "analyzer.tuner.engines.stopping",
-    "Calibrated": "foreread.calibrating",
+    "Calibrated": "foreread.machine.calibration",
     "Capture": "tracer.formats.capture",
     "ComparedLayouts": "analyzer.layout.compared:Compared",
     "Comparison": "analyzer.prefetch.cases",
     "Confirmation": "tracer.formats.confirmation",
-    "Confirmed": "foreread.confirm_start",
+    "Confirmed": "foreread.measuring.confirm",
     "Curve": "analyzer.predict.prediction",
     "DiffDocument": "analyzer.diff.document",
     "ERRORS": "foreread.error",
@@ -226,65 +226,65 @@ _EXPORTS = {
     "FleetReportFiles": "analyzer.fleet.report",
     "Forecast": "analyzer.forecast.document",
     "ForereadError": "foreread.error",
-    "Improved": "foreread.improving",
-    "Judgement": "foreread.judging",
-    "Prediction": "foreread.predicted",
+    "Improved": "foreread.improving.improve",
+    "Judgement": "foreread.judging.judge",
+    "Prediction": "foreread.objects.prediction",
     "Profile": "boards.profile",
     "Question": "foreread.question",
-    "ReadingNow": "foreread.reading_now",
+    "ReadingNow": "foreread.machine.reading_now",
     "ReportFiles": "analyzer.report.write",
     "RunOptions": "tracer.local.run",
     "Script": "analyzer.apply.make",
-    "Start": "foreread.start",
+    "Start": "foreread.objects.start",
     "Suite": "analyzer.suite.read",
     "SuiteQuestion": "analyzer.suite.predicted",
     "Sweep": "tracer.formats.sweep",
     "Table": "analyzer.ingest.tables",
     "Target": "boards.target",
-    "TuneOptions": "foreread.tune_options",
-    "TuneWish": "foreread.improve_job",
+    "TuneOptions": "foreread.tuning.options",
+    "TuneWish": "foreread.improving.job",
     "Tuning": "analyzer.tuner.findings.results:Results",
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",
     "Viewed": "foreread.browsing",
-    "Watch": "foreread.improve_job",
-    "advise": "foreread.start",
+    "Watch": "foreread.improving.job",
+    "advise": "foreread.objects.start",
     "advise_suite": "analyzer.suite.advised",
     "boards": "boards.profile:known_profiles",
-    "calibrate": "foreread.calibrating",
-    "confirm": "foreread.confirm_start",
-    "confirm_suite": "foreread.suite_confirming",
+    "calibrate": "foreread.machine.calibration",
+    "confirm": "foreread.measuring.confirm",
+    "confirm_suite": "foreread.measuring.confirm_suite",
     "diff": "analyzer.diff.whole",
     "export": "analyzer.export.make",
     "fleet_analyse": "foreread.fleet",
-    "fleet_confirm": "foreread.fleet_confirming",
+    "fleet_confirm": "foreread.measuring.confirm_fleet",
     "fleet_report": "foreread.fleet",
-    "fleet_tune": "foreread.fleet_tuning",
+    "fleet_tune": "foreread.tuning.fleet",
     "forecast": "analyzer.forecast.predicted",
     "image_offers": "analyzer.advise.images",
-    "improve": "foreread.improving",
+    "improve": "foreread.improving.improve",
     "install": "analyzer.apply.install",
-    "judge": "foreread.judging",
+    "judge": "foreread.judging.judge",
     "layout": "analyzer.layout.compared:compare_layouts",
-    "load": "foreread.start",
+    "load": "foreread.objects.start",
     "load_board": "boards.profile:load_profile",
     "open_target": "boards.open",
-    "predict": "foreread.start",
+    "predict": "foreread.objects.start",
     "predict_suite": "analyzer.suite.predicted",
     "prefetch": "analyzer.prefetch.cases:compare",
     "read_suite": "analyzer.suite.read",
     "read_sweep": "tracer.formats.sweep",
     "read_tuning": "analyzer.tuner.findings.results:read_results",
-    "reading_now": "foreread.reading_now",
-    "record": "foreread.recording",
-    "record_boot": "foreread.booting",
-    "record_suite": "foreread.suite_recording",
+    "reading_now": "foreread.machine.reading_now",
+    "record": "foreread.recording.start",
+    "record_boot": "foreread.recording.boot",
+    "record_suite": "foreread.recording.suite",
     "report": "analyzer.report.make",
-    "row_of_advice": "foreread.advised",
+    "row_of_advice": "foreread.measuring.advice_row",
     "script": "analyzer.apply.make",
-    "sweep": "foreread.sweeping",
+    "sweep": "foreread.measuring.sweep",
     "table": "analyzer.predict.tables",
-    "tune": "foreread.tuning",
+    "tune": "foreread.tuning.campaign",
     "uninstall": "analyzer.apply.install",
     "validate": "analyzer.predict.validate",
     "view": "foreread.browsing",

@@ -11,7 +11,6 @@ from typing import TypedDict
 
 from analyzer.tuner.engines.stopping import Budget
 from boards.base.outputs import check_changed
-from foreread.advised import Advised, row_of_advice
 from foreread.cli.arguments import UsageError, duration, row_number
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
@@ -20,8 +19,9 @@ from foreread.cli.arguments.run import add_wait
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.confirming import confirmed_text
-from foreread.confirm_start import MOST_RUNS, Confirmed
 from foreread.documents.confirm import results_json
+from foreread.measuring.advice_row import Advised, row_of_advice
+from foreread.measuring.confirm import MOST_RUNS, Confirmed
 from foreread.question import Question
 from tracer.formats.scenario import IDLE
 

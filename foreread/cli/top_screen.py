@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from foreread.cli.arguments.target import tell
-from foreread.reading_now import ReadingNow
+from foreread.machine.reading_now import ReadingNow
 
 NO_LIBRARY = "the text screen needs Textual: pip install 'foreread[top]'; lines are printed instead"
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from boards.base.document import Document, says
 from boards.judged import JudgedKernel
-from foreread.judging import Judgement
+from foreread.judging.judge import Judgement
 
 
 class JudgeDocument(Document, frozen=True, kw_only=True):

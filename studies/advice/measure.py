@@ -30,7 +30,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import device_from
 from boards.base.document import SCHEMA
 from boards.open import open_target
-from foreread.run_words import recorded_run
+from foreread.recording.words import recorded_run
 from studies.accuracy.markdown import markdown
 from studies.advice.again import predicted_again
 from tracer.interrupts import orderly_exit

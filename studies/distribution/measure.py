@@ -21,7 +21,7 @@ from analyzer.ingest.load import load
 from boards.base.document import SCHEMA
 from boards.open import open_target
 from boards.target import Target
-from foreread.run_words import recorded_run
+from foreread.recording.words import recorded_run
 from studies.distribution.boots import SECTOR
 from tracer.interrupts import orderly_exit
 from tracer.local.beside import Replayer

@@ -18,7 +18,7 @@ from analyzer.layout.write import write_layout
 from boards.base.scratch import scratch_folder
 from boards.emulated.parts import Parts
 from foreread import load
-from foreread.other_layouts import EROFS_COMPRESSORS, measure_unpacking
+from foreread.images.layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM
 from studies.accuracy.store import Document

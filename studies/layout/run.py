@@ -18,7 +18,7 @@ from analyzer.layout.write import write_layout
 from boards.emulated.parts import Parts
 from emulator.images.compressors import COMPRESSORS
 from foreread import load
-from foreread.unpacking import measure_unpacking
+from foreread.images.unpacking import measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.store import Document
 from studies.layout import predict

@@ -29,8 +29,8 @@ GENES = "read_ahead_kb=8:16:32:64:128:256:512:1024,swappiness=60:999"
 BACK_S = 900.0
 _AWAY_S = 20.0  # how long a board that is gone for good is waited for, where 300 s are not
 _SHORTER = (
-    "import sys, foreread.evaluator, foreread.cli.main; "
-    "foreread.evaluator.BACK_S = float(sys.argv.pop(1)); "
+    "import sys, foreread.tuning.evaluator, foreread.cli.main; "
+    "foreread.tuning.evaluator.BACK_S = float(sys.argv.pop(1)); "
     "sys.exit(foreread.cli.main.main())"
 )
 

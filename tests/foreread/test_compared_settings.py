@@ -10,8 +10,8 @@ from capture_builder import capture_of
 
 from analyzer.advise.document import AdviceDocument, AdviceRow, RowTrial, TrialSetting
 from analyzer.predict.proposal import Proposal
-from foreread.advised import row_of_advice
-from foreread.compared_windows import choose_windows
+from foreread.measuring.advice_row import row_of_advice
+from foreread.measuring.settings import choose_windows
 from tracer.local.trial import Scenario
 
 KNOB = "/sys/block/loop0/queue/read_ahead_kb"

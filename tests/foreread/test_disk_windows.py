@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from foreread.disk_windows import set_windows, window_findings, with_windows
+from foreread.machine.disk_windows import set_windows, window_findings, with_windows
 from tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
 from tracer.local.tunable import Finding
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from boards.mounts import parse_mount
-from foreread.file_names import FileNames, search_roots
+from foreread.machine.file_names import FileNames, search_roots
 
 ROOT = parse_mount("25 1 8:0 /srv/root / rw - ext4 /dev/sda rw")
 BIND = parse_mount("26 25 8:0 /data /mnt rw - ext4 /dev/sda rw")
@@ -41,7 +41,7 @@ class Target:
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr("foreread.file_names._POLL_S", 0.0)
+    monkeypatch.setattr("foreread.machine.file_names._POLL_S", 0.0)
 
 
 def test_a_search_does_not_hold_up_the_watching(at_once):
@@ -65,7 +65,7 @@ def test_the_last_figures_wait_for_all_searches(at_once):
 
 
 def test_a_search_that_takes_too_long_is_ended(at_once, monkeypatch):
-    monkeypatch.setattr("foreread.file_names.SEARCH_S", -1.0)
+    monkeypatch.setattr("foreread.machine.file_names.SEARCH_S", -1.0)
     target = Target([(5, "/a")], answers=9)
     names = FileNames(target, 1.0, False, True)
     names.name([(SDA, 5), (SDA, 6)], wait=True)
@@ -92,7 +92,7 @@ def test_a_small_search_is_begun_anew_with_all_that_wait(at_once):
 
 def test_a_large_file_system_that_is_always_read_does_not_hold_up_the_others(at_once, monkeypatch):
     """Its searches end by their time, and others of it wait by then; the others have their turn."""
-    monkeypatch.setattr("foreread.file_names.SEARCH_S", -1.0)
+    monkeypatch.setattr("foreread.machine.file_names.SEARCH_S", -1.0)
     target = Target([(9, "/one/x")], answers=9)
     names = FileNames(target, 1.0, False, True)
     read = [(SDB, 9)]

@@ -8,7 +8,7 @@ from capture_builder import capture_of
 from analyzer.judge.comparing import Difference
 from analyzer.judge.programs import programs
 from analyzer.judge.run import Compared
-from foreread.judging import _check, _Judge, difference_text
+from foreread.judging.judge import _check, _Judge, difference_text
 from tracer.error import RecordError
 from tracer.runner.executable import FAILED
 

@@ -22,11 +22,12 @@ from analyzer.tuner.findings.plans import (
 )
 from analyzer.tuner.store.records import TopGenes
 from analyzer.tuner.store.store import Store, StoreError
-from foreread import learning, tuning
 from foreread.cli.commands import fingerprint
 from foreread.cli.main import main
 from foreread.error import ArgumentError
-from foreread.learning import Learning, Observer, founders, seconds_left, simulation
+from foreread.tuning import campaign as tuning
+from foreread.tuning import learning
+from foreread.tuning.learning import Learning, Observer, founders, seconds_left, simulation
 from tracer.local.trial import Outcome
 from tracer.remote.job import Fact
 from tracer.remote.watch import Period

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from analyzer.ingest.load import load
-from foreread.run_words import recorded_run, recorded_target, target_words, words_of
+from foreread.recording.words import recorded_run, recorded_target, target_words, words_of
 from tracer.formats.capture import CaptureError
 from tracer.local.command import Streams
 from tracer.local.ending import Ending

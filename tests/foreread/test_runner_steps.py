@@ -9,7 +9,7 @@ from analyzer.judge.programs import programs
 from analyzer.judge.task import MAPPED, MOST_MAPPINGS, PIECE
 from emulator.linux.operations import Machine, Op
 from emulator.linux.rules import rules_for
-from foreread.runner_steps import runner_steps
+from foreread.judging.steps import runner_steps
 from tracer.runner.executable import executable
 from tracer.runner.steps import Map, Open, Pause, Read, Touch
 

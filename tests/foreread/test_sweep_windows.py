@@ -2,7 +2,7 @@
 
 import pytest
 
-from foreread.sweeping import default_windows
+from foreread.measuring.sweep import default_windows
 
 
 @pytest.mark.parametrize(

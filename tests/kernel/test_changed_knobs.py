@@ -22,7 +22,7 @@ from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.space.genes import Gene, Space
 from boards.target import LocalTarget
 from foreread.cli.main import main
-from foreread.evaluator import TrialEvaluator
+from foreread.tuning.evaluator import TrialEvaluator
 from tracer.local.changed import ChangedKnobError
 from tracer.local.command import Streams
 from tracer.local.knobs import selected

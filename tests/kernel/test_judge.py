@@ -17,8 +17,8 @@ from waiting import left_s, wait_until
 import foreread
 from boards.judged import judged_kernels
 from emulator.linux.rules import rules_for
-from foreread import judging
 from foreread.cli.main import main
+from foreread.judging import judge as judging
 
 pytestmark = [
     pytest.mark.kernel,

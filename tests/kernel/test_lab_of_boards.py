@@ -16,8 +16,9 @@ from analyzer.ingest.seen import SeenTrace
 from analyzer.tuner.engines.stopping import Budget
 from boards.emulated.live import LiveOptions, boot
 from boards.open import open_target
-from foreread import fleet_confirming, fleet_tuning
-from foreread.tune_options import TuneOptions
+from foreread.measuring import confirm_fleet as fleet_confirming
+from foreread.tuning import fleet as fleet_tuning
+from foreread.tuning.options import TuneOptions
 from tracer.formats.capture import read
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions

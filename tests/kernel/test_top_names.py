@@ -12,7 +12,7 @@ from rings import further
 from waiting import wait_until
 
 from boards.target import LocalTarget
-from foreread.reading_now import reading_now
+from foreread.machine.reading_now import reading_now
 from tracer.formats.capture import dev_text
 
 BYTES = 64 * 4096

@@ -15,7 +15,7 @@ from waiting import wait_until
 
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import EmulatedTarget, LiveOptions, running, start
-from foreread.reading_now import reading_now
+from foreread.machine.reading_now import reading_now
 from tracer.remote.top import top_of
 
 pytestmark = [pytest.mark.boards, pytest.mark.thorough]

@@ -10,7 +10,7 @@ from analyzer.apply import ApplyPlan, Disk, Setting, write_scripts
 from analyzer.tuner.evaluation import TargetGone
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.remount import read_option
-from foreread.evaluator import TrialEvaluator
+from foreread.tuning.evaluator import TrialEvaluator
 from tracer.local.command import Streams
 from tracer.local.journal import Journal
 from tracer.local.run import RunOptions

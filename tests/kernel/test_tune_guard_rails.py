@@ -23,8 +23,8 @@ from waiting import left_s
 
 from analyzer.tuner.findings.results import read_results
 from boards.target import LocalTarget
-from foreread import tuning
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
 from tracer.local.trials import local_trials
 from tracer.remote.trials import trials_on
 

@@ -17,7 +17,7 @@ from trial_benches import KnownBench
 from waiting import take_time
 
 from boards.target import TargetError
-from foreread import evaluator
+from foreread.tuning import evaluator
 from tracer.interrupts import uninterrupted
 from tracer.local.trial import Outcome
 

@@ -12,7 +12,7 @@ import pytest
 from fleet_benches import words_of
 from waiting import wait_until
 
-from foreread.boards_at_work import BoardsAtWork
+from foreread.benches.boards import BoardsAtWork
 
 
 @dataclass

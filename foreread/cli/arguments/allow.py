@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from foreread.tune_options import ALLOWED
+from foreread.tuning.options import ALLOWED
 
 _WHAT = {
     "durability": "settings with which a power cut loses more data than before",

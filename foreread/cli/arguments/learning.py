@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from foreread.learning import RUNS
+from foreread.tuning.learning import RUNS
 
 
 def add_learning(parser: argparse.ArgumentParser) -> None:

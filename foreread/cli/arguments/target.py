@@ -8,7 +8,7 @@ from pathlib import Path
 
 from boards.base.printable import printable
 from boards.open import LOCAL
-from foreread import run_words
+from foreread.recording import words as run_words
 
 _HELP = (
     "machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "

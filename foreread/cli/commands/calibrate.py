@@ -13,13 +13,13 @@ from boards.base.units import percent_text
 from boards.base.written import write_whole
 from boards.profile import read_profile, with_cost
 from boards.profile_toml import encode_profile
-from foreread.calibrating import Calibrated, calibrate
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
+from foreread.machine.calibration import Calibrated, calibrate
 from tracer.calibrate.limits import Limit
 
 

@@ -14,8 +14,8 @@ from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.confirming import add_comparison, comparison_of, print_results
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.suite import proof_text
-from foreread.confirm_start import MOST_RUNS, Confirmed, confirm
-from foreread.suite_confirming import confirm_suite
+from foreread.measuring.confirm import MOST_RUNS, Confirmed, confirm
+from foreread.measuring.confirm_suite import confirm_suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _spread(args: argparse.Namespace) -> Confirmed:
     """Measure the start of a capture on several boards at the same time."""
-    from foreread.fleet_confirming import fleet_confirm  # noqa: PLC0415
+    from foreread.measuring.confirm_fleet import fleet_confirm  # noqa: PLC0415
 
     return fleet_confirm(
         args.capture,

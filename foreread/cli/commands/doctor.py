@@ -12,16 +12,16 @@ from boards.open import LOCAL, open_target
 from boards.profile import read_profile, with_judgement
 from boards.profile_toml import encode_profile
 from boards.target import Target
-from foreread.booting import remove_boot_hook
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.judging import judgement_text
-from foreread.diagnosing import diagnose
 from foreread.documents.doctor import DoctorDocument
 from foreread.documents.judge import judge_document
-from foreread.judging import judge
+from foreread.judging.judge import judge
+from foreread.machine.diagnosis import diagnose
+from foreread.recording.boot import remove_boot_hook
 from tracer.local.doctor import Diagnosis
 from tracer.local.journal import Restored, restore_leftovers
 from tracer.remote.judged import FOLDERS

@@ -29,7 +29,7 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.watching import Shown
 from foreread.documents.fingerprint import WatchScriptDocument
-from foreread.learning import LEAST_S, Learning, Observer, minute_of_day, seconds_left
+from foreread.tuning.learning import LEAST_S, Learning, Observer, minute_of_day, seconds_left
 from tracer.error import TracerError
 from tracer.interrupts import orderly_exit
 from tracer.machines import restore_settings

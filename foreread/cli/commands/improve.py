@@ -18,8 +18,8 @@ from foreread.cli.arguments.tune import add_genes
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.improve import StepLines, improved_text
 from foreread.documents.improve import ImproveDocument
-from foreread.improve_job import TuneWish
-from foreread.improving import command_lines, improve, read_improved
+from foreread.improving.improve import command_lines, improve, read_improved
+from foreread.improving.job import TuneWish
 from tracer.interrupts import Interrupted
 from tracer.local.run import RunOptions
 

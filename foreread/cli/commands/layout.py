@@ -27,14 +27,14 @@ from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
-from foreread.image_of_root import image_of_root
-from foreread.other_layouts import (
+from foreread.images.layouts import (
     CLUSTER_SIZES,
     EROFS_COMPRESSORS,
     ErofsAsked,
     compare_others,
 )
-from foreread.unpacking import measure_unpacking
+from foreread.images.root_image import image_of_root
+from foreread.images.unpacking import measure_unpacking
 
 _SHOWN = 12  # rows of the table
 _MORE = "every layout, and all notes"

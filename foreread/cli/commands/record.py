@@ -11,7 +11,6 @@ from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.base.counted import plural
 from boards.base.printable import printable
 from boards.open import LOCAL
-from foreread.booting import record_boot
 from foreread.cli.arguments import UsageError, buffer_kib, duration
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
@@ -20,8 +19,9 @@ from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.wording import ended_text
 from foreread.documents.record import record_document
 from foreread.documents.suite import SuiteRecordDocument
-from foreread.recording import record
-from foreread.suite_recording import record_suite
+from foreread.recording.boot import record_boot
+from foreread.recording.start import record
+from foreread.recording.suite import record_suite
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
 from tracer.local.command import Streams

@@ -24,8 +24,8 @@ from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
-from foreread.recorded import is_capture
-from foreread.sweeping import DEFAULT_WINDOWS_KB, sweep
+from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, sweep
+from foreread.recording.recorded_start import is_capture
 from tracer.formats.scenario import beside
 from tracer.formats.sweep import Sweep
 from tracer.local.sweep_run import Progress

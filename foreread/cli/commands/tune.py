@@ -14,7 +14,6 @@ from analyzer.predict.proposal import Proposal
 from analyzer.tuner.findings.results import Results
 from boards.base.counted import plural
 from boards.open import LOCAL
-from foreread.beginning import changed_files
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.output import add_check
@@ -24,9 +23,10 @@ from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.arguments.tune import add_search
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.tuning import MORE, TuningLine, outcome_text
-from foreread.proposed_settings import proposed_settings
-from foreread.tune_options import TuneOptions
-from foreread.tuning import check_output, tune
+from foreread.tuning.campaign import check_output, tune
+from foreread.tuning.earlier import changed_files
+from foreread.tuning.options import TuneOptions
+from foreread.tuning.prior import proposed_settings
 from tracer.formats.capture import Capture
 
 
@@ -76,7 +76,7 @@ def _search(others: Sequence[str]) -> Callable[..., Results]:
     """Return the function that searches on one board, or on several."""
     if not others:
         return tune
-    from foreread.fleet_tuning import fleet_tune  # noqa: PLC0415
+    from foreread.tuning.fleet import fleet_tune  # noqa: PLC0415
 
     return fleet_tune
 

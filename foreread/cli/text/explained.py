@@ -95,5 +95,5 @@ def _band(bands: Bands, window: int, doubts: int) -> Iterator[tuple[str, str]]:
         "  draws",
         f"{drawn:.3f} s, from {plural(len(bands.draws), 'random draw')} of disk and processor",
     )
-    yield "  replay", f"{beside:.3f} s, by which replays of known disks differed from runs"
+    yield "  replay", f"{beside:.3f} s, the difference of replays and runs on known disks"
     yield "  doubts", f"{doubted:.3f} s, from {plural(doubts, 'doubt')}"

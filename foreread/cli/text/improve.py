@@ -13,7 +13,6 @@ from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.tuning import TuningLine
 from foreread.cli.text.wording import duration_text
-from foreread.confirming import Progress
 from foreread.documents.improve import (
     ImproveDisk,
     ImproveDocument,
@@ -21,7 +20,8 @@ from foreread.documents.improve import (
     ImproveRemedy,
     ImproveStep,
 )
-from foreread.improve_job import Watch
+from foreread.improving.job import Watch
+from foreread.measuring.comparison import Progress
 
 _LEAST_CHANGE = 30  # columns for what a remedy changes
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from boards.base.counted import plural
 from boards.base.printable import printable
-from foreread.judging import Judgement
+from foreread.judging.judge import Judgement
 
 
 def judgement_text(of: Judgement) -> str:

@@ -12,8 +12,8 @@ from analyzer.predict.disk.device_model import read_device_model
 from boards.profile import load_profile
 from emulator.devices.device import FixedCost
 from emulator.devices.paced import Paced
-from foreread import calibrating
 from foreread.cli.main import main
+from foreread.machine import calibration as calibrating
 from tracer.calibrate.fio import CalibrateError, Place, Seen
 from tracer.calibrate.run import jobs
 

@@ -15,9 +15,10 @@ from rings import further
 from analyzer.ingest.archive import unpack
 from boards.device import Disk
 from boards.target import LocalTarget
-from foreread import confirm_start, sweeping
 from foreread.cli.main import main
-from foreread.run_words import recorded_run
+from foreread.measuring import confirm as confirm_start
+from foreread.measuring import sweep as sweeping
+from foreread.recording.words import recorded_run
 from tracer import machines
 from tracer.error import RecordError
 from tracer.formats.capture import CaptureError, read

@@ -19,8 +19,9 @@ from waiting import wait_until
 from analyzer.confirm.boards import board_gains
 from analyzer.confirm.sequential import assess
 from analyzer.ingest.archive import unpack
-from foreread import confirm_start, fleet_confirming
 from foreread.cli.main import main
+from foreread.measuring import confirm as confirm_start
+from foreread.measuring import confirm_fleet as fleet_confirming
 from tracer.formats.capture import read
 
 ROOT = Path(__file__).parents[3]

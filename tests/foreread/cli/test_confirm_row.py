@@ -16,9 +16,9 @@ from analyzer.confirm.text import stored, stored_changes, windows_text
 from analyzer.ingest.archive import unpack
 from boards.base.document import read_document
 from boards.target import LocalTarget
-from foreread import confirm_start
 from foreread.cli.main import main
-from foreread.confirm_start import BY_SCRIPT
+from foreread.measuring import confirm as confirm_start
+from foreread.measuring.confirm import BY_SCRIPT
 from tracer import machines
 from tracer.formats.capture import read
 

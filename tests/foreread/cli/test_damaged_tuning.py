@@ -18,8 +18,8 @@ from tuned_stores import tuned
 from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn
 from analyzer.tuner.store import limits
-from foreread import tuning
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
 
 ROOT = Path(__file__).parents[3]
 READS = BY_NAME["read-random-small"]

@@ -13,7 +13,7 @@ from judgements import judged_of
 from boards.profile import read_profile
 from foreread.cli.commands import doctor
 from foreread.cli.main import main
-from foreread.judging import Judgement
+from foreread.judging.judge import Judgement
 
 PROFILE = 'schema = 1\nname = "mine"\ntitle = "Mine"\nmeasured_here = true\n'
 DIFFERENCE = 'program "reads backwards", window 32 KiB, step 3: …'

@@ -12,8 +12,8 @@ from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn, read_plans
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store import StoreError
-from foreread import tuning
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
 from tracer.interrupts import Interrupted
 from tracer.local.trial import Outcome
 

@@ -21,11 +21,12 @@ import foreread
 from analyzer.ingest.archive import unpack
 from boards.base.document import decode
 from boards.target import LocalTarget, TargetError
-from foreread import confirm_start, improve_steps
 from foreread.cli.main import COMMANDS, build_parser, main
 from foreread.cli.text.improve import improved_text, step_text
 from foreread.documents.improve import ImproveDocument
-from foreread.improving import improve
+from foreread.improving import steps as improve_steps
+from foreread.improving.improve import improve
+from foreread.measuring import confirm as confirm_start
 from foreread.question import Question
 from foreread.version import VERSION
 from tracer.formats.capture import read, write

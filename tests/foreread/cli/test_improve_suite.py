@@ -21,12 +21,12 @@ from analyzer.suite.answer import SuiteAdvice
 from analyzer.suite.predicted import predict_suite
 from analyzer.suite.read import read_suite
 from boards.target import TargetError
-from foreread import improve_suite
 from foreread.cli.main import build_parser, main
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
-from foreread.improving import improve
-from foreread.recorded import Question
-from foreread.suite_recording import SuiteRecorded
+from foreread.improving import suite as improve_suite
+from foreread.improving.improve import improve
+from foreread.recording.recorded_start import Question
+from foreread.recording.suite import SuiteRecorded
 from tracer.formats.capture import read
 
 CAPTURES = Path(__file__).parents[1] / "data/suite"

@@ -12,11 +12,11 @@ import pytest
 from capture_builder import capture_of
 from json_outputs import check
 
-from foreread.booting import record_boot
 from foreread.cli.commands import doctor, record
 from foreread.cli.main import main
 from foreread.error import ArgumentError
-from foreread.run_words import recorded_run
+from foreread.recording.boot import record_boot
+from foreread.recording.words import recorded_run
 from tracer.formats.capture import Boot, CaptureError
 from tracer.local.command import Streams
 from tracer.local.doctor import Diagnosis

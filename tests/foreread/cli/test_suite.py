@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import foreread
-from foreread import suite_recording
 from foreread.cli.main import main
-from foreread.suite_recording import run_of
+from foreread.recording import suite as suite_recording
+from foreread.recording.suite import run_of
 from tracer.formats.capture import METADATA
 
 DATA = Path(__file__).parents[1] / "data/suite"

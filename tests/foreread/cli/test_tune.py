@@ -17,10 +17,11 @@ from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.space.genes import Gene, Space
 from boards.target import TargetError
-from foreread import evaluator, tuning
-from foreread.beginning import changed_files
 from foreread.cli.commands import tune
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
+from foreread.tuning import evaluator
+from foreread.tuning.earlier import changed_files
 from tracer.formats.capture import FileEntry
 from tracer.interrupts import Interrupted
 

@@ -10,8 +10,8 @@ from trial_benches import QUEUE, KnownBench
 
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store import Store
-from foreread import tuning
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
 BEST = {f"{QUEUE}/scheduler": "bfq", f"{QUEUE}/read_ahead_kb": "32"}

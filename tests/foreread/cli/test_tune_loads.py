@@ -6,8 +6,8 @@ import pytest
 from trial_benches import KnownBench
 
 from analyzer.tuner.findings.results import read_results
-from foreread import tuning
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
 from tracer.error import RecordError
 from tracer.local.trial import Outcome
 

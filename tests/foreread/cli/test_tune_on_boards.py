@@ -16,10 +16,10 @@ from rings import further
 from waiting import wait_until
 
 from analyzer.tuner.findings.results import read_results
-from foreread import fleet_tuning
-from foreread.boards_at_work import check_targets
+from foreread.benches.boards import check_targets
 from foreread.cli.main import main
 from foreread.error import ArgumentError
+from foreread.tuning import fleet as fleet_tuning
 
 ROOT = Path(__file__).parents[3]
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"

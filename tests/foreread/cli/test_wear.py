@@ -11,8 +11,8 @@ from trial_benches import QUEUE, KnownBench
 
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store import Store
-from foreread import tuning
 from foreread.cli.main import main
+from foreread.tuning import campaign as tuning
 from tracer.interrupts import Interrupted
 from tracer.local.trial import Outcome
 

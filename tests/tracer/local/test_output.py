@@ -14,8 +14,8 @@ from capture_builder import capture_of
 
 from boards.base.scratch import prefix
 from boards.error import BoardsError
-from foreread.booting import record_boot
-from foreread.recording import record
+from foreread.recording.boot import record_boot
+from foreread.recording.start import record
 from tracer.error import RecordError
 from tracer.formats import capture as capture_files
 from tracer.formats import packing

@@ -1,0 +1,1 @@
+"""Several boards at the same time, each in a process of its own."""

@@ -1,0 +1,69 @@
+"""One board of a fleet: a process that opens its bench, and makes the runs that it is sent.
+
+    python -m foreread.benches.process     (with a Task on standard input: boards_at_work.py)
+
+Signals reach Python's main thread alone, and what a bench has changed is put back there. So each
+board has a process of its own, with the clean-up that a command for one board has; it ends by
+SIGTERM if its parent is killed. Both ends are ours, and talk in pickled objects.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from functools import partial
+from types import FrameType
+from typing import BinaryIO
+
+from boards.base.guard import die_with_parent
+from foreread.benches.messages import Link, Message, Out, Task
+from foreread.error import ERRORS
+from tracer.interrupts import Interrupted, orderly_exit
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    die_with_parent(signal.SIGTERM)
+    replies = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # nothing that a command prints is taken for a reply
+    try:
+        with orderly_exit():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, _FirstSignal.raised)
+            _serve(pickle.load(sys.stdin.buffer), sys.stdin.buffer, replies)
+    except (KeyboardInterrupt, Interrupted, BrokenPipeError, EOFError):
+        sys.exit(1)  # the parent says why
+
+
+class _FirstSignal:
+    """The signal that ends this process; others that come during its clean-up are too late.
+
+    Ctrl-C goes to the command, too, which then sends SIGTERM.
+    """
+
+    came = False
+
+    @classmethod
+    def raised(cls, number: int, _frame: FrameType | None) -> None:
+        """Raise the exception of the first signal."""
+        if not cls.came:
+            cls.came = True
+            raise KeyboardInterrupt if number == signal.SIGINT else Interrupted(number)
+
+
+def _serve(task: Task, requests: BinaryIO, replies: BinaryIO) -> None:
+    def send(message: Message) -> None:
+        replies.write(pickle.dumps(message))
+
+    try:
+        task.serve(Link(partial(pickle.load, requests), send))
+    except EOFError:
+        return
+    except ERRORS as error:
+        send(Out(str(error), getattr(error, "remedy", "")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Images of a folder, built and read as a start reads them."""

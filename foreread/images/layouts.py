@@ -1,0 +1,187 @@
+"""Layouts of images of EROFS and ext4 compared: each is built, and read as the starts do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.ingest.recording import Recording
+from analyzer.layout.compared import Compared, kind_of, opened
+from analyzer.layout.document import LayoutRow
+from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
+from analyzer.layout.order import LayoutError, Ordered, order_of
+from analyzer.layout.support import Support, support_of
+from analyzer.layout.unpacking_file import Measured
+from analyzer.layout.write import write_layout
+from analyzer.predict.disk.device_model import device_from
+from boards.base.owner import PREFIX, owner_tag
+from boards.base.scratch import scratch_folder
+from boards.base.silent import silent
+from boards.open import open_target
+from emulator.images.erofs import read_erofs
+from foreread.images.builders import (
+    build_erofs,
+    build_ordered_ext4,
+    can_compress,
+    extracted,
+    extracted_ext4,
+)
+from tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
+
+EROFS_COMPRESSORS = (NO_COMPRESSOR, "lz4", "lz4hc", "zstd", "deflate", "lzma")
+CLUSTER_SIZES = (4096, 16384, 65536)
+_COMPARED = (NO_COMPRESSOR, "lz4", "zstd")  # without --compressor
+_MOST_SAMPLE = 4 << 20  # bytes
+_BUDGET_S = 8.0
+_SAME_CODE = {"lz4hc": "lz4"}  # compressors whose data one code unpacks
+
+
+@dataclass(frozen=True)
+class ErofsAsked:
+    """What to compare, and what is known of the target.
+
+    ``named``: the user asked for ``compressors``. ``config``: as that of ``compared.Asked``.
+    """
+
+    compressors: Sequence[str] = _COMPARED
+    named: bool = False
+    cluster_sizes: Sequence[int] = CLUSTER_SIZES
+    measured: Measured | None = None
+    target: str | None = None
+    device: str | None = None
+    config: frozenset[str] | None = None
+
+
+def compare_others(
+    recordings: Sequence[Recording],
+    image: Path,
+    weights: Sequence[float],
+    mountpoint: str | None,
+    asked: ErofsAsked,
+) -> tuple[Compared, Measured | None]:
+    """Return an image of EROFS or ext4 and its other layouts, and what was measured on the target.
+
+    Those of EROFS are what is asked for; ext4 has the order alone.
+
+    Raises LayoutError, ImageError, RootError, CalibrateError and TargetError.
+    """
+    if weights and len(weights) != len(recordings):
+        raise LayoutError(
+            f"{len(weights)} weights for {len(recordings)} captures", "give one for each"
+        )
+    each = list(weights) or [1.0] * len(recordings)
+    with scratch_folder("layouts") as name, opened(image) as octets:
+        folder, is_erofs = Path(name), kind_of(octets) == "EROFS"
+        device = device_from(asked.device)
+        starts = ImageStarts(recordings, octets, each, mountpoint, {}, device)
+        root = (extracted if is_erofs else extracted_ext4)(image, folder / "root")
+        order = order_of([one.start for one in starts.present])
+        write_layout(order, folder / "layout", starts=len(recordings))
+        measured = asked.measured
+        if asked.target and is_erofs:
+            measured = measure_unpacking(asked.target, asked.compressors, root, order, folder)
+        if measured:
+            starts.unpacking = measured.by_compressor
+        rows, notes = [starts.row(octets, None)], list[str]()
+        support = _support(asked, measured, recordings, starts.kind[0])
+        if is_erofs:
+            layouts, notes = _layouts(asked, starts.kind, support)
+            rows += [_row(starts, root, one, folder) for one in layouts]
+        else:
+            rows.append(_ordered_ext4(starts, root, folder, len(octets)))
+    if measured:
+        notes += measured.notes
+    own = tuple(one.start for one in starts.present)
+    found = Compared(order, own, tuple(rows), tuple(dict.fromkeys((*starts.notes, *notes))))
+    return found.with_doubt(support), measured
+
+
+def _support(
+    asked: ErofsAsked, measured: Measured | None, recordings: Sequence[Recording], own: str
+) -> Support:
+    """Return what is known of the kernel that has to mount an image of EROFS."""
+    unpacked = measured.by_compressor if measured else {}
+    refused = measured.document.missing if measured else ()
+    return support_of("EROFS", recordings, own, unpacked, refused, asked.config)
+
+
+def _row(starts: ImageStarts, root: Path, layout: ErofsLayout, folder: Path) -> LayoutRow:
+    with _built(root, layout, folder) as image, opened(image) as octets:
+        return starts.row(octets, layout)
+
+
+def _ordered_ext4(starts: ImageStarts, root: Path, folder: Path, size: int) -> LayoutRow:
+    """Return the order alone: an image of the same size and blocks."""
+    block = starts.kind[1]
+    image = build_ordered_ext4(root, folder / "image", folder / "layout", size, block)
+    with opened(image) as octets:
+        return starts.row(octets, ErofsLayout(NO_COMPRESSOR, block, ordered=True))
+
+
+@contextmanager
+def _built(root: Path, layout: ErofsLayout, folder: Path) -> Iterator[Path]:
+    image = build_erofs(root, layout, folder / "image", folder / "layout")
+    try:
+        yield image
+    finally:
+        image.unlink()
+
+
+def _layouts(
+    asked: ErofsAsked, own: tuple[str, int], support: Support
+) -> tuple[list[ErofsLayout], list[str]]:
+    """Return the layouts to compare, the order alone first, and notes.
+
+    Raises LayoutError if the kernel lacks a compressor that the user named.
+    """
+    usable, notes = support.usable(asked.compressors, asked.compressors if asked.named else ())
+    missing = [one for one in usable if not can_compress(one)]
+    notes += [
+        f"{one} is not compared: mkfs.erofs here lacks it; set MKFS_EROFS to a newer one"
+        for one in missing
+    ]
+    kinds = [own] if can_compress(own[0]) else []
+    for compressor in usable:
+        if compressor not in missing:
+            sizes = asked.cluster_sizes if compressor != NO_COMPRESSOR else CLUSTER_SIZES[:1]
+            kinds += [(compressor, size) for size in sizes]
+    return [ErofsLayout(*kind, True) for kind in dict.fromkeys(kinds)], notes
+
+
+def measure_unpacking(
+    target: str,
+    compressors: Sequence[str],
+    root: Path,
+    order: Sequence[Ordered],
+    folder: Path,
+) -> Measured:
+    """Measure the time to unpack on the target, with the files that the starts read first."""
+    sample = folder / "sample"
+    sample.mkdir()
+    size = 0
+    for number, one in enumerate(order):
+        file = root / one.path.lstrip("/")
+        if size < _MOST_SAMPLE and file.is_file() and not file.is_symlink():
+            octets = file.read_bytes()[: _MOST_SAMPLE - size]
+            (sample / f"{number:05d}").write_bytes(octets)
+            size += len(octets)
+    kinds = [_SAME_CODE.get(one, one) for one in compressors]
+    images: dict[str, Path] = {}
+    for kind in dict.fromkeys([PLAIN, *kinds]):
+        if can_compress(kind):
+            layout = ErofsLayout(kind, CLUSTER_SIZES[-1], ordered=False)
+            images[kind] = build_erofs(sample, layout, folder / f"sample-{kind}", folder)
+    pages = {kind: _packed_pages(image) for kind, image in images.items()}
+    with open_target(target, tell=silent) as reached:
+        place = f"{PREFIX}unpacking-{owner_tag()}"
+        each_s = _BUDGET_S / len(images)
+        return Measured(measure_erofs_unpacking(reached, images, pages, each_s, place))
+
+
+def _packed_pages(image: Path) -> int:
+    """Return the pages of an image's files that have to be unpacked."""
+    with opened(image) as octets:
+        pieces = read_erofs(octets).pieces
+    return int(pieces["length"][pieces["packed"] > 0].sum()) // 4096

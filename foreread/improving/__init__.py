@@ -1,0 +1,1 @@
+"""``foreread improve``: the whole way from the check to the boot script."""

@@ -1,0 +1,1 @@
+"""The emulated readahead compared with a target's kernel."""

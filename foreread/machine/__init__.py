@@ -1,0 +1,1 @@
+"""What a machine is and reads now: its windows, its files, its disk's cost."""

@@ -1,0 +1,281 @@
+"""Confirms or contradicts the window that a capture proposes, and stores the result in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.confirm.document import ConfirmationDocument, confirmation_document
+from analyzer.confirm.sequential import BLOCK
+from analyzer.predict.prediction import Verdict
+from analyzer.predict.proposal import Proposal
+from boards.base.brief import brief
+from boards.base.silent import silent
+from boards.open import LOCAL, open_target
+from foreread.checks import StrPath, checked_number, checked_path, key_of
+from foreread.error import ArgumentError
+from foreread.measuring.advice_row import Advised
+from foreread.measuring.comparison import Confirming, Limits, Progress
+from foreread.measuring.pairs import PairedRuns
+from foreread.measuring.settings import choose_windows
+from foreread.question import Question
+from foreread.recording.recorded_start import Recorded, check_board, recorded_start
+from tracer.error import RecordError
+from tracer.formats.capture import Capture
+from tracer.formats.confirmation import Confirmation, same_question
+from tracer.formats.confirmation_store import change_stored, check_storable
+from tracer.formats.scenario import IDLE, beside
+from tracer.interrupts import orderly_exit
+from tracer.local.command import Streams
+from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
+from tracer.machines import bench_on
+
+MOST_RUNS = 60
+BY_SCRIPT = (
+    "the list was replayed by the shell script, which starts dd for each range; the prediction is "
+    "for the program: build foreread-prefetch.c, which foreread script --prefetch writes, for the "
+    "target (cc -O2 -static -o foreread-prefetch foreread-prefetch.c), and add --replayer "
+    "foreread-prefetch"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Confirmed:
+    """The result of paired runs, with the capture and the window that they are about."""
+
+    __repr__ = brief
+
+    result: Confirmation
+    capture: Capture
+    proposal: Proposal
+    row: Advised | None = None
+    interrupted: bool = False  # by Ctrl-C
+
+    @property
+    def predicted_gain(self) -> float | None:
+        """The predicted share of the present window's time that the proposal saves.
+
+        None beside a load: seconds are predicted for an idle machine.
+        """
+        if self.result.scenario != IDLE:
+            return None
+        if self.row is not None and self.row.change:
+            return self.row.gain
+        return self.proposal.predicted_gain(self.result.present_kb)
+
+    @property
+    def document(self) -> ConfirmationDocument:
+        """The ``confirm --json`` document."""
+        return confirmation_document(self.result, self.capture.command, self.predicted_gain)
+
+    def to_json(self) -> str:
+        """Return the document as JSON."""
+        return self.document.to_json()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What ``confirm`` was asked for, besides the start."""
+
+    limits: Limits
+    resume: bool
+    seed: int | None
+    progress: Callable[[Progress], None]
+    scenario: Scenario
+    row: Advised | None = None
+
+
+def confirm(
+    capture: StrPath,
+    *,
+    read_ahead_kb: int | None = None,
+    row: Advised | None = None,
+    scenario: str = IDLE,
+    target: str | None = None,
+    identity: StrPath | None = None,
+    question: Question | None = None,
+    runs: int = MOST_RUNS,
+    seconds: float | None = None,
+    resume: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    limit_s: float = 600.0,
+    wait_s: float = 0.0,
+    streams: Streams | None = None,
+    tell: Callable[[str], None] = silent,
+    progress: Callable[[Progress], None] = silent,
+) -> Confirmed:
+    """Measure the recorded start at the present and the proposed window until one answer is known.
+
+    Runs are cold, in pairs of random order; the test is sequential, so the 95 % interval holds at
+    every look. The result is stored in the capture after every pair, and Ctrl-C returns it. Needs
+    root on the measured machine, whose settings are restored afterwards.
+
+    Args:
+        capture: path of a capture made by :func:`foreread.record`.
+        read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
+        row: a row of advice (:func:`foreread.row_of_advice`) to test instead of a window.
+        scenario: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
+        target: the machine, as in :func:`foreread.record`; None: the one that was recorded.
+        identity: private key that logs in to an ssh target.
+        question: how the proposed window is predicted.
+        runs: stop undecided after so many runs.
+        seconds: stop undecided after this time.
+        resume: continue the latest undecided result of this board, scenario and these windows.
+        seed: of the order of runs; None: random.
+        force: measure although the machine is not the one of the capture.
+        limit_s: maximum duration of one run.
+        wait_s: how long to wait for another foreread that holds the machine's settings.
+        streams: where the output of the command goes; None: to standard error.
+        tell: is called with each step, in words.
+        progress: is called after each run.
+
+    Raises:
+        ArgumentError: arguments that make no sense.
+        tracer.error.RecordError: nothing is proposed, or the runs cannot be made.
+    """
+    path = checked_path(capture, "capture")
+    limits = Limits(checked_number(runs, "runs", least=1), seconds)
+    of = proposed_start(path, question, row, read_ahead_kb, streams)
+    options = trials_of(of, row, wait_s, limit_s)
+    asked = _Asked(limits, resume, seed, progress, Scenario.parse(scenario), row)
+    name = of.target if target is None else target
+    with (
+        orderly_exit(),
+        open_target(name, identity=key_of(identity), tell=tell) as machine,
+        bench_on(machine, options, of.capture) as bench,
+    ):
+        if not force:
+            check_board(bench, of.capture)
+        result, interrupted = _compare(bench, path, of, asked, "" if name == LOCAL else name)
+    return Confirmed(result, of.capture, of.proposal, row, interrupted)
+
+
+@dataclass(frozen=True)
+class Proposed(Recorded):
+    """A recorded start for which another window is proposed."""
+
+    proposal: Proposal
+
+
+def proposed_start(
+    path: Path,
+    question: Question | None,
+    row: Advised | None,
+    read_ahead_kb: int | None,
+    streams: Streams | None = None,
+) -> Proposed:
+    """Return the start of a capture in which a result can be stored.
+
+    Raises ArgumentError if ``row`` and ``read_ahead_kb`` both say what to test, and RecordError
+    if nothing is proposed.
+    """
+    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb), streams)
+    if of.proposal is None:
+        raise _no_proposal(verdict)
+    if row is not None:
+        row.check(of.capture)
+    check_storable(path)
+    return Proposed(of.capture, of.run, of.target, of.proposal)
+
+
+def trials_of(of: Proposed, row: Advised | None, wait_s: float, limit_s: float) -> TrialOptions:
+    """Return what every run measures."""
+    return TrialOptions(
+        of.run,
+        devices=tuple(of.proposal.by_disk),
+        wait_s=wait_s,
+        limit_s=limit_s,
+        vmstat=False,
+        by_shell=row is not None and bool(row.change),
+        replayer=row.replayer if row else None,
+    )
+
+
+def notes_on(row: Advised | None) -> list[str]:
+    """Return what is said about the runs of a row of advice."""
+    return [BY_SCRIPT] if row and row.replayer and row.replayer.kind == "script" else []
+
+
+def _window(row: Advised | None, read_ahead_kb: int | None) -> int | None:
+    """Return the window to test, None for the predicted one. Raises ArgumentError."""
+    if row is None:
+        return read_ahead_kb
+    if read_ahead_kb is not None:
+        raise ArgumentError("a row and a window both say what to test", "give one of them")
+    return row.present_kb if row.read_ahead_kb is None else row.read_ahead_kb
+
+
+def _no_proposal(verdict: Verdict) -> RecordError:
+    """Return the error of a verdict that proposes no window."""
+    test = "test a window of your choice with --read-ahead-kb K"
+    if verdict.remedy is None:
+        return RecordError(f"the verdict is to change nothing: {verdict.why}", test)
+    return RecordError(f"no window is proposed: {verdict.why}", f"run {verdict.remedy}; or {test}")
+
+
+def _compare(
+    bench: TrialBench, path: Path, of: Proposed, asked: _Asked, target: str
+) -> tuple[Confirmation, bool]:
+    """Return the result of the runs, and whether Ctrl-C ended them."""
+    windows = choose_windows(bench, of.capture, of.proposal, asked.row, asked.scenario)
+    check_loads(bench, [asked.scenario])
+    notes = [*bench.notes, *notes_on(asked.row)]
+    made = PairedRuns(bench, windows, asked.seed, notes=notes)
+    comparison = Confirming(made, asked.limits, target)
+    store = Storing(path)
+    if asked.resume:
+        _resume(comparison, store, of.capture)
+    try:
+        return comparison.run(store.after_a_pair, asked.progress), False
+    except KeyboardInterrupt:
+        if not comparison.pairs:
+            raise
+        return comparison.result(), True
+    finally:
+        store.finish()
+
+
+class Storing:
+    """Stores the result after every pair in the place of the one before."""
+
+    def __init__(self, capture: Path) -> None:
+        self._capture = capture
+        self.stored: Confirmation | None = None
+        self._latest: Confirmation | None = None
+
+    def after_a_pair(self, result: Confirmation) -> None:
+        """Store it, if that is quick: an archive is written anew at the end only."""
+        self._latest = result
+        if self._capture.is_dir():
+            self.finish()
+
+    def finish(self) -> None:
+        """Store the latest result."""
+        latest, self._latest = self._latest, None
+        if latest is not None:
+            old = self.stored
+            change_stored(self._capture, lambda all_: [*(x for x in all_ if x != old), latest])
+            self.stored = latest
+
+
+def undecided(capture: Capture, asked: Confirmation) -> Confirmation:
+    """Return the latest result of the same question, which is undecided; raises RecordError."""
+    same = [one for one in capture.confirmations if same_question(one, asked)]
+    if not same or same[-1].outcome != "undecided":
+        board = "these boards" if asked.boards else "this board"
+        raise RecordError(
+            f"the capture holds no undecided result of {board} and these windows"
+            f"{beside(asked.scenario)}",
+            "start a new one without --resume",
+        )
+    return same[-1]
+
+
+def _resume(comparison: Confirming, store: Storing, capture: Capture) -> None:
+    last, made = undecided(capture, comparison.result()), comparison.made
+    comparison.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
+    made.counted, made.disturbed, made.runs = len(comparison.pairs), last.disturbed, last.runs
+    comparison.wall_seconds, store.stored = last.wall_seconds, last
+    made.notes += [note for note in last.notes if note not in made.notes]

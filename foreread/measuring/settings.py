@@ -1,0 +1,89 @@
+"""The settings of the two runs of a pair: the board's own, and the proposed ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analyzer.predict.proposal import Proposal
+from foreread.measuring.advice_row import Advised
+from foreread.measuring.pairs import Windows
+from tracer.error import RecordError
+from tracer.formats.capture import Capture
+from tracer.local.beside import Later
+from tracer.local.trial import Scenario, TrialBench
+
+
+def choose_windows(
+    bench: TrialBench,
+    capture: Capture,
+    proposal: Proposal,
+    row: Advised | None,
+    scenario: Scenario,
+) -> Windows:
+    """Return the settings to compare, beside the load of ``scenario``.
+
+    The present windows are those of the board or, if it already has the proposed ones, those from
+    before the recording. A ``row`` of advice may leave them as they are.
+    """
+    found = bench.probe(bench.windows)
+    wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}
+    if row is not None and row.change:
+        return replace(_with_change(bench, found, wanted, row), scenario=scenario)
+    if found == wanted:
+        before = {
+            f"/sys/block/{device.name}/queue/read_ahead_kb": device.read_ahead_kb_before
+            for device in capture.devices
+        }
+        before |= {
+            stack.knob: stack.read_ahead_kb
+            for stack in capture.stacks
+            if stack.read_ahead_kb is not None
+        }
+        found = {knob: str(before.get(knob, value)) for knob, value in found.items()}
+    if found == wanted:
+        raise RecordError(
+            f"the board uses the proposed window already, {proposal.read_ahead_kb} KiB, as in "
+            "the capture",
+            "test another window with --read-ahead-kb K",
+        )
+    main = bench.windows[0]
+    _check_numbers(found)
+    return Windows(
+        tuple(found.items()),
+        tuple(wanted.items()),
+        int(found[main]),
+        proposal.read_ahead_kb,
+        scenario,
+    )
+
+
+def _for_knob(knob: str, proposal: Proposal) -> int:
+    named = (kb for disk, kb in proposal.by_disk.items() if f"/{disk}/" in knob)
+    return next(named, proposal.read_ahead_kb)
+
+
+def _with_change(
+    bench: TrialBench, found: dict[str, str], wanted: dict[str, str], row: Advised
+) -> Windows:
+    """Return the settings to compare where more than a window is changed."""
+    _check_numbers(found)
+    main, wanted = bench.windows[0], found if row.read_ahead_kb is None else wanted
+    later = tuple(
+        Later(one.after_s, knob, str(one.read_ahead_kb), wanted[knob])
+        for one in row.later
+        for knob in bench.windows
+    )
+    return Windows(
+        tuple(found.items()),
+        (*row.settings, *wanted.items()),  # max_sectors_kb resets the window
+        int(found[main]),
+        int(wanted[main]),
+        change=row.change,
+        replays=row.replayer is not None,
+        later=later,
+    )
+
+
+def _check_numbers(found: dict[str, str]) -> None:
+    if not all(value.isdecimal() for value in found.values()):
+        raise RecordError("cannot read the windows of the board", "run foreread doctor")

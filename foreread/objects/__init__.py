@@ -1,0 +1,1 @@
+"""The objects that ``import foreread`` hands out."""

@@ -1,0 +1,1 @@
+"""Recording a start: of a command, of a suite, of a boot; and what repeats it."""

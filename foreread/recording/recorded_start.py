@@ -1,0 +1,91 @@
+"""A recorded start that is run again: its command, its target, the window proposed for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.ingest.load import load
+from analyzer.predict.prediction import Verdict
+from analyzer.predict.proposal import Proposal, proposal_of
+from foreread.question import Question
+from foreread.recording.words import recorded_run, recorded_target
+from tracer.error import RecordError
+from tracer.formats.archive import is_archive
+from tracer.formats.capture import METADATA, Capture
+from tracer.local.command import Streams
+from tracer.local.run import RunOptions
+from tracer.local.trial import TrialBench
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The data needed to run a recorded start again; ``proposal`` may be None."""
+
+    capture: Capture
+    run: RunOptions
+    target: str
+    proposal: Proposal | None
+
+
+def recorded_start(
+    path: Path,
+    question: Question | None = None,
+    asked_kb: int | None = None,
+    streams: Streams | None = None,
+) -> tuple[Recorded, Verdict]:
+    """Return the start that was recorded in ``path``, and the verdict about it.
+
+    ``streams``: where the command's output goes; None: to standard error. ``asked_kb`` is proposed
+    in place of the predicted window. Raises what reading the capture and predicting it do, and
+    RecordError for a trace of another tool.
+    """
+    asked = question or Question()
+    recording = load(path, asked.pids)
+    capture = recording.capture
+    if capture is None:
+        raise RecordError(
+            f"{path} does not contain the command and its options",
+            "record with foreread record -o CAPTURE -- COMMAND",
+        )
+    # The command's output must not mix with the result.
+    run = recorded_run(capture, streams or Streams(stdout=2, stderr=2))
+    prediction = asked.predicted(recording)
+    proposal = proposal_of(prediction, asked_kb)
+    return Recorded(capture, run, recorded_target(capture), proposal), prediction.verdict
+
+
+def is_capture(path: Path) -> bool:
+    """Return whether ``path`` is a capture of foreread, a folder or an archive."""
+    try:
+        return (path / METADATA).is_file() or (path.is_file() and is_archive(path))
+    except OSError:
+        return False
+
+
+def board_pairs(bench: TrialBench, capture: Capture) -> list[tuple[str, str, str]]:
+    """Return what identifies a board: its name, the value of ``bench``, and that recorded."""
+    host = capture.host
+    pairs = [
+        ("kernel", bench.kernel, host.kernel),
+        ("machine", bench.machine, host.machine),
+        ("CPU", bench.model, host.cpu_model),
+        ("page size", str(bench.page_bytes), str(host.page_size)),
+    ]
+    sizes = {device.name: str(device.size_bytes) for device in capture.devices}
+    pairs += [
+        (f"size of {disk.name}", str(disk.size_bytes), sizes.get(disk.name, "unknown"))
+        for disk in bench.known
+    ]
+    return pairs
+
+
+def check_board(bench: TrialBench, capture: Capture) -> None:
+    """Raise RecordError if ``bench`` is not the board that was recorded."""
+    for what, here, recorded in board_pairs(bench, capture):
+        if here != recorded:
+            raise RecordError(
+                f"this is not the recorded board: its {what} is {here!r}, "
+                f"the capture has {recorded!r}",
+                "record on this board, or run anyway with --force",
+            )

@@ -1,0 +1,90 @@
+"""Records one cold run of a command, on this machine or on a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analyzer.ingest.seen import SeenTrace
+from boards.base.silent import silent
+from boards.open import LOCAL, open_target
+from foreread.checks import (
+    Command,
+    StrPath,
+    checked_number,
+    checked_path,
+    checked_run,
+    key_of,
+)
+from foreread.recording.words import target_words, words_of
+from foreread.version import VERSION
+from tracer.backends.select import AUTO
+from tracer.formats.capture import Capture
+from tracer.interrupts import orderly_exit
+from tracer.local.output import recording_folder
+from tracer.local.record import RecordOptions
+from tracer.machines import recorder_for
+
+
+def record(
+    run: Command,
+    output: StrPath,
+    *,
+    target: str = LOCAL,
+    identity: StrPath | None = None,
+    backend: str = AUTO,
+    read_ahead_kb: int = 0,
+    buffer_kib: int | None = None,
+    probes: bool = False,
+    probe_disk: bool = True,
+    search_s: float | None = None,
+    wait_s: float = 0.0,
+    tell: Callable[[str], None] = silent,
+) -> Capture:
+    """Record one cold run into ``output``, which is created, and return its metadata.
+
+    Recording drops the page cache and sets read_ahead_kb on the machine that it records; it
+    restores every setting afterwards. It needs root there.
+
+    Args:
+        run: the words of the command, or RunOptions, which also say when the run is over.
+        output: the capture: a folder, or an archive if the name ends in .tar, .tar.gz, .tar.bz2 or
+            .tar.xz; read it with :func:`foreread.load`.
+        target: the machine: "local", ssh://USER@HOST, serial:///dev/ttyUSB0, adb:// or the name
+            of a board.
+        identity: private key that logs in to an ssh target.
+        backend: "auto", "tracefs", "trace-cmd" or "perf"; a target has tracefs only.
+        read_ahead_kb: window during the run; any but 0 makes a contaminated capture.
+        buffer_kib: trace buffer per CPU; None: by the machine's memory.
+        probes: use kernel probes where a target's kernel lacks events.
+        probe_disk: read the disk for about one second after the run, to measure its cost.
+        search_s: how long paths of files are looked up; None: 20 s, on a target 60 s.
+        wait_s: how long to wait for another foreread that holds the machine's settings.
+        tell: is called with each step, in words.
+
+    Raises:
+        ArgumentError: arguments that make no sense.
+        tracer.error.RecordError: the run cannot be recorded; ``remedy`` says what to do.
+        boards.target.TargetError: the target cannot be reached.
+    """
+    options = checked_run(run)
+    words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
+    asked = RecordOptions(
+        run=options,
+        read_ahead_kb=checked_number(read_ahead_kb, "read_ahead_kb"),
+        buffer_kib=buffer_kib,
+        probes=probes,
+        wait_s=wait_s,
+        foreread=VERSION,
+        words=(*words, *words_of(options, read_ahead_kb)),
+        search_s=search_s,
+        tell=tell,
+    )
+    with (
+        orderly_exit(),
+        recording_folder(checked_path(output, "output")) as folder,
+        open_target(target, identity=key_of(identity), tell=tell) as opened,
+    ):
+        recorder = recorder_for(opened, backend)
+        if recorder.why:
+            tell(recorder.why)
+        return recorder.record(asked, folder, SeenTrace(), probe_disk)

@@ -1,0 +1,1 @@
+"""Tuning: a campaign of measured runs, on one board or on several."""

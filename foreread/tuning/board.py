@@ -1,0 +1,67 @@
+"""One of several boards of ``tune``, in a process of its own (board_process.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+
+from analyzer.tuner.campaign.attempts import Due, evaluated
+from analyzer.tuner.space.genes import Space
+from analyzer.tuner.store.records import Board
+from foreread.benches.messages import Back, Link, Made, Opened
+from foreread.tuning.campaign import board_of, space_on
+from foreread.tuning.evaluator import TrialEvaluator
+from foreread.tuning.options import TuneOptions
+from tracer.interrupts import Interrupted
+from tracer.local.trial import Scenario, TrialBench, TrialOptions
+
+OpenBench = Callable[
+    [TuneOptions, TrialOptions, Callable[[str], None]], AbstractContextManager[TrialBench]
+]
+
+
+@dataclass(frozen=True)
+class TunedBoard:
+    """What is known of a board once its bench is open: which genes it has."""
+
+    board: Board
+    space: Space
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TuneTask:
+    """The options with the board's own target, and how its bench is opened."""
+
+    asked: TuneOptions
+    trials: TrialOptions
+    scenarios: Mapping[str, Scenario]
+    open_bench: OpenBench
+
+    @property
+    def target(self) -> str:
+        """The board, as it was named."""
+        return self.asked.target
+
+    def serve(self, link: Link) -> None:
+        """Make the attempts that are due, of chromosomes of the space that is received first."""
+        opening = partial(self.open_bench, self.asked, self.trials, link.tell)
+        with TrialEvaluator(opening, self.asked.reset, link.tell) as evaluator:
+            evaluator.scenarios = self.scenarios
+            bench = evaluator.bench
+            space = space_on(self.asked, bench, link.tell)
+            board = board_of(self.asked, bench)
+            link.send(Opened(TunedBoard(board, space, tuple(bench.notes))))
+            evaluator.space = link.receive()
+            while True:
+                _make(link.receive(), evaluator, link)
+
+
+def _make(due: Due, evaluator: TrialEvaluator, link: Link) -> None:
+    made = evaluated(evaluator, due, (Interrupted, KeyboardInterrupt))
+    link.send(Made(made, evaluator.is_lost))
+    if evaluator.is_lost:
+        evaluator.wait_until_back()
+        link.send(Back())

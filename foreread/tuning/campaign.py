@@ -1,0 +1,307 @@
+"""Tunes a machine's settings for a command: searches by measured runs, and confirms what it found.
+
+A store holds every run, so that a tuning that was interrupted is continued from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from analyzer.predict.choice import SECONDS
+from analyzer.tuner.campaign.attempts import CampaignError
+from analyzer.tuner.campaign.budget import confirming_runs, shared
+from analyzer.tuner.campaign.campaign import Campaign, Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.quiet import patiently
+from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.earlier import Earlier
+from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
+from analyzer.tuner.engines.stopping import Budget, expected_runs
+from analyzer.tuner.findings.confirming import Confirmation, Confirming
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
+from analyzer.tuner.space.genes import Space
+from analyzer.tuner.space.losses import worst_losses
+from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
+from analyzer.tuner.store.store import Store
+from boards.base.counted import plural
+from boards.base.outputs import check_changed, check_new
+from boards.base.silent import silent
+from boards.open import open_target
+from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
+from foreread.error import ArgumentError
+from foreread.tuning.earlier import (
+    check_genes,
+    check_recorded,
+    earlier_campaign,
+    proposed_genes,
+    with_alleles,
+    with_predicted,
+)
+from foreread.tuning.evaluator import TrialEvaluator
+from foreread.tuning.options import TuneOptions, check_options, check_resumed, risked_genes
+from foreread.version import VERSION
+from tracer.interrupts import Interrupted, orderly_exit
+from tracer.local.trial import Scenario, TrialBench, TrialOptions
+from tracer.machines import bench_on
+
+
+def tune(
+    options: TuneOptions | Command,
+    output: StrPath,
+    *,
+    resume: bool = False,
+    tell: Callable[[str], None] = silent,
+    searching: Callable[[Progress], None] = silent,
+    confirming: Callable[[Confirming], None] = silent,
+) -> Results:
+    """Search for the settings that start a command fastest, confirm them, and return the results.
+
+    Every run is cold, and the settings are restored after each. Needs root on the tuned machine.
+
+    Args:
+        options: the words of the command, or TuneOptions.
+        output: file to create, which holds every run; read it with :func:`foreread.read_tuning`.
+        resume: continue the tuning in ``output``; ``options`` are those that it was begun with.
+        tell: is called with each step, in words.
+        searching: is called after each run of the search.
+        confirming: is called after each run of the confirmation.
+
+    Raises:
+        ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
+        boards.base.outputs.OutputError: nothing can be written to ``output``, or it exists already.
+        analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued, or
+            ``options.earlier`` cannot be read.
+        analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
+    """
+    asked = options if isinstance(options, TuneOptions) else TuneOptions(checked_run(options))
+    check_options(asked)
+    file = checked_path(output, "output")
+    scenarios = {text: Scenario.parse(text) for text in asked.scenarios}
+    recipe = recipe_of(asked, file, resume)
+    trials = trials_of(asked, recipe)
+    opening = partial(open_bench, asked, trials, tell)
+    earlier = None if resume else earlier_campaign(asked, tell)
+    with orderly_exit(), TrialEvaluator(opening, asked.reset, tell) as evaluator:
+        evaluator.scenarios = scenarios
+        opened = partial(_resumed if resume else partial(_created, recipe, earlier), tell)
+        with opened(asked, file, evaluator) as store:
+            evaluator.space = CampaignSetup.of(store.spec).space
+            _run(store, evaluator, asked.budget, searching, confirming, tell)
+            return Results.of(store)
+
+
+def trials_of(asked: TuneOptions, recipe: Recipe) -> TrialOptions:
+    """Return what every trial measures."""
+    return TrialOptions(
+        run=asked.run,
+        devices=asked.devices,
+        wait_s=asked.wait_s,
+        limit_s=asked.limit_s,
+        bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
+    )
+
+
+def recipe_of(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
+    """Return the recipe asked for; that of a campaign that is resumed is in its store."""
+    check_output(output, resume)
+    if resume:
+        with Store.read(output) as store:
+            return CampaignSetup.of(store.spec).recipe
+    return load_recipe(asked.recipe)
+
+
+def check_output(output: Path, resume: bool) -> None:
+    """Raise OutputError if a campaign cannot be created at ``output``, or continued there."""
+    if resume:
+        check_changed(output, opened=True)
+    else:
+        check_new(output, instead="continue it with --resume")
+
+
+@contextmanager
+def open_bench(
+    asked: TuneOptions, trials: TrialOptions, tell: Callable[[str], None]
+) -> Iterator[TrialBench]:
+    """Yield the options' target as a bench of trials."""
+    with (
+        open_target(asked.target, identity=key_of(asked.identity), tell=tell) as opened,
+        bench_on(opened, trials) as bench,
+    ):
+        yield bench
+
+
+def _resumed(
+    tell: Callable[[str], None], asked: TuneOptions, output: Path, evaluator: TrialEvaluator
+) -> Store:
+    """Return the store of a campaign that was begun with the same options on the same board."""
+    store = Store.resume(output)
+    try:
+        check_resumed(asked, store, tell)
+        store.check_board(board_of(asked, evaluator.bench))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _created(
+    recipe: Recipe,
+    earlier: Earlier | None,
+    tell: Callable[[str], None],
+    asked: TuneOptions,
+    output: Path,
+    evaluator: TrialEvaluator,
+) -> Store:
+    bench = evaluator.bench
+    for note in bench.notes:
+        tell(note)
+    space = space_on(asked, bench, tell)
+    spec = spec_of(asked, recipe, earlier, [board_of(asked, bench)], space, tell)
+    return Store.create(output, spec)
+
+
+def spec_of(
+    asked: TuneOptions,
+    recipe: Recipe,
+    earlier: Earlier | None,
+    boards: Sequence[Board],
+    space: Space,
+    tell: Callable[[str], None],
+) -> Spec:
+    """Return the spec of a new campaign on these boards."""
+    if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
+        tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
+    if isinstance(recipe, Genetic) and recipe.turns and asked.weights:
+        raise ArgumentError(
+            f"recipe {asked.recipe} tunes each scenario by itself: weights have no effect",
+            "leave out --weigh, or choose another --recipe",
+        )
+    if earlier is not None:
+        check_genes(earlier, space, tell)
+    proposal = proposed_genes(asked, space, tell)
+    by_seconds = asked.proposal is not None and asked.proposal.criterion == SECONDS
+    predicted = asked.proposal.seconds if asked.proposal and by_seconds else {}
+    setup = CampaignSetup(recipe, space, predicted, asked.limits, earlier, proposal, asked.weights)
+    board, *others = boards
+    return Spec(
+        board=board,
+        scenarios=asked.scenarios,
+        default=setup.space.default(),
+        sampler=asked.recipe,
+        recipe=setup.recipe_text,
+        space=setup.space_text,
+        seed=asked.seed,
+        command=tuple(asked.run.command),
+        fewest=asked.repeats[0],
+        most=asked.repeats[1],
+        foreread=VERSION,
+        others=tuple(others),
+    )
+
+
+def board_of(asked: TuneOptions, bench: TrialBench) -> Board:
+    """Return what a store says of the board."""
+    disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
+    hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
+    return Board(asked.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
+
+
+def _known(text: str) -> str:
+    """Return a machine's description of itself; empty if it is not text."""
+    return text if text.isprintable() else ""
+
+
+def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
+    """Return the genes that the board has of those asked for; ArgumentError if there are none."""
+    check_recorded(asked, bench, tell)
+    names = with_predicted(list(asked.genes) or usual_names(), asked.proposal)
+    levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
+    probe = bench.probe(knobs(bench.disks, names, bench.mounted))
+    space = space_of(
+        probe, bench.disks, names, levels, bench.windows, bench.mounted, risked_genes(asked)
+    )
+    for gene, why in space.left_out.items():
+        if gene in asked.genes:
+            tell(f"gene {gene} is not tuned: {why}")
+    for loss in worst_losses(space):
+        tell(f"the runs may lose data: {loss.sentence}")
+    if not space.genes:
+        raise ArgumentError(
+            "the machine has none of the settings to tune",
+            "see `foreread doctor`, or choose others with --genes",
+        )
+    return with_alleles(space, asked.proposal)
+
+
+def _run(
+    store: Store,
+    evaluator: TrialEvaluator,
+    budget: Budget,
+    searching: Callable[[Progress], None],
+    confirming: Callable[[Confirming], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Search, and confirm the result."""
+    rules = rules_of(store.spec, budget)
+
+    def search(setup: CampaignSetup, engine: Engine) -> None:
+        Campaign(store, engine, evaluator, rules, searching, setup.turns, tell).run()
+
+    def confirm(contest: Results) -> None:
+        Confirmation(store, evaluator, rules, confirming, contest).run()
+
+    run_stages(store, budget, search, confirm, tell)
+
+
+def _expected_text(spec: Spec, budget: Budget) -> str:
+    """Return how many runs a search takes, as far as that is known beforehand."""
+    genes, scenarios = len(CampaignSetup.of(spec).space.genes), len(spec.scenarios)
+    part = shared(budget, scenarios, genes)
+    about = expected_runs(genes, scenarios)
+    text = (
+        f"{plural(genes, 'gene')} in {plural(scenarios, 'scenario')}: a search without a budget "
+        f"takes about {plural(about, 'run')} or more, and its confirmation up to {part.confirming}"
+    )
+    if part.search.evaluations is not None and part.search.evaluations < about:
+        text += f"; this one has {part.search.evaluations}, and may end before it has converged"
+    return text
+
+
+def rules_of(spec: Spec, budget: Budget) -> Rules:
+    """Return the rules of a search, which has the part of the budget that no confirmation needs."""
+    genes = len(CampaignSetup.of(spec).space.genes)
+    return Rules(budget=shared(budget, len(spec.scenarios), genes).search)
+
+
+def run_stages(
+    store: Store,
+    budget: Budget,
+    search: Callable[[CampaignSetup, Engine], None],
+    confirm: Callable[[Results], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Search, and confirm each contest; an interruption is said with the command to continue."""
+
+    def search_all() -> None:
+        setup = CampaignSetup.of(store.spec)
+        search(setup, setup.engine(store.spec.seed, store.spec.board.page_bytes))
+
+    def confirm_all() -> None:
+        made = store.evaluations(), store.evaluations(stage="confirmation")
+        store.allow(confirming_runs(budget, *made))
+        for contest in Results.of(store).contests:
+            confirm(contest)
+
+    tell(_expected_text(store.spec, budget))
+    try:
+        for stage in (search_all, confirm_all):
+            patiently(stage, store.good_attempts, tell)
+    except (KeyboardInterrupt, Interrupted, CampaignError):
+        again = "to continue, repeat the command line and add --resume"
+        tell(f"{store.name} holds {plural(store.last_number(), 'run')}; {again}")
+        raise

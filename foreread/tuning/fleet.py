@@ -1,0 +1,173 @@
+"""Tunes several like boards at once: one campaign, whose runs are spread over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from analyzer.tuner.campaign.attempts import Due
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
+from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.findings.confirming import Confirming
+from analyzer.tuner.findings.fleet_confirming import FleetConfirmation
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Space
+from analyzer.tuner.store.records import Evaluation
+from analyzer.tuner.store.store import Store
+from boards.base.silent import silent
+from foreread.benches.boards import BoardsAtWork, check_targets
+from foreread.checks import StrPath, checked_path
+from foreread.error import ArgumentError
+from foreread.tuning.board import TunedBoard, TuneTask
+from foreread.tuning.campaign import (
+    open_bench,
+    recipe_of,
+    rules_of,
+    run_stages,
+    spec_of,
+    trials_of,
+)
+from foreread.tuning.earlier import earlier_campaign
+from foreread.tuning.options import TuneOptions, check_options, check_resumed
+from tracer.interrupts import orderly_exit
+from tracer.local.trial import Scenario, TrialOptions
+
+Boards = BoardsAtWork[TunedBoard, Due, Evaluation]
+
+
+def fleet_tune(
+    options: TuneOptions,
+    output: StrPath,
+    *,
+    resume: bool = False,
+    tell: Callable[[str], None] = silent,
+    searching: Callable[[Progress], None] = silent,
+    confirming: Callable[[Confirming], None] = silent,
+) -> Results:
+    """Search for the best settings on several like boards at the same time, and confirm them.
+
+    As :func:`foreread.tune`, on ``options.target`` and ``options.others``. Each board makes one run
+    at a time; a board that is lost is set aside, and its runs go to the others. How much slower a
+    board is than the others is estimated, and taken off its runs. A time limit of the budget counts
+    the time of the fleet. ``options.reset`` gets the board's target as its last word.
+
+    Args:
+        options: what is tuned, and on which targets.
+        output: file to create, which holds every run.
+        resume: continue the tuning in ``output``; boards that are gone are left out.
+        tell: is called with each step, in words.
+        searching: is called after each run of the search.
+        confirming: is called after each run of the confirmation.
+
+    Raises:
+        ArgumentError: arguments that make no sense, or boards that are not alike.
+        boards.base.outputs.OutputError: nothing can be written to ``output``, or it exists already.
+        analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
+        analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
+        tracer.error.RecordError: a board cannot be opened.
+    """
+    check_options(options)
+    check_targets([options.target, *options.others], "foreread tune")
+    file = checked_path(output, "output")
+    recipe = recipe_of(options, file, resume)
+    earlier = None if resume else earlier_campaign(options, tell)
+    trials = trials_of(options, recipe)
+    with orderly_exit(), Boards(_tasks(options, trials), tell) as boards:
+        space = _space_of_all(boards, resume, tell)
+        if resume:
+            store = _resumed(options, file, boards, tell)
+        else:
+            all_boards = [boards.opened[place].board for place in sorted(boards.opened)]
+            spec = spec_of(options, recipe, earlier, all_boards, space, tell)
+            store = Store.create(file, spec)
+        with store:
+            boards.send_all(CampaignSetup.of(store.spec).space)
+            _run(store, boards, options.budget, searching, confirming, tell)
+            return Results.of(store)
+
+
+def _tasks(options: TuneOptions, trials: TrialOptions) -> list[TuneTask]:
+    """Return what each board is for."""
+    scenarios = {text: Scenario.parse(text) for text in options.scenarios}
+    tasks = []
+    for target in (options.target, *options.others):
+        reset = (*options.reset, target) if options.reset else ()
+        asked = replace(options, target=target, others=(), reset=reset)
+        tasks.append(TuneTask(asked, trials, scenarios, open_bench))
+    return tasks
+
+
+def _space_of_all(boards: Boards, resume: bool, tell: Callable[[str], None]) -> Space:
+    """Return the genes that all boards have; raise if boards cannot be opened, or are not alike.
+
+    A campaign that is resumed goes on with the boards that can be opened.
+    """
+    boards.leave_out_failed(resume)
+    first = boards.opened[min(boards.opened)]
+    for other in boards.opened.values():
+        for note in other.notes:
+            tell(f"{other.board.name}: {note}")
+        if what := _difference(first, other):
+            raise ArgumentError(
+                f"{other.board.name} is not like {first.board.name}: {what}",
+                "tune it by itself, from this campaign: foreread tune --from TUNING",
+            )
+    return first.space
+
+
+def _difference(one: TunedBoard, other: TunedBoard) -> str:
+    """Return in what two boards differ so that their runs are not of the same campaign."""
+    pairs = {
+        "kernel": (one.board.kernel, other.board.kernel),
+        "page size": (one.board.page_bytes, other.board.page_bytes),
+        "machine": (one.board.hardware.machine, other.board.hardware.machine),
+        "number of disks": (len(one.board.disks), len(other.board.disks)),
+        "settings": (", ".join(one.space.names), ", ".join(other.space.names)),
+    }
+    for what, (was, now) in pairs.items():
+        if was != now:
+            return f"its {what} is {now}, not {was}"
+    for gene in one.space.genes:
+        twin = other.space.gene(gene.name)
+        if (gene.default, list(gene.alleles)) != (twin.default, list(twin.alleles)):
+            return f"{gene.name} is {twin.default} there, not {gene.default}, or has other values"
+    return ""
+
+
+def _resumed(
+    options: TuneOptions, file: Path, boards: Boards, tell: Callable[[str], None]
+) -> Store:
+    """Return the store of a campaign that was begun with the same options on the same boards."""
+    store = Store.resume(file)
+    try:
+        check_resumed(options, store, tell)
+        found = [boards.opened.get(place) for place in range(len(boards.names))]
+        store.check_boards([None if one is None else one.board for one in found])
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _run(
+    store: Store,
+    boards: Boards,
+    budget: Budget,
+    searching: Callable[[Progress], None],
+    confirming: Callable[[Confirming], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Search and confirm on the boards that are left."""
+    rules = rules_of(store.spec, budget)
+
+    def search(setup: CampaignSetup, engine: Engine) -> None:
+        FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()
+
+    def confirm(contest: Results) -> None:
+        FleetConfirmation(store, boards, confirming, contest, tell).run()
+
+    run_stages(store, budget, search, confirm, tell)
