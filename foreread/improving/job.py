@@ -14,7 +14,7 @@ from analyzer.confirm.text import stored, stored_changes
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
-from analyzer.tuner.campaign.progress import Progress as Searching
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.results import Results, read_results
@@ -25,7 +25,7 @@ from boards.base.silent import silent
 from boards.open import LOCAL
 from foreread.documents.improve import ImproveMeasured, ImproveStep
 from foreread.measuring.advice_row import MOST_CHANGE
-from foreread.measuring.comparison import Progress
+from foreread.measuring.comparison import PairProgress
 from foreread.question import Question
 from tracer.formats.capture import METADATA, Capture, read
 from tracer.formats.confirmation import Confirmation
@@ -52,8 +52,8 @@ class Watch:
     ended: Callable[[ImproveStep], None] = silent
     tell: Callable[[str], None] = silent
     part: Callable[[str, int, int], None] = silent
-    pair: Callable[[Progress], None] = silent
-    searching: Callable[[Searching], None] = silent
+    pair: Callable[[PairProgress], None] = silent
+    searching: Callable[[CampaignProgress], None] = silent
     confirming: Callable[[Confirming], None] = silent
 
 

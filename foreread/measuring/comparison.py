@@ -15,7 +15,7 @@ from tracer.local.trial import TrialBench
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """When runs end without an answer; seconds are of this machine's time."""
 
     runs: int = 60
@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Progress:
+class PairProgress:
     """One run that was made; ``left_s`` is the time until the limit, at most."""
 
     runs: int
@@ -92,13 +92,13 @@ class Confirming:
     """A comparison under way; ``pairs`` may begin with those of an earlier one."""
 
     made: PairedRuns
-    limits: Limits
+    limits: RunLimits
     target: str
     pairs: list[Pair] = field(default_factory=list)
     wall_seconds: float = 0.0  # of the runs that were made before
 
     def run(
-        self, save: Callable[[Confirmation], None], progress: Callable[[Progress], None]
+        self, save: Callable[[Confirmation], None], progress: Callable[[PairProgress], None]
     ) -> Confirmation:
         """Make runs until the difference is known or a limit is reached.
 
@@ -111,7 +111,7 @@ class Confirming:
         def ran(which: int, seconds: float) -> None:
             windows, known = self.made.windows, assess(self.pairs)
             progress(
-                Progress(
+                PairProgress(
                     self.made.runs,
                     len(self.pairs),
                     (windows.present_kb, windows.proposed_kb)[which],

@@ -16,7 +16,7 @@ from boards.open import LOCAL, open_target
 from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.advice_row import Advised
-from foreread.measuring.comparison import Confirming, Limits, Progress
+from foreread.measuring.comparison import Confirming, PairProgress, RunLimits
 from foreread.measuring.pairs import PairedRuns
 from foreread.measuring.settings import choose_windows
 from foreread.question import Question
@@ -78,10 +78,10 @@ class Confirmed:
 class _Asked:
     """What ``confirm`` was asked for, besides the start."""
 
-    limits: Limits
+    limits: RunLimits
     resume: bool
     seed: int | None
-    progress: Callable[[Progress], None]
+    progress: Callable[[PairProgress], None]
     scenario: Scenario
     row: Advised | None = None
 
@@ -104,7 +104,7 @@ def confirm(
     wait_s: float = 0.0,
     streams: Streams | None = None,
     tell: Callable[[str], None] = silent,
-    progress: Callable[[Progress], None] = silent,
+    progress: Callable[[PairProgress], None] = silent,
 ) -> Confirmed:
     """Measure the recorded start at the present and the proposed window until one answer is known.
 
@@ -136,7 +136,7 @@ def confirm(
         tracer.error.RecordError: nothing is proposed, or the runs cannot be made.
     """
     path = checked_path(capture, "capture")
-    limits = Limits(checked_number(runs, "runs", least=1), seconds)
+    limits = RunLimits(checked_number(runs, "runs", least=1), seconds)
     of = proposed_start(path, question, row, read_ahead_kb, streams)
     options = trials_of(of, row, wait_s, limit_s)
     asked = _Asked(limits, resume, seed, progress, Scenario.parse(scenario), row)

@@ -10,7 +10,7 @@ from foreread.benches.boards import check_targets
 from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.advice_row import Advised
-from foreread.measuring.comparison import Limits, Progress
+from foreread.measuring.comparison import PairProgress, RunLimits
 from foreread.measuring.confirm import (
     MOST_RUNS,
     Confirmed,
@@ -48,7 +48,7 @@ def fleet_confirm(
     limit_s: float = 600.0,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
-    progress: Callable[[Progress], None] = silent,
+    progress: Callable[[PairProgress], None] = silent,
 ) -> Confirmed:
     """Measure the recorded start on several like boards at the same time until the answer is known.
 
@@ -72,7 +72,7 @@ def fleet_confirm(
     """
     check_targets(targets, "foreread confirm")
     path = checked_path(capture, "capture")
-    limits = Limits(checked_number(runs, "runs", least=1), seconds)
+    limits = RunLimits(checked_number(runs, "runs", least=1), seconds)
     of = proposed_start(path, question, row, read_ahead_kb)
     trials = trials_of(of, row, wait_s, limit_s)
     load, key = Scenario.parse(scenario), key_of(identity)

@@ -17,7 +17,7 @@ from analyzer.suite.read import BoardCases, Case, SuiteError, read_suite
 from boards.base.silent import silent
 from foreread.checks import StrPath, checked_number, checked_path
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument, SuiteStartProof
-from foreread.measuring.comparison import Progress
+from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import MOST_RUNS, confirm
 from foreread.question import Question
 from tracer.formats.confirmation import Confirmation, Outcome
@@ -39,7 +39,7 @@ class _Asked:
     wait_s: float
     streams: Streams | None
     tell: Callable[[str], None]
-    progress: Callable[[Progress], None]
+    progress: Callable[[PairProgress], None]
     scenario: str
 
 
@@ -57,7 +57,7 @@ def confirm_suite(
     wait_s: float = 0.0,
     streams: Streams | None = None,
     tell: Callable[[str], None] = silent,
-    progress: Callable[[Progress], None] = silent,
+    progress: Callable[[PairProgress], None] = silent,
 ) -> SuiteConfirmationDocument:
     """Measure every start of a suite at the window now and at that of the answer.
 

@@ -17,7 +17,7 @@ from analyzer.tuner.campaign.crew import Crew, Job
 from boards.base.silent import silent
 from foreread.benches.boards import BoardsAtWork
 from foreread.benches.messages import Out
-from foreread.measuring.comparison import Limits, Progress, confirmation_of
+from foreread.measuring.comparison import PairProgress, RunLimits, confirmation_of
 from foreread.measuring.confirm_board import MadePair, PairDue, Run
 from foreread.measuring.pairs import ComparedBoard, Windows
 from tracer.error import RecordError
@@ -58,9 +58,9 @@ class SpreadPairs:
     """``boards`` are open and alike; ``pairs`` may begin with those of an earlier result."""
 
     boards: Boards
-    limits: Limits
+    limits: RunLimits
     notes: list[str]
-    progress: Callable[[Progress], None] = silent
+    progress: Callable[[PairProgress], None] = silent
     tell: Callable[[str], None] = silent
     pairs: list[Pair] = field(default_factory=list)
     wall_seconds: float = 0.0
@@ -116,7 +116,7 @@ class SpreadPairs:
         self._known[board].runs = run.runs
         windows = self._windows
         self.progress(
-            Progress(
+            PairProgress(
                 sum(one.runs + one.before[0] for one in self._known),
                 len(self.pairs),
                 (windows.present_kb, windows.proposed_kb)[run.which],

@@ -29,7 +29,7 @@ from tracer.formats.scenario import IDLE
 from tracer.formats.sweep import Sweep, write_sweep
 from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
-from tracer.local.sweep_run import Progress, SweepOptions
+from tracer.local.sweep_run import SweepOptions, SweepProgress
 from tracer.local.sweep_run import sweep as run_sweep
 from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
@@ -55,7 +55,7 @@ def sweep(
     force: bool = False,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
-    progress: Callable[[Progress], None] = silent,
+    progress: Callable[[SweepProgress], None] = silent,
 ) -> Sweep:
     """Measure a start at every window, in shuffled rounds, and return seconds, requests and pages.
 

@@ -15,13 +15,13 @@ from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.campaign.budget import confirming_runs, shared
 from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.campaign.quiet import patiently
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
 from analyzer.tuner.engines.stopping import Budget, expected_runs
-from analyzer.tuner.findings.confirming import Confirmation, Confirming
+from analyzer.tuner.findings.confirming import Confirming, ConfirmingRuns
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
 from analyzer.tuner.space.genes import Space
@@ -56,7 +56,7 @@ def tune(
     *,
     resume: bool = False,
     tell: Callable[[str], None] = silent,
-    searching: Callable[[Progress], None] = silent,
+    searching: Callable[[CampaignProgress], None] = silent,
     confirming: Callable[[Confirming], None] = silent,
 ) -> Results:
     """Search for the settings that start a command fastest, confirm them, and return the results.
@@ -242,7 +242,7 @@ def _run(
     store: Store,
     evaluator: TrialEvaluator,
     budget: Budget,
-    searching: Callable[[Progress], None],
+    searching: Callable[[CampaignProgress], None],
     confirming: Callable[[Confirming], None],
     tell: Callable[[str], None],
 ) -> None:
@@ -253,7 +253,7 @@ def _run(
         Campaign(store, engine, evaluator, rules, searching, setup.turns, tell).run()
 
     def confirm(contest: Results) -> None:
-        Confirmation(store, evaluator, rules, confirming, contest).run()
+        ConfirmingRuns(store, evaluator, rules, confirming, contest).run()
 
     run_stages(store, budget, search, confirm, tell)
 

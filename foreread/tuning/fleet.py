@@ -9,11 +9,11 @@ from pathlib import Path
 from analyzer.tuner.campaign.attempts import Due
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
-from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirming
-from analyzer.tuner.findings.fleet_confirming import FleetConfirmation
+from analyzer.tuner.findings.fleet_confirming import FleetConfirmingRuns
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Space
 from analyzer.tuner.store.records import Evaluation
@@ -45,7 +45,7 @@ def fleet_tune(
     *,
     resume: bool = False,
     tell: Callable[[str], None] = silent,
-    searching: Callable[[Progress], None] = silent,
+    searching: Callable[[CampaignProgress], None] = silent,
     confirming: Callable[[Confirming], None] = silent,
 ) -> Results:
     """Search for the best settings on several like boards at the same time, and confirm them.
@@ -157,7 +157,7 @@ def _run(
     store: Store,
     boards: Boards,
     budget: Budget,
-    searching: Callable[[Progress], None],
+    searching: Callable[[CampaignProgress], None],
     confirming: Callable[[Confirming], None],
     tell: Callable[[str], None],
 ) -> None:
@@ -168,6 +168,6 @@ def _run(
         FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()
 
     def confirm(contest: Results) -> None:
-        FleetConfirmation(store, boards, confirming, contest, tell).run()
+        FleetConfirmingRuns(store, boards, confirming, contest, tell).run()
 
     run_stages(store, budget, search, confirm, tell)

@@ -34,7 +34,7 @@ from analyzer.tuner.engines.patterns import (
 from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.confirming import ConfirmingRuns
 from analyzer.tuner.findings.plans import INERT, keep_pattern, note_pattern, patterns_in
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
@@ -194,7 +194,7 @@ class Learning:
                 )
                 budget = Budget(RUNS, max(_SEARCHING * (ends_s - self.clock()), 1.0))
                 Campaign(store, engine, evaluator, Rules(budget)).run()
-                Confirmation(store, evaluator).run()
+                ConfirmingRuns(store, evaluator).run()
                 learnt = _top_genes(Results.of(store))
         keep_pattern(self.file, pattern, learnt)
         return learnt

@@ -32,7 +32,7 @@ from analyzer.tuner.engines import operators
 from analyzer.tuner.engines.racing import NEGLIGIBLE
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import Confirmed, confirm
+from analyzer.tuner.findings.confirm import ProvenGenes, confirm
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.findings.noise import Noise
 from analyzer.tuner.space.genes import Chromosome
@@ -104,7 +104,7 @@ class Runner:
 
 def confirmed(
     ground: Ground, winner: Chromosome, effects: Effects, seed: int, rule: Rule
-) -> tuple[Confirmed, int]:
+) -> tuple[ProvenGenes, int]:
     """Return a winner as confirmed by a rule, and how many runs that took."""
     runner, made_runs = Runner(ground, seed), list[Run]()
     while True:

@@ -36,7 +36,7 @@ from analyzer.tuner.engines.samplers import make_sampler
 from analyzer.tuner.engines.start_up import StartUpEngine
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt, chromosome_of
-from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.confirming import ConfirmingRuns
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.mechanisms import absent, without
@@ -151,7 +151,7 @@ class _Watched:
                 copy.add(one)
             copy.add_generation(0, [], {}, self.campaign.best)
             copy.allow(self._place.budget - self._until)
-            found = Confirmation(copy, self._place.ground, contest=Results.of(copy)).run()
+            found = ConfirmingRuns(copy, self._place.ground, contest=Results.of(copy)).run()
         self.confirmed = found.chromosome
 
 

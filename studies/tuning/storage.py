@@ -24,7 +24,7 @@ import msgspec
 
 from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
 from analyzer.tuner.space.genes import Allele, Chromosome, Space
 from analyzer.tuner.store.records import Spec
@@ -217,7 +217,7 @@ def _measured(evaluator: Evaluator, chromosome: Chromosome, workload: str) -> fl
     return attempt.value
 
 
-def _tell_progress(one: Progress) -> None:
+def _tell_progress(one: CampaignProgress) -> None:
     best = f"best {one.improvement:+.0%}: {text_of(one.best)}"
     _tell(f"generation {one.generation}, {one.evaluations} tried, {best}")
 

@@ -13,7 +13,7 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.confirming import ConfirmingRuns
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.store.records import Board, Spec
 from analyzer.tuner.store.store import Store
@@ -68,5 +68,5 @@ def tuned(
         rules = Rules(budget=Budget(evaluations=runs))
         Campaign(store, ground.engine(store.spec.seed), evaluator, rules).run()
         if confirm:
-            Confirmation(store, evaluator).run()
+            ConfirmingRuns(store, evaluator).run()
         return Results.of(store)

@@ -55,7 +55,7 @@ class SweepOptions:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """The progress of a sweep after a run; the discarded first run is number 0."""
 
     done: int
@@ -78,7 +78,7 @@ def sweep(
     options: SweepOptions,
     bench: OpenTrials,
     save: Callable[[Sweep], None],
-    progress: Callable[[Progress], None],
+    progress: Callable[[SweepProgress], None],
 ) -> Sweep:
     """Measure all windows and return the sweep; the old windows are always restored.
 
@@ -136,7 +136,9 @@ class _Measurement:
         if options.with_default:
             self._windows = tuple(sorted({*self._windows, self._default_kb}))
 
-    def run_all(self, save: Callable[[Sweep], None], progress: Callable[[Progress], None]) -> None:
+    def run_all(
+        self, save: Callable[[Sweep], None], progress: Callable[[SweepProgress], None]
+    ) -> None:
         """Make every run; the first one, slower after a mount, is not counted."""
         check_loads(self._bench, [self._options.scenario])
         order = schedule(self._windows, self._options.repeat, self._options.seed)
@@ -151,7 +153,7 @@ class _Measurement:
                 self._add(taken, seconds, run.counters)
                 save(self.sweep(complete=False))
             left_s = (time.monotonic() - started) / (number + 1) * (len(order) - number)
-            progress(Progress(number, len(order), taken, seconds, left_s))
+            progress(SweepProgress(number, len(order), taken, seconds, left_s))
 
     def sweep(self, complete: bool) -> Sweep:
         """Return the measurements so far."""

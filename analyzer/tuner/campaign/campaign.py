@@ -16,7 +16,7 @@ from typing import NoReturn
 from analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.left_out import LeftOut
-from analyzer.tuner.campaign.progress import Progress, progress_of
+from analyzer.tuner.campaign.progress import CampaignProgress, progress_of
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import Contest, Turns
 from analyzer.tuner.campaign.weights import weighted_mean
@@ -69,7 +69,7 @@ class Campaign:
         engine: Engine,
         evaluator: Evaluator,
         rules: Rules | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[CampaignProgress], None] | None = None,
         turns: int = 0,
         tell: Callable[[str], None] = silent,
     ) -> None:
@@ -118,7 +118,7 @@ class Campaign:
         """The best chromosome so far."""
         return self._contest.best
 
-    def progress(self) -> Progress:
+    def progress(self) -> CampaignProgress:
         """Return where the campaign is."""
         returned = self._engine.returned if isinstance(self._engine, Fingerprinting) else None
         boards = len(self._spec.boards)

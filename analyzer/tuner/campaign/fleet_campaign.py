@@ -20,7 +20,7 @@ from analyzer.tuner.campaign.campaign import (
     Rules,
 )
 from analyzer.tuner.campaign.crew import Boards, Crew, Job
-from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.engine import Engine, Wanted
 from analyzer.tuner.evaluation import FINAL, Attempt, chromosome_of, key_of
@@ -51,7 +51,7 @@ class FleetCampaign(Campaign):
         engine: Engine,
         boards: Boards[Due, Evaluation],
         rules: Rules | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[CampaignProgress], None] | None = None,
         turns: int = 0,
         tell: Callable[[str], None] = silent,
     ) -> None:
@@ -68,7 +68,7 @@ class FleetCampaign(Campaign):
         self._made: list[Evaluation] = []  # of the generation
         self._spent: Ended | None = None
 
-    def progress(self) -> Progress:
+    def progress(self) -> CampaignProgress:
         """Return where the campaign is, with the runs of the generation under way."""
         known = super().progress()
         return replace(known, evaluations=known.evaluations + len(self._made))

@@ -13,7 +13,7 @@ from analyzer.tuner.store.records import Objective
 
 
 @dataclass(frozen=True)
-class Progress:
+class CampaignProgress:
     """One line's worth.
 
     ``improvement`` over the default, in parts of the default's value: fewer seconds, or a higher
@@ -42,12 +42,12 @@ def progress_of(
     budget: Budget,
     returned: Chromosome | None = None,
     boards: int = 1,
-) -> Progress:
+) -> CampaignProgress:
     """Return where a campaign with these contests is, on so many boards at once."""
     contest = turns.in_force(generation)
     spec, standings, best = contest.spec, contest.standings, contest.best
     interval = standings.interval(best) if best != standings.default else None
-    return Progress(
+    return CampaignProgress(
         generation=generation,
         best=chromosome_of(best),
         improvement=improvement(standings.gain(best), spec.objective),

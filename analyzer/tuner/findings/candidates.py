@@ -14,7 +14,7 @@ from analyzer.tuner.campaign.feasibility import Comparison, Feasibility
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.evaluation import Attempt, chromosome_of, key_of
 from analyzer.tuner.findings.compare import Runs
-from analyzer.tuner.findings.confirm import Confirmed, confirm
+from analyzer.tuner.findings.confirm import ProvenGenes, confirm
 from analyzer.tuner.findings.effects import Effects
 from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.store.records import Evaluation, Spec
@@ -27,7 +27,7 @@ class Settled:
     """The winner with its confirmed part; ``refused``: the parts of others that were refused."""
 
     winner: Chromosome
-    confirmed: Confirmed
+    confirmed: ProvenGenes
     refused: tuple[tuple[Chromosome, Comparison], ...] = ()
 
 

@@ -39,7 +39,7 @@ Answer = Literal["tuned", "predicted", "default"]
 class Gain:
     """A gene that is kept; ``change``: the relative cost compared with a chromosome without it.
 
-    ``alone``: the change is certain; otherwise that of ``Confirmed.together`` is.
+    ``alone``: the change is certain; otherwise that of ``ProvenGenes.together`` is.
     """
 
     gene: str
@@ -58,7 +58,7 @@ class Repeats:
 
 
 @dataclass(frozen=True)
-class Confirmed:
+class ProvenGenes:
     """The chromosome to set, as far as decided: only the genes that are proven.
 
     ``answer``: whether that is part of the winner, the predicted window alone, or the default.
@@ -97,7 +97,7 @@ def confirm(
     scenarios: Sequence[str],
     predicted: Chromosome | None = None,
     left: int | None = None,
-) -> Confirmed:
+) -> ProvenGenes:
     """Return the genes of ``winner`` confirmed by ``runs``, and the runs to make next.
 
     ``effects`` are those of the search; ``predicted``: the default with the predicted window;
@@ -168,7 +168,7 @@ class _Confirmation:
         self._left = left
         self._lacking: list[Repeats] = []
 
-    def result(self, ranked: list[tuple[str, bool]]) -> Confirmed:
+    def result(self, ranked: list[tuple[str, bool]]) -> ProvenGenes:
         kept = [name for name, likely in ranked if likely]
         try:
             self._need(self._rows, whatever=True)
@@ -179,7 +179,7 @@ class _Confirmation:
         except _Unaffordable:
             pass
         except _Lacking:
-            found = Confirmed(self._only(kept), to_run=tuple(self._lacking))
+            found = ProvenGenes(self._only(kept), to_run=tuple(self._lacking))
         return self._compared(found)
 
     @property
@@ -187,7 +187,7 @@ class _Confirmation:
         foreseen = [] if self._predicted is None else [self._predicted]
         return [self._space.default(), *foreseen, self._winner]
 
-    def _answered(self, proven: _Proven, gains: dict[str, Change]) -> Confirmed:
+    def _answered(self, proven: _Proven, gains: dict[str, Change]) -> ProvenGenes:
         """Return the tuned genes, or less if the runs do not show that they are better."""
         tuned: Chromosome = self._only([*proven.alone, *proven.together])
         default, foreseen = self._space.default(), self._predicted
@@ -195,21 +195,21 @@ class _Confirmation:
         if tuned != base and not self._shows(tuned, base):
             tuned = base
         if tuned == default:
-            return Confirmed(default)
+            return ProvenGenes(default)
         if tuned == foreseen:
             return self._foreseen(tuned)
         kept = [self._gain(tuned, name, gains[name]) for name in proven.alone]
         for name in proven.together:
             kept.append(self._gain(tuned, name, gains.get(name, proven.joint), alone=False))
-        return Confirmed(tuned, "tuned", tuple(kept), proven.joint)
+        return ProvenGenes(tuned, "tuned", tuple(kept), proven.joint)
 
-    def _foreseen(self, chromosome: Chromosome) -> Confirmed:
+    def _foreseen(self, chromosome: Chromosome) -> ProvenGenes:
         """Return the answer that is the predicted window alone; several disks have several."""
         change = self._change(chromosome, self._space.default(), SURE)
         names = [gene.name for gene in differing(self._space, chromosome)]
         alone = len(names) == 1
         kept = tuple(self._gain(chromosome, name, change, alone) for name in names)
-        return Confirmed(chromosome, "predicted", kept, None if alone else change)
+        return ProvenGenes(chromosome, "predicted", kept, None if alone else change)
 
     def _gain(
         self, chromosome: Chromosome, name: str, change: Change | None, alone: bool = True
@@ -217,7 +217,7 @@ class _Confirmation:
         assert change is not None, "genes that are proven together have a change"
         return Gain(name, chromosome[name], self._space.gene(name).default, change, alone)
 
-    def _compared(self, found: Confirmed) -> Confirmed:
+    def _compared(self, found: ProvenGenes) -> ProvenGenes:
         """Return what was found, compared with the other rows; None where runs are missing."""
         default, chromosome = self._space.default(), found.chromosome
         found = replace(

@@ -10,7 +10,7 @@ from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import Evaluator, key_of
-from analyzer.tuner.findings.confirm import Confirmed, Repeats
+from analyzer.tuner.findings.confirm import ProvenGenes, Repeats
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
@@ -29,7 +29,7 @@ class Confirming:
     most: int | None = None
 
 
-class Confirmation:
+class ConfirmingRuns:
     """Confirms the winner of the search that ``store`` holds, or of ``contest``, a part of it.
 
     If its genes violate a constraint, the next best is confirmed (candidates.py).
@@ -50,7 +50,7 @@ class Confirmation:
         self._search = contest or Results.of(store)
         self._made = list(self._search.confirmation)
 
-    def run(self) -> Confirmed:
+    def run(self) -> ProvenGenes:
         """Make the missing runs until all is decided; stored runs are not repeated.
 
         Chromosomes that are compared are run in turn, so that a drift of the machine affects them
@@ -76,7 +76,7 @@ class Confirmation:
             left = sum(max(one.runs - turn, 0) for one in lacking) * scenarios
             self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), left)
 
-    def _confirmed(self) -> Confirmed:
+    def _confirmed(self) -> ProvenGenes:
         return self._search.settled_by(self._made).confirmed
 
     def _turn(self, due: Sequence[Chromosome], rng: random.Random, left: int) -> None:

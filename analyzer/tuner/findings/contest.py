@@ -20,7 +20,7 @@ from analyzer.tuner.evaluation import chromosome_of
 from analyzer.tuner.findings.board_effects import BoardEffect, board_effects
 from analyzer.tuner.findings.candidates import Settled, candidates, settle
 from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import Confirmed
+from analyzer.tuner.findings.confirm import ProvenGenes
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.losses import losses_of
@@ -181,7 +181,7 @@ class Contest:
         return main_effects(self.runs, self.space)
 
     @cached_property
-    def confirmed(self) -> Confirmed:
+    def confirmed(self) -> ProvenGenes:
         """The winner with only the genes that matter, as far as it was confirmed."""
         return self.settled.confirmed
 

@@ -17,7 +17,7 @@ from analyzer.tuner.campaign.fleet_campaign import Nobody
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.confirm import Repeats
-from analyzer.tuner.findings.confirming import Confirmation, Confirming
+from analyzer.tuner.findings.confirming import Confirming, ConfirmingRuns
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
@@ -25,8 +25,8 @@ from analyzer.tuner.store.store import Store
 from boards.base.silent import silent
 
 
-class FleetConfirmation(Confirmation):
-    """As ``Confirmation``, on ``boards``, which are in the order of the store's."""
+class FleetConfirmingRuns(ConfirmingRuns):
+    """As ``ConfirmingRuns``, on ``boards``, which are in the order of the store's."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, sweep
 from foreread.recording.recorded_start import is_capture
 from tracer.formats.scenario import beside
 from tracer.formats.sweep import Sweep
-from tracer.local.sweep_run import Progress
+from tracer.local.sweep_run import SweepProgress
 
 _MORE = "the table beside the curve, and all notes"
 
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_progress(progress: Progress) -> None:
+def _show_progress(progress: SweepProgress) -> None:
     line = (
         f"run {progress.done}/{progress.total}: {progress.read_ahead_kb} KiB, "
         f"{progress.seconds:.2f} s; {duration_text(progress.left_s)} left"

@@ -14,14 +14,14 @@ from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
-from foreread.measuring.comparison import Progress
+from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import Confirmed
 from tracer.formats.scenario import beside
 
 _HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)")
 
 
-def show_progress(progress: Progress) -> None:
+def show_progress(progress: PairProgress) -> None:
     """Print a run, and what is known so far."""
     known = progress.assessment
     so_far = ""

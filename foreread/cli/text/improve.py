@@ -21,7 +21,7 @@ from foreread.documents.improve import (
     ImproveStep,
 )
 from foreread.improving.job import Watch
-from foreread.measuring.comparison import Progress
+from foreread.measuring.comparison import PairProgress
 
 _LEAST_CHANGE = 30  # columns for what a remedy changes
 
@@ -70,7 +70,7 @@ class StepLines:
     def _part(self, text: str, done: int, total: int) -> None:
         self._line.part(f"{self._step:<8} {text}", done, total)
 
-    def _pair(self, progress: Progress) -> None:
+    def _pair(self, progress: PairProgress) -> None:
         show_progress(progress)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TextIO
 
-from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.confirm import Confirmed
+from analyzer.tuner.findings.confirm import ProvenGenes
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.constraints import checked, sentences
 from analyzer.tuner.findings.document import boards_of
@@ -34,7 +34,7 @@ class TuningLine(ProgressLine):
         super().__init__(stream)
         self._returned_in: int | None = None
 
-    def searching(self, progress: Progress) -> None:
+    def searching(self, progress: CampaignProgress) -> None:
         """Print the progress of the search; once a generation, the genes that came back."""
         if progress.returned is not None and progress.generation != self._returned_in:
             self._returned_in = progress.generation
@@ -71,7 +71,7 @@ def change_text(change: Change | None) -> str:
     return f"{text} ({percent(change.low, signed=True)} to {percent(change.high, signed=True)})"
 
 
-def _returned_text(progress: Progress) -> str:
+def _returned_text(progress: CampaignProgress) -> str:
     """Return the genes that came back, and when."""
     genes = ", ".join(f"{name} {allele}" for name, allele in (progress.returned or {}).items())
     return f"generation {progress.generation}: the workload changed; restored {genes}"
@@ -170,7 +170,7 @@ def _answer(results: Results) -> Iterator[str]:
     yield from _genes(confirmed)
 
 
-def _genes(confirmed: Confirmed) -> Iterator[str]:
+def _genes(confirmed: ProvenGenes) -> Iterator[str]:
     """Yield the genes to set: those proven alone, with their effect, and the others."""
     for gain in sorted(confirmed.gains, key=lambda one: not one.alone):
         proof = f"proven alone: {change_text(gain.change)}"

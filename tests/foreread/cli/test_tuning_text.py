@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 from terminals import shown_until
 
-from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.findings.confirming import Confirming
 from foreread.cli.text.tuning import TuningLine
 
-SOME = Progress(
+SOME = CampaignProgress(
     generation=12,
     best={},
     improvement=0.234,

@@ -19,7 +19,7 @@ from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
 from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.engines.stopping import Budget, Patience
 from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.confirming import ConfirmingRuns
 from analyzer.tuner.findings.document import document
 from analyzer.tuner.findings.plans import learn, read_plans
 from analyzer.tuner.findings.results import Results
@@ -76,7 +76,7 @@ def path(tmp_path_factory):
     with Store.create(path, spec()) as store:
         search(store)
         for contest in Results.of(store).contests:
-            Confirmation(store, Workloads(), contest=contest).run()
+            ConfirmingRuns(store, Workloads(), contest=contest).run()
     return path
 
 

@@ -10,7 +10,7 @@ from tuner_landscapes import BEST, SPACE, USELESS, bred, run
 
 from analyzer.tuner.campaign.budget import LADDER
 from analyzer.tuner.findings.compare import Change, Run, Runs
-from analyzer.tuner.findings.confirm import SHOWN, Confirmed, confirm, differing, only
+from analyzer.tuner.findings.confirm import SHOWN, ProvenGenes, confirm, differing, only
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Gene, Space
 
@@ -19,7 +19,7 @@ NO_EFFECTS = Effects((), None, 0.0, 0)
 
 def settle(
     winner, evaluate, effects=NO_EFFECTS, space=SPACE, predicted=None, most=None
-) -> tuple[Confirmed, list[Run]]:
+) -> tuple[ProvenGenes, list[Run]]:
     """Make the requested runs, at most so many, until all is decided."""
     runs: list[Run] = []
     for _ in range(50):

@@ -14,7 +14,7 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.findings.confirm import SHOWN
-from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.confirming import ConfirmingRuns
 from analyzer.tuner.findings.document import document
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store import Store
@@ -43,7 +43,7 @@ def test_a_decided_confirmation_makes_no_runs(path):
     evaluator = KnownLandscape()
     before = read_results(path)
     with Store.resume(path) as store:
-        assert Confirmation(store, evaluator).run() == before.confirmed
+        assert ConfirmingRuns(store, evaluator).run() == before.confirmed
     assert evaluator.made == 0
 
 
@@ -80,9 +80,9 @@ def test_interrupted_it_goes_on_where_it_was(path, tmp_path):
     tuned(parts, runs=60, confirm=False)
     for after in (3, 1, 7):
         with Store.resume(parts) as store, pytest.raises(KeyboardInterrupt):
-            Confirmation(store, Interrupting(after)).run()
+            ConfirmingRuns(store, Interrupting(after)).run()
     with Store.resume(parts) as store:
-        Confirmation(store, Interrupting(1000)).run()
+        ConfirmingRuns(store, Interrupting(1000)).run()
     one, other = read_results(whole), read_results(parts)
     assert other.confirmed.chromosome == one.confirmed.chromosome
     assert len(other.confirmation) == len(one.confirmation)
@@ -97,7 +97,7 @@ def test_a_target_that_fails_ends_it_with_a_remedy(tmp_path):
             return Attempt("failed", notes=("it is gone",))
 
     with Store.resume(path) as store, pytest.raises(CampaignError, match="it is gone") as caught:
-        Confirmation(store, Broken()).run()
+        ConfirmingRuns(store, Broken()).run()
     assert "--resume" in caught.value.remedy
 
 
@@ -110,7 +110,7 @@ def test_of_a_rate_more_is_better():
     with Store.in_memory(spec_of(objective="rate")) as store:
         engine = CampaignSetup.of(store.spec).engine(1)
         Campaign(store, engine, Rates(), Rules(budget=Budget(evaluations=120))).run()
-        Confirmation(store, Rates()).run()
+        ConfirmingRuns(store, Rates()).run()
         results = Results.of(store)
     assert results.confirmed.chromosome["scheduler"] == "bfq"
     found = document(results)
