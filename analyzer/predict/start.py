@@ -32,6 +32,7 @@ from analyzer.program.opening import Opening, opening_of
 from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
 from analyzer.program.thread_steps import steps_in_time
+from boards.base.brief import brief
 from boards.base.counted import plural
 from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel, FixedCost
@@ -72,6 +73,8 @@ class Start:
     ``inode_tables`` are those whose readahead the run has, and the recorded run had not.
     ``openings``: ``opening``, once it was needed; starts with other runs share it.
     """
+
+    __repr__ = brief
 
     taken: Inputs
     disk: int

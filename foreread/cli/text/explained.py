@@ -61,7 +61,7 @@ def _counts(prediction: Prediction, start: Start, row: int) -> Iterator[tuple[st
     )
     yield (
         "kernel",
-        f"{prediction.model} reads {plural(total.pages[row], 'page')} in "
+        f"{prediction.model}: {plural(total.pages[row], 'page')} in "
         f"{plural(total.f[row], 'request')}; {plural(total.g[row], 'page')} unused",
     )
     yield "disk", start.device.describe()

@@ -136,7 +136,10 @@ def imported_by(*words):
 @pytest.mark.parametrize(
     ("words", "others"),
     [
-        (["--help"], ["numpy", "msgspec", "analyzer", "boards", "emulator"]),
+        (
+            ["--help"],
+            ["numpy", "msgspec", "analyzer", "boards.base.document", "boards.target", "emulator"],
+        ),
         (
             ["predict", CAPTURE],
             [
@@ -150,7 +153,8 @@ def imported_by(*words):
                 "tracer.local",
                 "analyzer.advise",
                 "analyzer.suite.predicted",
-                "emulator.linux.reference",
+                "emulator.reference",
+                "emulator.stepwise.replay",
             ],
         ),
     ],

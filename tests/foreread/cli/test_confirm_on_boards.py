@@ -188,7 +188,7 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
     assert main(words(folder, *targets, more=("--force", "--budget", "16"))) == 0
     said = capsys.readouterr().out
     assert "undecided after" in said
-    again = said.splitlines()[-1]
+    (again,) = (line.strip() for line in said.splitlines() if "to continue: " in line)
     assert again.startswith(f"to continue: foreread confirm {folder} --target {targets[0]}")
     assert again.endswith("--force --resume")
     (first,) = read(folder)[0].confirmations
