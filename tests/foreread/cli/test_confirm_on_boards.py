@@ -235,8 +235,8 @@ def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, 
 def test_every_board_is_put_back_when_the_command_is_ended(number, folder, tmp_path):
     start = (
         "import sys; from paired_benches import open_paired_bench;"
-        "from foreread import fleet_confirming; from foreread.cli.main import main;"
-        "fleet_confirming.open_bench = open_paired_bench; sys.exit(main(sys.argv[1:]))"
+        "from foreread.measuring import confirm_fleet; from foreread.cli.main import main;"
+        "confirm_fleet.open_bench = open_paired_bench; sys.exit(main(sys.argv[1:]))"
     )
     names = ("a", "b")
     targets = [f"{name}:sleeps=0.2:{UNKNOWN}:lingers=0.1" for name in names]

@@ -157,8 +157,8 @@ def test_the_store_of_a_fleet_is_not_resumed_by_tune(tmp_path, capsys):
 def test_every_board_is_put_back_when_the_command_is_ended(number, tmp_path):
     output = tmp_path / "one.tuning"
     start = (
-        "import sys; from fleet_benches import open_fleet_bench; from foreread import fleet_tuning;"
-        "from foreread.cli.main import main; fleet_tuning.open_bench = open_fleet_bench;"
+        "import sys; from fleet_benches import open_fleet_bench; from foreread.tuning import fleet;"
+        "from foreread.cli.main import main; fleet.open_bench = open_fleet_bench;"
         "sys.exit(main(sys.argv[1:]))"
     )
     process = subprocess.Popen(
