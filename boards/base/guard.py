@@ -14,15 +14,19 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
+from boards.base.owner import is_alive, owner_tag
+
 NAME = "foreread-guard"
 _PR_SET_PDEATHSIG = 1
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT)
 _DONE = b"."
+_EXIT_S = 30.0
 # A shell may clear the mask of signals when it waits for a process.
 _WAIT = """\
 trap '' INT TERM HUP PIPE QUIT
@@ -38,9 +42,9 @@ done
 """
 _ACT = """\
 import sys
-sys.path[:] = sys.argv[3:]
+sys.path[:] = sys.argv[4:]
 from boards.base.guard import recover
-recover(sys.argv[2].split())
+recover(sys.argv[2].split(), sys.argv[3])
 """
 _LIBC = ctypes.CDLL(None)
 _recoveries: list[str] = []
@@ -61,8 +65,15 @@ def recovers(recovery: Callable[[], object]) -> None:
     _recoveries.append(f"{recovery.__module__}:{recovery.__name__}")
 
 
-def recover(names: list[str]) -> None:
-    """Call the functions of these names, each though another one failed."""
+def recover(names: list[str], owner: str) -> None:
+    """Call the functions of these names once the owner is dead, each though another one failed.
+
+    A killed process closes its files, the pipe among them, before it counts as dead. Closing those
+    of a trace takes a while, in which what it made would be taken for that of a living foreread.
+    """
+    until = time.monotonic() + _EXIT_S
+    while is_alive(owner) and time.monotonic() < until:
+        time.sleep(0.02)
     failed = None
     for module, _, name in (one.partition(":") for one in names):
         try:
@@ -123,7 +134,7 @@ def release() -> None:
 def _start() -> None:
     out, into = os.pipe()
     paths = [str(Path(at).absolute()) for at in sys.path]
-    act = [sys.executable, "-c", _ACT, NAME, " ".join(_recoveries), *paths]
+    act = [sys.executable, "-c", _ACT, NAME, " ".join(_recoveries), owner_tag(), *paths]
     try:
         _Running.pid = os.posix_spawn(
             "/bin/sh",

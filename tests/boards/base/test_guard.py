@@ -8,16 +8,19 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from waiting import wait_until
 
 from boards.base import guard
+from boards.base.owner import is_alive, start_time
 
 # Its recovery makes a file, one before it fails, and the first one is killed, as for its memory.
 MODULE = """
 import os, signal
 from pathlib import Path
+from types import SimpleNamespace
 def fails():
     raise ValueError
 def recovery():
@@ -123,3 +126,14 @@ def test_a_child_that_is_to_die_with_its_parent_does():
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
     assert os.read(out, 1) == b""  # its end closed the pipe
+
+
+def test_the_recovery_begins_when_the_owner_is_dead(monkeypatch):
+    """A killed process closes its files, and so ends the guard's wait, before it is dead."""
+    states = []
+    with subprocess.Popen(["sleep", "0.3"]) as owner:
+        tag = f"{owner.pid}-{start_time(owner.pid)}"
+        recovery = SimpleNamespace(recovery=lambda: states.append(is_alive(tag)))
+        monkeypatch.setitem(sys.modules, "recovery_of_this_test", recovery)
+        guard.recover(["recovery_of_this_test:recovery"], tag)
+    assert states == [False]
