@@ -20,7 +20,7 @@ from waiting import has_text, left_s, random_moment, wait_until
 from boards.base.guard import is_guard
 from boards.base.owner import PREFIX, start_time, tag_in
 from tracer.backends import tracefs_mount
-from tracer.local.journal import DIRECTORY, restore_leftovers
+from tracer.local.journal import restore_leftovers
 
 pytestmark = [
     pytest.mark.kernel,
@@ -175,7 +175,7 @@ def test_an_instance_that_a_dying_process_has_open_is_removed(instance, monkeypa
 
 @pytest.mark.thorough
 def test_an_instance_that_somebody_has_open_is_reported_until_it_is_removed(instance, monkeypatch):
-    monkeypatch.setattr(restore_leftovers, "__defaults__", (None, DIRECTORY, 0.0))
+    monkeypatch.setattr(tracefs_mount, "_INSTANCES_S", 0.0)
     with (instance / "trace_pipe").open("rb"):
         problems = {one.knob: one.problem for one in restore_leftovers()}
         assert "foreread doctor --restore" in problems[str(instance)]

@@ -31,7 +31,7 @@ NOTES = Path("/run/foreread")
 _NOTE = ".mount"
 _UMOUNT_NOFOLLOW = 8
 _ATTEMPTS = 5  # another foreread may mount or unmount it at the same time
-PATIENCE_S = 5.0  # with an instance that a process has open which was just killed
+_INSTANCES_S = 5.0
 _BUSY_S = 0.3  # others look into a file system for a moment only
 _held: list[int] = []  # what keeps it mounted: a descriptor for each block of this process
 
@@ -287,9 +287,9 @@ def _has(tracefs: Path, event: str) -> bool:
     return (tracefs / "events" / event.replace(":", "/")).is_dir()
 
 
-def remove_leftovers(tracefs: Path, patience_s: float = PATIENCE_S) -> list[str]:
+def remove_leftovers(tracefs: Path) -> list[str]:
     """Remove instances and event probes whose foreread is dead; return their names."""
-    return [*_remove_instances(tracefs, patience_s), *_remove_probes(tracefs)]
+    return [*_remove_instances(tracefs, _INSTANCES_S), *_remove_probes(tracefs)]
 
 
 def left_instances(tracefs: Path) -> list[Path]:

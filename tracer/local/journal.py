@@ -63,7 +63,6 @@ GONE = "the device is gone"
 LEFT = "left at {}, which another program has set"
 OPEN = "a program has a file of it open; end that, then: foreread doctor --restore"
 _SUFFIX = ".journal"
-_GUARD_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -206,14 +205,8 @@ class Journal:
         os.fsync(self._file)
 
 
-def restore_leftovers(
-    target: Target | None = None,
-    directory: Path = DIRECTORY,
-    patience_s: float = tracefs_mount.PATIENCE_S,
-) -> list[Restored]:
+def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY) -> list[Restored]:
     """Put back what forereads that were killed had changed; return what was done.
-
-    A trace instance that a dying process has open is removed within ``patience_s`` seconds.
 
     Knobs are left while a living foreread holds them, and reported if somebody else changed them.
     Processes, jobs, trace instances, probes, mounts and temporary files of dead forereads go too,
@@ -227,17 +220,12 @@ def restore_leftovers(
         try:
             knobs = _leftover_knobs(target or LocalTarget(), directory)
         finally:
-            others = _leftover_tracing(patience_s)
+            others = _leftover_tracing()
             others += [Restored(path, "removed") for path in remove_leftovers()]
         return [*ended, *knobs, *others]
 
 
-def _restore_after_a_kill() -> None:
-    """Restore as the guard does: nobody waits for it, and a slow disk holds a dying recorder."""
-    restore_leftovers(patience_s=_GUARD_S)
-
-
-guard.recovers(_restore_after_a_kill)
+guard.recovers(restore_leftovers)
 
 
 def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
@@ -260,9 +248,9 @@ def _replay_all(target: Target, directory: Path) -> list[Restored]:
     return [one for path in journals for one in _replay(target, path)]
 
 
-def _leftover_tracing(patience_s: float) -> list[Restored]:
+def _leftover_tracing() -> list[Restored]:
     place = tracefs_mount.find()
-    names = tracefs_mount.remove_leftovers(place, patience_s) if place else []
+    names = tracefs_mount.remove_leftovers(place) if place else []
     removed = [Restored(f"{place}: {name}", "removed") for name in names]
     if place and (busy := tracefs_mount.left_instances(place)):
         # tracefs stays mounted: the next foreread would not see them without it.
