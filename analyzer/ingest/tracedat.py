@@ -30,6 +30,7 @@ from analyzer.ingest.tracedat_container import (
     check_expansion,
 )
 from analyzer.ingest.tracedat_layout import parse
+from analyzer.ingest.tracing_data import is_trace_page_size
 from boards.base.bounded import open_regular
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
@@ -77,7 +78,8 @@ def decode(data: memoryview) -> Trace:
     return Trace(
         format=f"trace.dat v{container.version}",
         events=events,
-        page_size=page_size(container.texts) or _plausible_page(container.page_size),
+        page_size=page_size(container.texts)
+        or (container.page_size if is_trace_page_size(container.page_size) else None),
         kernel=container.kernel,
         lost=most_lost(container.lost, loss.lost),
         uncounted="" if container.counted else "the file has no statistics of the buffers",
@@ -144,10 +146,6 @@ def _scale(time: Array, tsc: TscToNs) -> None:
     mult, shift = np.uint64(tsc.mult), np.uint64(tsc.shift)
     high = (time >> np.uint64(32)) * mult << (np.uint64(32) - shift)
     time[:] = ((time & np.uint64(0xFFFFFFFF)) * mult >> shift) + high
-
-
-def _plausible_page(size: int) -> int | None:
-    return size if 4096 <= size <= 1 << 18 and size & (size - 1) == 0 else None
 
 
 def _clock_notes(container: Container) -> tuple[str, ...]:

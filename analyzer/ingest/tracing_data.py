@@ -48,7 +48,7 @@ def read(data: memoryview | bytes) -> TracingData:
     byte_order: ByteOrder = "big" if big_endian else "little"
     cursor = Cursor(cursor.take(cursor.left), byte_order)
     page_size = cursor.u32()
-    if big_endian > 1 or long_size not in (4, 8) or not _is_page_size(page_size):
+    if big_endian > 1 or long_size not in (4, 8) or not is_trace_page_size(page_size):
         raise ValueError(f"impossible page size {page_size} or long size {long_size}")
     header_page = header_file(cursor, b"header_page")
     header_file(cursor, b"header_event")
@@ -56,7 +56,8 @@ def read(data: memoryview | bytes) -> TracingData:
     return TracingData(byte_order, long_size, page_size, header_page, texts)
 
 
-def _is_page_size(size: int) -> bool:
+def is_trace_page_size(size: int) -> bool:
+    """Return whether a kernel may have pages of this many bytes: 4 KiB to 256 KiB."""
     return 4096 <= size <= 1 << 18 and size & (size - 1) == 0
 
 

@@ -84,7 +84,7 @@ def predict_on_image(
         tables = read_erofs(octets)
     start = on_erofs(recording, tables, mountpoint)
     compressor = described(tables)[0]
-    wanted = sorted({0, present_window(start), *(windows or LADDER)})
+    wanted = sorted({0, present_window(start.taken, start.disk), *(windows or LADDER)})
     kernels = [start.counting(window)[0] for window in wanted]
     unread = _unread_clusters(start, kernels[0])
     found = _counted(start, count_linux(start.taken, start.version, wanted), kernels)
@@ -261,5 +261,6 @@ def _decided(found: Prediction, timed: _TimedStart, seconds: Seconds) -> Predict
         f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
     )
     basis = [note.changed(replayed.cpu.describe(), described) for note in replayed.notes]
-    current, remedy = present_window(timed.start), record_again(replayed.recording)
+    current = present_window(timed.start.taken, timed.start.disk)
+    remedy = record_again(replayed.recording)
     return decided(found, replayed, seconds, current, basis=basis, remedy=remedy)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.layout.document import LayoutRow, StartReads
+from analyzer.layout.image_start import present_window
 from analyzer.layout.incomplete import incomplete, unnamed
 from analyzer.layout.on_image import OnImage, on_image
 from analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
-from analyzer.layout.predicted import DEFAULT_WINDOW, Case, Layout, cases, counted
+from analyzer.layout.predicted import Case, Layout, cases, counted
 from analyzer.layout.seconds import Timing, Unpacking, timing
 from analyzer.layout.support import Support, support_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
-from analyzer.predict.kib import emulated_pages
 from boards.base.bounded import open_regular
 from boards.base.brief import brief
 from boards.base.note import Note, NoteKind
@@ -197,7 +197,7 @@ def _column(
     found: list[tuple[StartReads, int]] = []
     notes: list[str] = []
     present, timed = None, None
-    for one in cases(start, octets, layouts, order, present_window(start)):
+    for one in cases(start, octets, layouts, order, present_window(start.taken, start.disk)):
         if present is None:
             present = one
             timed, notes = _timing(start, one, asked)
@@ -223,14 +223,6 @@ def _timing(start: OnImage, present: Case, asked: Asked) -> tuple[Timing | None,
         return None, [f"no seconds: {error}; {error.remedy}"]
     doubts = (f"doubt about the seconds: {doubt}" for doubt in timed.doubts)
     return timed, [Note(doubt, NoteKind.ANSWER) for doubt in doubts]
-
-
-def present_window(start: OnImage) -> int:
-    """Return the window of the image's disk before the recording, in pages."""
-    device = start.taken.device(start.disk)
-    if device is None:
-        return DEFAULT_WINDOW
-    return emulated_pages(device.read_ahead_kb_before, start.recording.page_size)
 
 
 def _row(

@@ -165,12 +165,12 @@ def duration_ns(device: DeviceModel, reads: Iterable[Read]) -> float:
     return now
 
 
-def present_window(start: ImageStart) -> int:
-    """Return the window of the image's disk before the recording, in pages."""
-    device = start.taken.device(start.disk)
+def present_window(taken: Inputs, disk: int) -> int:
+    """Return the window of a disk (a row of ``taken.disks``) before the recording, in pages."""
+    device = taken.device(disk)
     if device is None:
         return DEFAULT_WINDOW
-    return emulated_pages(device.read_ahead_kb_before, start.recording.page_size)
+    return emulated_pages(device.read_ahead_kb_before, taken.recording.page_size)
 
 
 def counted(reads: Iterable[Read], unpacked: int, limits: Limits) -> Counts:

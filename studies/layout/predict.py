@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.layout.compared import opened, present_window
+from analyzer.layout.compared import opened
+from analyzer.layout.image_start import present_window
 from analyzer.layout.on_image import on_image
 from analyzer.layout.order import order_of
 from analyzer.layout.predicted import cases, counted
@@ -37,7 +38,8 @@ def predicted(images: Sequence[Image], folder: Path) -> list[Document]:
         order = order_of([start.start for start in starts.values()])
         layouts = [one.layout for one in images]
         for name, start in starts.items():
-            found = list(cases(start, octets, layouts, order, present_window(start)))
+            window = present_window(start.taken, start.disk)
+            found = list(cases(start, octets, layouts, order, window))
             timed = timing(start, found[0], unpacking, DEVICE)
             for image, case in zip(images, found[1:], strict=True):
                 reads = counted(start, case, found[0])
