@@ -75,9 +75,9 @@ def parts_of(result, depth=6):
         inside = [getattr(result, name) for name in result.__struct_fields__]
     elif dataclasses.is_dataclass(result) and not isinstance(result, type):
         yield result
-        # What is out of a result's repr is for the package: nobody is shown it.
-        fields = [field for field in dataclasses.fields(result) if field.repr]
-        inside = [getattr(result, field.name) for field in fields]
+        fields = (one.name for one in dataclasses.fields(result))
+        # A prediction keeps its prepared starts for the package, out of its repr.
+        inside = [getattr(result, name) for name in fields if name != "starts"]
     else:
         inside = []
         if isinstance(result, Table):

@@ -138,7 +138,7 @@ def imported_by(*words):
     [
         (
             ["--help"],
-            ["numpy", "msgspec", "analyzer", "boards.base.document", "boards.target", "emulator"],
+            ["numpy", "msgspec", "analyzer", "emulator"],
         ),
         (
             ["predict", CAPTURE],
@@ -163,6 +163,11 @@ def test_a_command_imports_what_it_needs(words, others):
     imported = imported_by(*words)
     assert "foreread.cli.main" in imported
     assert imported & set(others) == set()
+
+
+def test_help_imports_of_boards_only_how_text_is_escaped():
+    packages = {"boards", "boards.base", "boards.base.printable"}
+    assert {name for name in imported_by("--help") if name.split(".")[0] == "boards"} == packages
 
 
 def test_an_empty_list_of_windows_is_wrong_usage(foreread):
