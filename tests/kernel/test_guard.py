@@ -206,11 +206,43 @@ assert tracefs_mount.find() is None
 with tracefs_mount.mounted():
     assert not made.exists()
 """
+IS_KILLED_AND_UNMOUNTED = """
+import os, signal
+from boards.base.owner import PREFIX, owner_tag
+from tracer.backends import tracefs_mount
+from tracer.local.journal import restore_leftovers
+
+assert tracefs_mount.find() is None
+child = os.fork()
+if child == 0:
+    with tracefs_mount.mounted() as place:
+        (place / "instances" / f"{PREFIX}{owner_tag()}-test").mkdir()
+        os.kill(os.getpid(), signal.SIGKILL)
+os.waitpid(child, 0)
+assert [path.name for path in tracefs_mount.left_instances(tracefs_mount.PLACES[0])]
+tracefs_mount.unmount()  # as a job on this machine does when it ends
+assert tracefs_mount.find() is None
+restored = {(one.knob.partition(":")[0], one.value) for one in restore_leftovers()}
+place = str(tracefs_mount.PLACES[0])
+assert {(place, "removed"), (place, "unmounted")} <= restored
+assert tracefs_mount.find() is None
+with tracefs_mount.mounted() as place:
+    names = [path.name for path in (place / "instances").iterdir()]
+assert not [name for name in names if name.startswith(f"{PREFIX}{child}-")]
+"""
 
 
 @pytest.mark.thorough
 def test_tracefs_stays_mounted_as_long_as_it_shows_an_instance_of_the_dead():
     enter = ["unshare", "--mount", "--propagation=private", "sh", "-c", ALONE, "sh"]
     command = [*enter, sys.executable, "-c", HOLDS_AN_INSTANCE]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_instance_is_removed_though_a_job_has_unmounted_tracefs():
+    """That refused changes by chance: the guard had no tracefs to look into."""
+    enter = ["unshare", "--mount", "--propagation=private", "sh", "-c", ALONE, "sh"]
+    command = [*enter, sys.executable, "-c", IS_KILLED_AND_UNMOUNTED]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

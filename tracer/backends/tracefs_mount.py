@@ -68,6 +68,28 @@ def mounted() -> Iterator[Path]:
             _leave(held)
 
 
+@contextmanager
+def visible_to_restore() -> Iterator[Path | None]:
+    """Yield tracefs' directory, kept mounted for the length of the block; None without leftovers.
+
+    A job on this machine that ends unmounts what a dead foreread had mounted. The notes of dead
+    users tell that there may be trace instances of theirs: it is mounted anew then.
+    """
+    place = find()
+    if place and not _is_ours():
+        yield place
+        return
+    held = -1
+    if place or any(note.here and not note.lives for note in _notes()):
+        with suppress(OSError, RecordError):
+            held = _open_mounted()
+    try:
+        yield PLACES[0] if held >= 0 else None
+    finally:
+        if held >= 0:
+            os.close(held)
+
+
 def unmount_leftover() -> list[tuple[str, str]]:
     """Unmount the tracefs that a killed foreread mounted; remove the notes of dead users.
 
@@ -100,20 +122,25 @@ def _join() -> int:
     """Note the use of it, mount it if it is not, and return a descriptor that keeps it mounted."""
     try:
         _write_note()
-        for _ in range(_ATTEMPTS):
-            if not find():
-                mount(PREFIX + owner_tag())
-            # The last user may unmount it just before it is opened.
-            held = os.open(PLACES[0], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            if os.access("events", os.X_OK, dir_fd=held):
-                return held
-            os.close(held)
-        raise OSError(errno.EBUSY, "")
+        return _open_mounted()
     except (OSError, RecordError) as error:
         if not _held:
             with suppress(OSError):
                 _note().unlink()
         raise error if isinstance(error, RecordError) else _not_mounted(error.errno) from error
+
+
+def _open_mounted() -> int:
+    """Mount it if it is not, and return a descriptor that keeps it mounted."""
+    for _ in range(_ATTEMPTS):
+        if not find():
+            mount(PREFIX + owner_tag())
+        # The last user may unmount it just before it is opened.
+        held = os.open(PLACES[0], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if os.access("events", os.X_OK, dir_fd=held):
+            return held
+        os.close(held)
+    raise OSError(errno.EBUSY, "")
 
 
 def _leave(held: int) -> None:

@@ -249,12 +249,12 @@ def _replay_all(target: Target, directory: Path) -> list[Restored]:
 
 
 def _leftover_tracing() -> list[Restored]:
-    place = tracefs_mount.find()
-    names = tracefs_mount.remove_leftovers(place) if place else []
-    removed = [Restored(f"{place}: {name}", "removed") for name in names]
-    if place and (busy := tracefs_mount.left_instances(place)):
-        # tracefs stays mounted: the next foreread would not see them without it.
-        return removed + [Restored(str(one), "", OPEN) for one in busy]
+    with tracefs_mount.visible_to_restore() as place:
+        names = tracefs_mount.remove_leftovers(place) if place else []
+        removed = [Restored(f"{place}: {name}", "removed") for name in names]
+        if place and (busy := tracefs_mount.left_instances(place)):
+            # tracefs stays mounted: the next foreread would not see them without it.
+            return removed + [Restored(str(one), "", OPEN) for one in busy]
     left = tracefs_mount.unmount_leftover()
     return removed + [Restored(place, "unmounted", problem) for place, problem in left]
 
