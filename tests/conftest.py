@@ -22,7 +22,7 @@ os.environ.setdefault("FOREREAD_READER", "fork")
 shed()
 
 
-def end(_number: int, _frame: object) -> None:
+def end(_number, _frame):
     pytest.exit("ended by SIGTERM")
 
 
@@ -102,7 +102,7 @@ def example_report(shared_folder, example_advice):
     return made_once(shared_folder / "report", partial(make_report, advice=example_advice))
 
 
-def perf_of_another_kernel() -> str:
+def perf_of_another_kernel():
     """Return the folder of a perf that starts, where Ubuntu's own refuses this kernel, or ""."""
     behind = list(Path("/usr/lib/linux-tools").glob("*/perf"))
     if not behind:

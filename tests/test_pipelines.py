@@ -1,7 +1,5 @@
 """The jobs of examples/ci: their steps that compare are run, with recorded captures."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Disks of a scratch sysfs that is laid out like the kernel's, and of a real loop device."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

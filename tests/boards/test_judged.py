@@ -1,7 +1,5 @@
 """The user's list of judged kernels, and those of a profile."""
 
-from __future__ import annotations
-
 import pytest
 from judgements import judged_of
 

@@ -1,7 +1,5 @@
 """The list of knobs: what writers need is in it, and Python and every shell agree on the rest."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

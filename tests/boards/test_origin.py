@@ -1,7 +1,5 @@
 """What sets a window: rules of distributions, services, tuned, and scripts of Android's vendors."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

@@ -1,7 +1,5 @@
 """The reference of root file systems has the words that reports and doctor use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from boards.stack_words import OF_FILE_SYSTEM, OF_LAYER

@@ -1,7 +1,5 @@
 """Whose window counts: the model against effects measured in a guest, and scratch stacks."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small captures of boards with other CPUs and page sizes, and the runs measured there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from statistics import median
 

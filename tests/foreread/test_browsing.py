@@ -1,7 +1,5 @@
 """A report in the browser, and the commands that reach it from another computer."""
 
-from __future__ import annotations
-
 import getpass
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The settings of the runs that confirm a row of advice with further knobs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Doctor's line for each disk: the rule or origin of its window, and whether it looks wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from foreread.machine.disk_windows import set_windows, window_findings, with_windows

@@ -1,7 +1,5 @@
 """The names of files that are read: what is asked of the target, and what of its answers counts."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """What ends a judgement, and how its first difference is said."""
 
-from __future__ import annotations
-
 import pytest
 from capture_builder import capture_of
 

@@ -1,7 +1,5 @@
 """Patterns of a machine at work: which are noted, when they are learnt, what is kept of them."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """`import foreread`: what it imports, what it offers, and how it refuses wrong arguments."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import inspect

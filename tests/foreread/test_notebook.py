@@ -4,8 +4,6 @@ The cells run here without a Jupyter kernel, which would bring some thirty packa
 magic commands, and the last expression of a cell is its output, as in Jupyter.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

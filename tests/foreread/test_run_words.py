@@ -1,7 +1,5 @@
 """The options in a capture repeat the run that was recorded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The programs of a judgement as steps of the runner."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.judge.expected import Emulated

@@ -1,7 +1,5 @@
 """What the library shows of its results: few lines, whatever a capture holds, and safe HTML."""
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import html.parser

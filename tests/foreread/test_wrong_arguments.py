@@ -1,7 +1,5 @@
 """Wrong arguments of every public function: an error that says what to give instead."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Two real captures of one start: the steps add up, and each is what another way says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reason why a file is read otherwise, from accesses by hand under the fixed window."""
 
-from __future__ import annotations
-
 import pytest
 from capture_builder import PAGE, recording_of
 

@@ -1,7 +1,5 @@
 """Which file of one build is which of another."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A batch: each capture becomes rows, whatever it does to the process that reads it."""
 
-from __future__ import annotations
-
 import threading
 
 import fleet_readers

@@ -1,7 +1,5 @@
 """The captures of a run in batches."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +11,7 @@ from analyzer.fleet.question import FleetQuestion
 QUESTION = FleetQuestion("1.0")
 
 
-def sizes(captures: int, workers: int) -> list[int]:
+def sizes(captures, workers):
     """Return how many captures each batch of at most 64 has; no capture is lost or repeated."""
     found = [Found(f"{number}.capture", False, "1") for number in range(captures)]
     batches = list(_batches(iter(found), SimpleNamespace(workers=workers), 64, QUESTION))
@@ -21,7 +19,7 @@ def sizes(captures: int, workers: int) -> list[int]:
     return [len(batch.captures) for batch in batches]
 
 
-def test_batches_grow_and_the_last_are_as_long_as_one_another() -> None:
+def test_batches_grow_and_the_last_are_as_long_as_one_another():
     assert sizes(2000, 2) == [4, 4, 8, 8, 16, 16, 32, 32, *[64] * 28, 44, 44]
 
 
@@ -29,5 +27,5 @@ def test_batches_grow_and_the_last_are_as_long_as_one_another() -> None:
     ("captures", "workers", "expected"),
     [(0, 2, []), (1, 2, [1]), (5, 4, [2, 2, 1]), (3, 0, [3]), (12, 1, [4, 8])],
 )
-def test_a_few_captures_are_shared(captures: int, workers: int, expected: list[int]) -> None:
+def test_a_few_captures_are_shared(captures, workers, expected):
     assert sizes(captures, workers) == expected

@@ -1,7 +1,5 @@
 """A Dask cluster of this machine: what is lost with a process is done again, and once."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The digests that a store has: a set, in a hundredth of its memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 from hypothesis import given

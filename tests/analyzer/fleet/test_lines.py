@@ -1,7 +1,5 @@
 """Lines of a fleet's pictures: equal ones are one, and all of them lie inside the axes."""
 
-from __future__ import annotations
-
 import pytest
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """Captures are listed as a stream, and other files are counted."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from itertools import islice

@@ -1,12 +1,7 @@
 """Which processors the workers of this machine run on."""
 
-from __future__ import annotations
-
 import os
 import threading
-from typing import Any
-
-import pytest
 
 from analyzer.fleet import engines
 from analyzer.fleet.batch import Batch
@@ -17,27 +12,27 @@ BATCH = Batch((), FleetQuestion("1.0"))
 PROCESSORS = os.sched_getaffinity(0)
 
 
-def processors_of(workers: int, monkeypatch: pytest.MonkeyPatch) -> list[set[int]]:
+def processors_of(workers, monkeypatch):
     """Return the processors that each of the workers, all at work at once, may use."""
     together = threading.Barrier(workers)
 
-    def worked(*_: Any) -> set[int]:
+    def worked(*_):
         together.wait()
         return os.sched_getaffinity(0)
 
     monkeypatch.setattr(engines, "run_batch", worked)
     engine = LocalEngine(workers)
-    found: list[Any] = [one.done for one in engine.outcomes(iter([BATCH] * workers))]
+    found = [one.done for one in engine.outcomes(iter([BATCH] * workers))]
     engine.close()
     return found
 
 
-def test_each_of_as_many_workers_as_processors_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_as_many_workers_as_processors_has_one(monkeypatch):
     found = processors_of(len(PROCESSORS), monkeypatch)
     assert sorted(map(sorted, found)) == [[one] for one in sorted(PROCESSORS)]
     assert os.sched_getaffinity(0) == PROCESSORS  # the caller's own processors are as before
 
 
-def test_the_kernel_places_workers_of_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_places_workers_of_another_number(monkeypatch):
     number = len(PROCESSORS) + 1
     assert processors_of(number, monkeypatch) == [PROCESSORS] * number

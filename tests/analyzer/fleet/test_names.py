@@ -1,7 +1,5 @@
 """Partitions of a store: harmless names, no two alike, whatever a capture says."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 import pytest

@@ -1,7 +1,5 @@
 """Captures and stores at addresses: an object store, a web server, and memory."""
 
-from __future__ import annotations
-
 import functools
 import json
 import threading

@@ -1,7 +1,5 @@
 """The report of a store: its figures against plain Python, hostile text, and its SQL."""
 
-from __future__ import annotations
-
 import json
 import re
 import statistics

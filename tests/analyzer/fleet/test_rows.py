@@ -1,7 +1,5 @@
 """The rows of a capture in the store, and their columns."""
 
-from __future__ import annotations
-
 from capture_builder import capture_of
 from fleet_captures import LARGE
 

@@ -1,7 +1,5 @@
 """The store: whole files, hostile places, and stores that are not for this foreread."""
 
-from __future__ import annotations
-
 import json
 
 import fsspec

@@ -1,7 +1,5 @@
 """The changes between two kernels: all of them together make one kernel of the other."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import fields, replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The forecast of recorded starts: two real captures, and what differs between two kernels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

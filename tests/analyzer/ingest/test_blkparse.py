@@ -1,7 +1,5 @@
 """Text that blkparse prints, against blktrace's binary files that it was printed from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,13 @@ DATA = Path(__file__).parent / "data"
 LINE = "  8,0    1       12     0.000006260  9052  {}   R 8 + 8 [ls]\n"
 
 
-def written(directory: Path, content: str) -> Path:
+def written(directory, content):
     path = directory / "text"
     path.write_text(content)
     return path
 
 
-def test_three_reads_are_issued_with_their_sizes() -> None:
+def test_three_reads_are_issued_with_their_sizes():
     recording = load_any(DATA / "brought/blkparse.txt")
     requests = recording.requests
     assert recording.trace.format == "blkparse text"
@@ -33,7 +31,7 @@ def test_three_reads_are_issued_with_their_sizes() -> None:
     assert any("no window can be predicted" in note for note in recording.notes)
 
 
-def test_the_text_of_a_binary_trace_has_its_requests() -> None:
+def test_the_text_of_a_binary_trace_has_its_requests():
     text = open_trace(DATA / "blktrace/blkparse.txt").events
     binary = blktrace.read(DATA / "blktrace/start.bin").events
     binary = binary.take(binary["value"] > 0)  # commands of the disk's driver have no sectors
@@ -45,7 +43,7 @@ def test_the_text_of_a_binary_trace_has_its_requests() -> None:
     assert (later == later[0]).all()
 
 
-def test_other_actions_are_passed_over(tmp_path: Path) -> None:
+def test_other_actions_are_passed_over(tmp_path):
     lines = [LINE.format(action) for action in ("Q", "G", "I", "D", "C")]
     lines.append("  8,0    1       13     0.000006262  9052  P   N [ls]\n")
     lines.append("  8,0    1       14     0.000006263  9052  A   R 16 + 8 <- (8,3) 8\n")
@@ -56,7 +54,7 @@ def test_other_actions_are_passed_over(tmp_path: Path) -> None:
     assert events["kind"].tolist() == [Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE]
 
 
-def test_skipped_events_are_losses(tmp_path: Path) -> None:
+def test_skipped_events_are_losses(tmp_path):
     summary = "Throughput (R/W): 0KiB/s / 0KiB/s\nEvents (8,0): 1,234 entries\n"
     summary += "Skips: 2 forward (1,017 -  45.2%)\n"
     assert blkparse.read(written(tmp_path, LINE.format("D") + summary)).lost == {-1: 1017}
@@ -64,7 +62,7 @@ def test_skipped_events_are_losses(tmp_path: Path) -> None:
     assert blkparse.read(written(tmp_path, LINE.format("D") + none)).lost == {}
 
 
-def test_a_text_without_requests_is_refused(tmp_path: Path) -> None:
+def test_a_text_without_requests_is_refused(tmp_path):
     with pytest.raises(TraceError, match="without queued, issued or completed") as caught:
         open_trace(written(tmp_path, LINE.format("G")))
     assert "blktrace.N" in caught.value.remedy
@@ -82,27 +80,27 @@ def test_a_text_without_requests_is_refused(tmp_path: Path) -> None:
         (" + 8 [ls]", ""),
     ],
 )
-def test_requests_that_cannot_be_read_are_counted(good: str, odd: str, tmp_path: Path) -> None:
+def test_requests_that_cannot_be_read_are_counted(good, odd, tmp_path):
     lines = LINE.format("D") + LINE.format("D").replace(good, odd)
     trace = blkparse.read(written(tmp_path, lines))
     assert (trace.events.rows, trace.unread) == (1, 1)
     assert "1 request could not be read" in trace.notes[-1]
 
 
-def test_commands_without_sectors_are_no_requests(tmp_path: Path) -> None:
+def test_commands_without_sectors_are_no_requests(tmp_path):
     command = LINE.format("D").replace("8 + 8 [ls]", "36 (12 00 00 00 24 00 ..) [hdparm]")
     flush = LINE.format("C").replace("R 8 + 8 [ls]", "N [0]")
     trace = blkparse.read(written(tmp_path, LINE.format("D") + command + flush))
     assert (trace.events.rows, trace.unread) == (1, 0)
 
 
-def test_a_text_after_a_long_log_is_read(tmp_path: Path) -> None:
+def test_a_text_after_a_long_log_is_read(tmp_path):
     log = "[    0.000000] Booting Linux on physical CPU 0x0\n" * 2000
     path = written(tmp_path, log + (DATA / "brought/blkparse.txt").read_text())
     assert open_trace(path).events.rows == 10
 
 
-def test_a_text_quoted_in_a_mail_is_read(tmp_path: Path) -> None:
+def test_a_text_quoted_in_a_mail_is_read(tmp_path):
     lines = (DATA / "brought/blkparse.txt").read_text().splitlines(keepends=True)
     quoted = open_trace(written(tmp_path, "".join(f"> > {line}" for line in lines)))
     assert quoted.events.rows == open_trace(DATA / "brought/blkparse.txt").events.rows == 10

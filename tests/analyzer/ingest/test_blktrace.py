@@ -1,7 +1,5 @@
 """blktrace's binary files against what blkparse prints of them."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from pathlib import Path

@@ -1,9 +1,6 @@
 """Merging and decoding against a slow reference; the checks at the border to C."""
 
-from __future__ import annotations
-
 import struct
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from analyzer.ingest import _readers
 from analyzer.ingest.columns import PLACE, decode, in_time_order
 from analyzer.ingest.formats import SPEC
 from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import EVENTS, Array, Kind, Rwbs, Table
+from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
 
 # An insert as a record: id, flags, preempt count, pid, ino, index, dev, order; then a request.
 INSERT_LAYOUT, REQUEST_LAYOUT = "HBBiQQIB", "HBBiIQI8s"
@@ -38,14 +35,14 @@ events = st.tuples(st.integers(0, 20), inserts | requests)
 runs = st.lists(st.lists(events, max_size=12), max_size=5)
 
 
-def record(event: tuple[Any, ...], swap: bool) -> bytes:
+def record(event, swap):
     spec, pid, *numbers = event
     layout = INSERT_LAYOUT if spec == 0 else REQUEST_LAYOUT
     prefix = "<" if (np.little_endian != swap) else ">"
     return struct.pack(prefix + layout, (600, 700)[spec], 0, 0, pid, *numbers)
 
 
-def rwbs(text: bytes) -> int:
+def rwbs(text):
     bits = {"R": Rwbs.READ, "W": Rwbs.WRITE, "A": Rwbs.AHEAD, "M": Rwbs.META, "S": Rwbs.SYNC,
             "F": Rwbs.FLUSH, "D": Rwbs.DISCARD, "E": Rwbs.DISCARD}  # fmt: skip
     flags = 0
@@ -54,7 +51,7 @@ def rwbs(text: bytes) -> int:
     return flags
 
 
-def reference_row(time_ns: int, run: int, event: tuple[Any, ...]) -> tuple[int, ...]:
+def reference_row(time_ns, run, event):
     if event[0] == 0:
         _, pid, ino, index, dev, order = event
         return (time_ns, run, Kind.INSERT, pid, dev, ino, index, order, 0)
@@ -62,13 +59,13 @@ def reference_row(time_ns: int, run: int, event: tuple[Any, ...]) -> tuple[int, 
     return (time_ns, run, Kind.RQ_ISSUE, pid, dev, 0, sector, sectors, rwbs(text))
 
 
-def reference(streams: list[list[tuple[int, Any]]]) -> list[tuple[int, ...]]:
+def reference(streams):
     """Sort by time, ties by run, then as they came; one row after the other."""
     rows = [(t, run, i, event) for run, s in enumerate(streams) for i, (t, event) in enumerate(s)]
     return [reference_row(t, run, event) for t, run, _, event in sorted(rows, key=lambda r: r[:3])]
 
 
-def packed(streams: list[list[tuple[int, Any]]], swap: bool) -> tuple[bytes, Array, Array]:
+def packed(streams, swap):
     data, places, starts = b"", [], [0]
     for run, stream in enumerate(streams):
         for time_ns, event in stream:
@@ -80,9 +77,7 @@ def packed(streams: list[list[tuple[int, Any]]], swap: bool) -> tuple[bytes, Arr
 
 
 @given(runs, st.booleans())
-def test_merged_columns_are_those_of_the_reference(
-    streams: list[list[tuple[int, Any]]], swap: bool
-) -> None:
+def test_merged_columns_are_those_of_the_reference(streams, swap):
     data, places, starts = packed(streams, swap)
     table = decode(data, places, starts, SPECS, swap)
     rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
@@ -90,7 +85,7 @@ def test_merged_columns_are_those_of_the_reference(
 
 
 @given(runs)
-def test_places_in_time_order_keep_ties(streams: list[list[tuple[int, Any]]]) -> None:
+def test_places_in_time_order_keep_ties(streams):
     _, places, starts = packed(streams, False)
     ordered = in_time_order(places, starts)
     rows = reference(streams)
@@ -99,14 +94,14 @@ def test_places_in_time_order_keep_ties(streams: list[list[tuple[int, Any]]]) ->
     ]
 
 
-def one() -> tuple[bytes, Array, Array]:
+def one():
     return packed([[(5, (0, 1, 2, 3, 4, 5))]], False)
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("offset", 1), ("offset", 2**64 - 8), ("size", 28), ("spec", 2)]
 )
-def test_place_outside_the_data_is_refused(field: str, value: int) -> None:
+def test_place_outside_the_data_is_refused(field, value):
     data, places, starts = one()
     places[field] = value
     with pytest.raises(TraceError, match="do not fit"):
@@ -114,13 +109,13 @@ def test_place_outside_the_data_is_refused(field: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("starts", [[0], [0, 2], [1, 1], [0, 2, 1]])
-def test_runs_outside_the_places_are_refused(starts: list[int]) -> None:
+def test_runs_outside_the_places_are_refused(starts):
     data, places, _ = one()
     with pytest.raises(TraceError, match="runs"):
         decode(data, places, np.array(starts, "u8"), SPECS, False)
 
 
-def test_specs_with_fields_outside_the_record_are_refused() -> None:
+def test_specs_with_fields_outside_the_record_are_refused():
     data, places, starts = one()
     for field, value in (("length", 8), ("pid", (4, 3, 1))):
         specs = SPECS.copy()
@@ -131,7 +126,7 @@ def test_specs_with_fields_outside_the_record_are_refused() -> None:
         decode(data, places, starts, np.concatenate([SPECS, SPECS]), False)
 
 
-def call(**changes: Any) -> dict[str, Any]:
+def call(**changes):
     data, places, starts = one()
     columns = {name: np.zeros(1, c.dtype) for name, c in Table.empty(EVENTS, 1).items()}
     columns |= {k: v for k, v in changes.items() if k in columns}
@@ -143,7 +138,7 @@ def call(**changes: Any) -> dict[str, Any]:
     return columns
 
 
-def test_a_right_call_is_accepted() -> None:
+def test_a_right_call_is_accepted():
     columns = call()
     assert columns["time_ns"].tolist() != [0]
 
@@ -166,7 +161,7 @@ def test_a_right_call_is_accepted() -> None:
         {"places": np.frombuffer(bytearray(32), "u1")[4:28].view(PLACE)},
     ],
 )
-def test_wrong_types_are_refused(changes: dict[str, Any]) -> None:
+def test_wrong_types_are_refused(changes):
     with pytest.raises(TypeError):
         call(**changes)
 
@@ -179,26 +174,26 @@ def test_wrong_types_are_refused(changes: dict[str, Any]) -> None:
         {"starts": np.zeros(0, "u8")},
     ],
 )
-def test_wrong_lengths_and_strides_are_refused(changes: dict[str, Any]) -> None:
+def test_wrong_lengths_and_strides_are_refused(changes):
     with pytest.raises((ValueError, BufferError)):
         call(**changes)
 
 
-def test_read_only_columns_are_refused() -> None:
+def test_read_only_columns_are_refused():
     column = np.zeros(1, "u8")
     column.flags.writeable = False
     with pytest.raises((ValueError, BufferError)):
         call(index=column)
 
 
-def test_too_few_rows_are_refused() -> None:
+def test_too_few_rows_are_refused():
     with pytest.raises(_readers.ReaderError, match="too few rows"):
         empty = tuple(Table.empty(EVENTS, 0).values())
         data, places, starts = one()
         _readers.decode(data, places, starts, SPECS, False, empty)
 
 
-def test_every_error_code_has_a_message() -> None:
+def test_every_error_code_has_a_message():
     messages = _readers.error_messages()
     assert len(set(messages)) == len(messages)
     assert "unknown error" not in messages

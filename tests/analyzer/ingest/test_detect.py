@@ -1,7 +1,5 @@
 """The reader is chosen by content; what is not a trace is named."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -23,17 +21,17 @@ FIXTURES = Path(__file__).parent / "data" / "ftrace"
         ("v7-zstd.report.txt", "tracefs text"),
     ],
 )
-def test_content_decides_and_names_do_not(tmp_path: Path, name: str, kind: str) -> None:
+def test_content_decides_and_names_do_not(tmp_path, name, kind):
     odd = Path(shutil.copy(FIXTURES / name, tmp_path / "perf.data.gz"))
     assert open_trace(odd).format == kind
 
 
-def test_a_directory_of_pages() -> None:
+def test_a_directory_of_pages():
     assert open_trace(FIXTURES / "pages").format == "tracefs pages"
 
 
 @pytest.mark.parametrize("magic", [b"PERFILE2", b"2ELIFREP"])
-def test_perf_data_goes_to_its_reader(tmp_path: Path, magic: bytes) -> None:
+def test_perf_data_goes_to_its_reader(tmp_path, magic):
     path = tmp_path / "trace.dat"
     path.write_bytes(magic + bytes(200))
     with pytest.raises(TraceError, match=r"perf\.data"):
@@ -49,9 +47,7 @@ def test_perf_data_goes_to_its_reader(tmp_path: Path, magic: bytes) -> None:
         (b"dear diary\n", "text without"),
     ],
 )
-def test_files_that_are_not_traces_are_described(
-    tmp_path: Path, content: bytes, found: str
-) -> None:
+def test_files_that_are_not_traces_are_described(tmp_path, content, found):
     path = tmp_path / "trace.dat"
     path.write_bytes(content)
     with pytest.raises(TraceError, match=found) as caught:
@@ -60,7 +56,7 @@ def test_files_that_are_not_traces_are_described(
     assert "trace.dat" in caught.value.remedy
 
 
-def test_an_unopenable_file_is_named(tmp_path: Path) -> None:
+def test_an_unopenable_file_is_named(tmp_path):
     with pytest.raises(TraceError, match="No such file"):
         open_trace(tmp_path / "nothing")
     os.mkfifo(tmp_path / "pipe")

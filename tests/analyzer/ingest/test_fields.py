@@ -1,7 +1,5 @@
 """Fields of events that are read on demand: those of system calls in one pass."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

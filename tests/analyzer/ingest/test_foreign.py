@@ -1,7 +1,5 @@
 """Traces of other tools that lack evidence: no page becomes a written one, losses are counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import resource
 import signal
@@ -27,7 +25,7 @@ COMMON = b"""\
 """
 
 
-def text(own: bytes, name: bytes = b"mm_filemap_add_to_page_cache", number: int = 77) -> bytes:
+def text(own, name=b"mm_filemap_add_to_page_cache", number=77):
     head = b"name: %s\nID: %d\nformat:\n" % (name, number)
     return head + COMMON + b"\n" + own + b'\nprint fmt: "%lx", REC->i_ino\n'
 
@@ -44,16 +42,16 @@ OLD_32_BIT = text(
 )
 
 
-def formats(texts: dict[str, bytes], long_size: int = 8) -> Formats:
+def formats(texts, long_size=8):
     return Formats(texts, byte_order="little", long_size=long_size, kernel="5.4.0-test")
 
 
-def real_texts() -> dict[str, bytes]:
+def real_texts():
     container = perf_header.read(memoryview(perf_samples.golden("file")))
     return tracing_data.read(container.features[perf_header.Feature.TRACING_DATA]).texts
 
 
-def test_specs_of_a_real_kernel() -> None:
+def test_specs_of_a_real_kernel():
     specs = formats(real_texts()).specs()
     others = {Kind.PROBED_FAULT, Kind.PROBED_READ, Kind.SWITCH, Kind.WAKING}
     assert set(specs["kind"].tolist()) == set(Kind) - others
@@ -65,19 +63,19 @@ def test_specs_of_a_real_kernel() -> None:
     assert insert["pid"].tolist() == (4, 4, 1)
 
 
-def test_specs_of_an_old_32_bit_kernel_leave_order_out() -> None:
+def test_specs_of_an_old_32_bit_kernel_leave_order_out():
     insert = formats({INSERT: OLD_32_BIT}, long_size=4).specs()[0]
     assert insert["numeric"]["offset"].tolist() == [20, 12, 16, 0]
     assert insert["numeric"]["size"].tolist() == [4, 4, 4, 0]
 
 
-def test_missing_field_names_event_field_and_kernel() -> None:
+def test_missing_field_names_event_field_and_kernel():
     broken = OLD_32_BIT.replace(b"unsigned long i_ino", b"unsigned long inode")
     with pytest.raises(TraceError, match=r"add_to_page_cache.*5\.4\.0-test.*'i_ino' is missing"):
         formats({INSERT: broken}).specs()
 
 
-def test_field_that_is_not_a_number_is_refused() -> None:
+def test_field_that_is_not_a_number_is_refused():
     broken = OLD_32_BIT.replace(
         b"dev_t s_dev;\toffset:20;\tsize:4", b"char s_dev[12];\toffset:20;\tsize:12"
     )
@@ -85,24 +83,24 @@ def test_field_that_is_not_a_number_is_refused() -> None:
         formats({INSERT: broken}).specs()
 
 
-def test_trace_without_any_wanted_event_is_refused() -> None:
+def test_trace_without_any_wanted_event_is_refused():
     with pytest.raises(TraceError, match="none of the events") as caught:
         formats({"sched:sched_stat_runtime": OLD_32_BIT}).specs()
     assert INSERT in caught.value.remedy
 
 
-def test_two_events_of_one_id_are_refused() -> None:
+def test_two_events_of_one_id_are_refused():
     twice = {INSERT: OLD_32_BIT, INSERT.replace("add_to", "delete_from"): OLD_32_BIT}
     with pytest.raises(TraceError, match="the same id"):
         formats(twice).specs()
 
 
-def test_absent_event_names_itself() -> None:
+def test_absent_event_names_itself():
     with pytest.raises(TraceError, match="has no event block:block_bio_queue"):
         formats({INSERT: OLD_32_BIT}).event("block:block_bio_queue")
 
 
-def test_every_truncation_is_an_error() -> None:
+def test_every_truncation_is_an_error():
     for name, whole in real_texts().items():
         for end in range(whole.index(b"\nprint fmt: ") + len(b"\nprint fmt:")):
             with pytest.raises(TraceError, match=name) as caught:
@@ -127,7 +125,7 @@ def test_every_truncation_is_an_error() -> None:
         (b"index;\toffset:16;", b"index;"),
     ],
 )
-def test_damaged_texts_are_refused(old: bytes, new: bytes) -> None:
+def test_damaged_texts_are_refused(old, new):
     damaged = OLD_32_BIT.replace(old, new)
     assert damaged != OLD_32_BIT
     with pytest.raises(TraceError, match=f"format of {INSERT}.*: ") as caught:
@@ -135,18 +133,18 @@ def test_damaged_texts_are_refused(old: bytes, new: bytes) -> None:
     assert caught.value.remedy
 
 
-def crash() -> None:
+def crash():
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def spin() -> None:
+def spin():
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (1, hard))  # in place of 60 s
     while True:
         pass
 
 
-def fill() -> None:
+def fill():
     np.ones(1 << 30, np.uint8)
 
 
@@ -158,9 +156,7 @@ HARM = {"crash": (crash, "crashed"), "loop": (spin, "CPU time"), "memory": (fill
     [("crash", "trace.dat"), ("crash", "pages"), ("crash", "perf.data"), ("loop", "trace.dat"),
      ("memory", "trace.dat")],
 )  # fmt: skip
-def test_harm_in_libtraceevent_is_an_error_of_the_file(
-    harm: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_harm_in_libtraceevent_is_an_error_of_the_file(harm, name, tmp_path, monkeypatch):
     file = tmp_path / "perf.data"
     file.write_bytes(perf_samples.golden("file"))
     paths = {"trace.dat": FTRACE / "v6.trace.dat", "pages": FTRACE / "pages", "perf.data": file}
@@ -172,15 +168,13 @@ def test_harm_in_libtraceevent_is_an_error_of_the_file(
     assert caught.value.remedy
 
 
-def test_a_crash_of_libtraceevent_in_a_process_without_limits_is_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_crash_of_libtraceevent_in_a_process_without_limits_is_an_error(monkeypatch):
     monkeypatch.setattr(_readers, "parse_formats", lambda *_: crash())
     with pytest.raises(TraceError, match="crashed on the formats of events"):
         formats({INSERT: OLD_32_BIT}).specs()
 
 
-def test_string_fields_say_how_they_are_stored() -> None:
+def test_string_fields_say_how_they_are_stored():
     event = formats(
         {
             "t:e": text(
@@ -200,18 +194,18 @@ def test_string_fields_say_how_they_are_stored() -> None:
     }  # fmt: skip
 
 
-def test_specs_of_chosen_events() -> None:
+def test_specs_of_chosen_events():
     spec = EventSpec(Kind.DELETE, {"index": "index"})
     (row,) = formats({INSERT: OLD_32_BIT}).specs({INSERT: spec})
     assert (row["id"], row["kind"], row["length"]) == (77, Kind.DELETE, 20)
 
 
-def test_event_id_is_read_without_parsing() -> None:
+def test_event_id_is_read_without_parsing():
     assert event_id(OLD_32_BIT) == 77
     assert event_id(b"name: x\n") is None
 
 
-def test_tracing_data_refuses_impossible_counts() -> None:
+def test_tracing_data_refuses_impossible_counts():
     container = perf_header.read(memoryview(perf_samples.golden("pipe")))
     data = bytearray(container.features[perf_header.Feature.TRACING_DATA])
     at = data.index(b"header_event\0") + len(b"header_event\0")
@@ -222,7 +216,7 @@ def test_tracing_data_refuses_impossible_counts() -> None:
 
 
 @pytest.mark.parametrize("name", ["off", "offset"])
-def test_mmap_s_offset_has_another_name_on_riscv(name: str) -> None:
+def test_mmap_s_offset_has_another_name_on_riscv(name):
     own = b"\tfield:unsigned long %s;\toffset:56;\tsize:8;\tsigned:0;\n" % name.encode()
     given = formats({"syscalls:sys_enter_mmap": text(own, b"sys_enter_mmap", 29)})
     field = given.event("syscalls:sys_enter_mmap").field("off")

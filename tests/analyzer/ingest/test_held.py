@@ -1,7 +1,5 @@
 """Reads delayed by a limiter belong to the thread that asked, at the time of its request."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of

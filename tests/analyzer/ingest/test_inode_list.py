@@ -1,7 +1,5 @@
 """Lists of a board's files for the traces of other tools: read, bounded, and not believed."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

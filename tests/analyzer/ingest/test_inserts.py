@@ -178,8 +178,8 @@ def test_empty():
 
 def filled_one_by_one(events):
     """The rule, read aloud: the slow reference."""
-    waiting: dict[int, list[int]] = {}
-    reading: dict[int, int] = {}  # pages of the reads since the last insert, by thread
+    waiting = {}
+    reading = {}  # pages of the reads since the last insert, by thread
     filled = []
     kinds, pids, values = (events[n].tolist() for n in ("kind", "pid", "value"))
     for kind, pid, value in zip(kinds, pids, values, strict=True):

@@ -1,7 +1,5 @@
 """Lost events: each form counts what it says of them, and nothing is 0 that is not known."""
 
-from __future__ import annotations
-
 import lzma
 import shutil
 import struct

@@ -1,7 +1,5 @@
 """Captures of 32-bit and of big-endian kernels, against the text of the same ring buffer."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -22,7 +20,7 @@ each = pytest.mark.parametrize("name", MACHINES)
 
 
 @each
-def test_pages_and_the_kernels_own_text_are_the_same(name: str) -> None:
+def test_pages_and_the_kernels_own_text_are_the_same(name):
     trace, printed = tracefs.read(FIXTURES / name), text.read(FIXTURES / name / "trace.txt")
     assert trace.events.rows == printed.events.rows > 200
     assert (trace.page_size, trace.lost, trace.notes) == (4096, {}, ())
@@ -38,10 +36,9 @@ def test_pages_and_the_kernels_own_text_are_the_same(name: str) -> None:
 
 
 @each
-def test_fields_beside_the_tables_are_those_of_the_text(name: str) -> None:
+def test_fields_beside_the_tables_are_those_of_the_text(name):
     """Strings after __data_loc, and numbers of 32 and 64 bits."""
     read_fields = tracefs.read(FIXTURES / name).read_fields
-    assert read_fields is not None
     printed = (FIXTURES / name / "trace.txt").read_text()
     numbers = ("file", "ino", "dev", "index", "addr", "len", "vm_flags")
     maps = read_fields("foreread:file_map", numbers)
@@ -61,7 +58,7 @@ def _rows(fields, names):
 
 
 @each
-def test_the_slow_reference_finds_the_same_records(name: str) -> None:
+def test_the_slow_reference_finds_the_same_records(name):
     order, long_size = MACHINES[name]
     data = (FIXTURES / name / "cpu0.raw").read_bytes()
     layout = Layout.parse((FIXTURES / name / "header_page").read_bytes())
@@ -75,7 +72,7 @@ def test_the_slow_reference_finds_the_same_records(name: str) -> None:
 
 
 @each
-def test_pages_touched_are_the_pages_loaded(name: str) -> None:
+def test_pages_touched_are_the_pages_loaded(name):
     recording = load(FIXTURES / name)
     files, accesses = recording.files, recording.accesses
     loaded = set(

@@ -1,7 +1,5 @@
 """Reads of f2fs's nodes are not file data, though nothing flags them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from event_table import DISK, insert, read, table

@@ -1,14 +1,11 @@
 """Files and folders without a trace: the error names what they are and what to give instead."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
 import lzma
 import shutil
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,9 +65,7 @@ BIOSNOOP = "TIME(s)     COMM           PID    DISK      T SECTOR     BYTES  LAT(
         (b"PK\x03\x04abc", "zip archive", "unzip"),
     ],
 )  # fmt: skip
-def test_files_of_other_tools_are_named(
-    content: bytes, what: str, instead: str, tmp_path: Path
-) -> None:
+def test_files_of_other_tools_are_named(content, what, instead, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(TraceError, match=what) as caught:
@@ -79,7 +74,7 @@ def test_files_of_other_tools_are_named(
 
 
 @pytest.mark.parametrize("machine", ["s390x", "armhf"])
-def test_pages_of_a_ring_buffer_alone_are_named(machine: str, tmp_path: Path) -> None:
+def test_pages_of_a_ring_buffer_alone_are_named(machine, tmp_path):
     path = tmp_path / "trace.dat.cpu0"
     shutil.copy(DATA / f"machines/{machine}/cpu0.raw", path)
     with pytest.raises(TraceError, match="pages of a ring buffer without") as caught:
@@ -87,7 +82,7 @@ def test_pages_of_a_ring_buffer_alone_are_named(machine: str, tmp_path: Path) ->
     assert "trace-cmd restore" in caught.value.remedy
 
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
+PACKERS = {
     "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress,
 }  # fmt: skip
 
@@ -100,7 +95,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
         ("blktrace/start.bin", "bz2"),
     ],
 )
-def test_compressed_traces_are_read(source: str, suffix: str, tmp_path: Path) -> None:
+def test_compressed_traces_are_read(source, suffix, tmp_path):
     packed = tmp_path / f"trace.{suffix}"
     packed.write_bytes(PACKERS[suffix]((DATA / source).read_bytes()))
     expected, found = load_any(DATA / source, "all"), load_any(packed, "all")
@@ -109,27 +104,27 @@ def test_compressed_traces_are_read(source: str, suffix: str, tmp_path: Path) ->
     assert found.path == str(packed)
 
 
-def test_a_compressed_file_that_is_no_trace_is_named_by_its_own_name(tmp_path: Path) -> None:
+def test_a_compressed_file_that_is_no_trace_is_named_by_its_own_name(tmp_path):
     packed = tmp_path / "diary.txt.gz"
     packed.write_bytes(gzip.compress(b"dear diary\n"))
     with pytest.raises(TraceError, match=r"diary\.txt\.gz: diary\.txt is not a trace"):
         load_any(packed)
 
 
-def test_a_damaged_compressed_file_says_so(tmp_path: Path) -> None:
+def test_a_damaged_compressed_file_says_so(tmp_path):
     packed = tmp_path / "trace.gz"
     packed.write_bytes(gzip.compress(PLAIN.read_bytes())[:-100])
     with pytest.raises(TraceError, match="damaged"):
         load_any(packed)
 
 
-def test_another_tool_s_archive_says_to_unpack_it(tmp_path: Path) -> None:
+def test_another_tool_s_archive_says_to_unpack_it(tmp_path):
     with pytest.raises(TraceError, match="contains no capture") as caught:
         load_any(DATA / "brought/perf-directory.tgz")
     assert "unpack it" in caught.value.remedy
 
 
-def test_a_folder_of_blktrace_is_read(tmp_path: Path) -> None:
+def test_a_folder_of_blktrace_is_read(tmp_path):
     for cpu in (0, 1):
         shutil.copy(DATA / f"blktrace/start.blktrace.{cpu}", tmp_path)
     (tmp_path / "notes.txt").write_text("copied from the board\n")
@@ -139,7 +134,7 @@ def test_a_folder_of_blktrace_is_read(tmp_path: Path) -> None:
     assert trace.events["index"].tolist() == expected.events["index"].tolist()
 
 
-def test_a_folder_of_several_disks_asks_for_one(tmp_path: Path) -> None:
+def test_a_folder_of_several_disks_asks_for_one(tmp_path):
     for disk in ("sda", "sdb"):
         shutil.copy(DATA / "blktrace/start.blktrace.0", tmp_path / f"{disk}.blktrace.0")
     with pytest.raises(TraceError, match="several disks: sda, sdb") as caught:
@@ -147,7 +142,7 @@ def test_a_folder_of_several_disks_asks_for_one(tmp_path: Path) -> None:
     assert "sda.blktrace.0" in caught.value.remedy
 
 
-def test_leftovers_of_trace_cmd_are_named(tmp_path: Path) -> None:
+def test_leftovers_of_trace_cmd_are_named(tmp_path):
     for cpu in (0, 1):
         shutil.copy(DATA / "ftrace/pages/cpu0.raw", tmp_path / f"trace.dat.cpu{cpu}")
     with pytest.raises(TraceError, match="trace-cmd left behind") as caught:
@@ -156,7 +151,7 @@ def test_leftovers_of_trace_cmd_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("below", [".", "kernel", "session/kernel"])
-def test_an_lttng_trace_is_named(below: str, tmp_path: Path) -> None:
+def test_an_lttng_trace_is_named(below, tmp_path):
     folder = tmp_path / below
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "metadata").write_bytes(b"\x57\x1d\xd1\x75" + bytes(60))
@@ -165,14 +160,14 @@ def test_an_lttng_trace_is_named(below: str, tmp_path: Path) -> None:
         open_trace(tmp_path)
 
 
-def test_a_folder_that_holds_a_trace_names_it(tmp_path: Path) -> None:
+def test_a_folder_that_holds_a_trace_names_it(tmp_path):
     shutil.copy(DATA / "ftrace/v6.trace.dat", tmp_path / "trace.dat")
     with pytest.raises(TraceError, match=r"holds trace\.dat") as caught:
         load_any(tmp_path)
     assert str(tmp_path / "trace.dat") in caught.value.remedy
 
 
-def test_a_copied_instance_of_tracefs_is_pages_though_it_has_a_file_trace(tmp_path: Path) -> None:
+def test_a_copied_instance_of_tracefs_is_pages_though_it_has_a_file_trace(tmp_path):
     pages = DATA / "ftrace/pages"
     shutil.copytree(pages / "events", tmp_path / "events")
     shutil.copy(pages / "header_page", tmp_path / "events/header_page")
@@ -187,13 +182,13 @@ def test_a_copied_instance_of_tracefs_is_pages_though_it_has_a_file_trace(tmp_pa
         load_any(tmp_path, "all")
 
 
-def test_an_empty_folder_says_what_is_missing(tmp_path: Path) -> None:
+def test_an_empty_folder_says_what_is_missing(tmp_path):
     with pytest.raises(TraceError, match="no pages of a ring buffer") as caught:
         open_trace(tmp_path)
     assert "perf.data" in caught.value.remedy
 
 
-def test_an_archive_of_a_trace_is_not_read_as_text(tmp_path: Path) -> None:
+def test_an_archive_of_a_trace_is_not_read_as_text(tmp_path):
     path = tmp_path / "trace.tar"
     with tarfile.open(path, "w") as archive:
         archive.add(PLAIN, "plain.txt")

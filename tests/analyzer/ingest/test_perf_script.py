@@ -1,7 +1,5 @@
 """Text that perf script prints, against the perf.data that it was printed from."""
 
-from __future__ import annotations
-
 import lzma
 from pathlib import Path
 

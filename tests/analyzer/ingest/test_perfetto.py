@@ -1,7 +1,5 @@
 """Perfetto traces against the ftrace events that they were made from."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Own probes: checked against the pages that the kernel read, then used or refused."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

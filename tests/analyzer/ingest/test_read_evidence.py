@@ -1,7 +1,5 @@
 """The file system of each queued read, and inserts without a read: by hand, and from captures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

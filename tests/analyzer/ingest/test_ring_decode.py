@@ -1,7 +1,5 @@
 """core/ring_decode.c, block by block, against walk, sort and decode in one piece."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 
@@ -15,13 +13,13 @@ from tracedat_files import TraceDat, insert
 from analyzer.ingest import _readers, tracedat
 from analyzer.ingest.columns import PLACE, decode
 from analyzer.ingest.formats import SPEC
-from analyzer.ingest.tables import EVENTS, Array, Table
+from analyzer.ingest.tables import EVENTS, Table
 
 ID, CHUNK_PAGES = 77, 2
 Source = tuple[int, int, int, tuple[int, int, int], str]
 
 
-def specs() -> Array:
+def specs():
     array = np.zeros(1, SPEC)
     array["id"], array["kind"], array["length"] = ID, 1, 12
     array["pid"] = (4, 4, 1)
@@ -29,7 +27,7 @@ def specs() -> Array:
     return array
 
 
-def chunks(pages: RingPages) -> bytes:
+def chunks(pages):
     parts = [
         b"".join(pages.pages[at : at + CHUNK_PAGES])
         for at in range(0, len(pages.pages), CHUNK_PAGES)
@@ -41,7 +39,7 @@ def chunks(pages: RingPages) -> bytes:
     return out
 
 
-def sources(cpus: list[RingPages], packed: bool) -> tuple[bytes, tuple[Source, ...]]:
+def sources(cpus, packed):
     data, found = b"", []
     for cpu, pages in enumerate(cpus):
         blob = chunks(pages) if packed else pages.data
@@ -50,7 +48,7 @@ def sources(cpus: list[RingPages], packed: bool) -> tuple[bytes, tuple[Source, .
     return data, tuple(found)
 
 
-def at_once(cpus: list[RingPages], packed: bool, rows: int) -> Table | None:
+def at_once(cpus, packed, rows):
     data, found = sources(cpus, packed)
     table = Table.empty(EVENTS, rows)
     swap = cpus[0].swap
@@ -58,7 +56,7 @@ def at_once(cpus: list[RingPages], packed: bool, rows: int) -> Table | None:
     return table.take(np.arange(decoded[0])) if decoded else None
 
 
-def in_one_piece(cpus: list[RingPages]) -> Table:
+def in_one_piece(cpus):
     data, found = sources(cpus, packed=False)
     places, starts = [np.empty(0, PLACE)], [0]
     for offset, size, cpu, layout, _ in found:
@@ -70,11 +68,11 @@ def in_one_piece(cpus: list[RingPages]) -> Table:
     return decode(data, np.concatenate(places), np.array(starts, "u8"), specs(), cpus[0].swap)
 
 
-def equal(a: Table, b: Table) -> bool:
+def equal(a, b):
     return all(np.array_equal(a[name], b[name]) for name in a)
 
 
-def events(pages: RingPages, times: list[int], pid: int) -> list[Event]:
+def events(pages, times, pid):
     return [Event(t, pages.pack("HBBiI", ID, 0, 0, pid, i)) for i, t in enumerate(times)]
 
 
@@ -88,10 +86,8 @@ TIMES = st.lists(st.integers(0, 40), max_size=40).map(sorted)  # many ties
 
 
 @given(MACHINES, st.lists(TIMES, min_size=1, max_size=4), st.booleans())
-def test_blocks_and_one_piece_are_equal(
-    machine: dict[str, object], times: list[list[int]], packed: bool
-) -> None:
-    cpus = [RingPages(**machine) for _ in times]  # type: ignore[arg-type]
+def test_blocks_and_one_piece_are_equal(machine, times, packed):
+    cpus = [RingPages(**machine) for _ in times]
     for pid, (pages, of_cpu) in enumerate(zip(cpus, times, strict=True)):
         pages.write(events(pages, of_cpu, pid))
     rows = sum(map(len, times))
@@ -102,7 +98,7 @@ def test_blocks_and_one_piece_are_equal(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_many_blocks_of_many_cpus(packed: bool) -> None:
+def test_many_blocks_of_many_cpus(packed):
     cpus = [RingPages(subbuf_size=4096) for _ in range(9)]
     for number, pages in enumerate(cpus):
         pages.write(events(pages, list(range(number, 90_000, 7 + number)), number))
@@ -114,7 +110,7 @@ def test_many_blocks_of_many_cpus(packed: bool) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_clock_that_goes_back_is_reported(packed: bool) -> None:
+def test_a_clock_that_goes_back_is_reported(packed):
     within, between = RingPages(), RingPages()
     within.subbuf(100, within.event(events(within, [0], 1)[0], 5))
     within.subbuf(90, within.event(events(within, [0], 1)[0], 5))
@@ -125,7 +121,7 @@ def test_a_clock_that_goes_back_is_reported(packed: bool) -> None:
 
 
 @pytest.mark.parametrize("compression", ["none", "zlib"])
-def test_a_file_whose_clock_goes_back_is_sorted(compression: str) -> None:
+def test_a_file_whose_clock_goes_back_is_sorted(compression):
     pages, other = RingPages(), RingPages()
     for time in (500, 300, 400):
         pages.write([Event(time, insert(pages, 1, 2, time))])
@@ -136,7 +132,7 @@ def test_a_file_whose_clock_goes_back_is_sorted(compression: str) -> None:
     assert trace.events["cpu"].tolist() == [0, 1, 0, 0]
 
 
-def test_losses_are_reported_by_source() -> None:
+def test_losses_are_reported_by_source():
     lossy, calm = RingPages(), RingPages()
     lossy.subbuf(1, b"", 3 << 30, missed=7)
     lossy.subbuf(2, b"", 1 << 31)
@@ -146,17 +142,17 @@ def test_losses_are_reported_by_source() -> None:
     assert _readers.ring_decode(data, found, specs(), False, columns) == (0, [(0, 0), (7, 1)])
 
 
-def test_no_sources_give_no_rows() -> None:
+def test_no_sources_give_no_rows():
     columns = tuple(Table.empty(EVENTS, 0).values())
     assert _readers.ring_decode(b"", (), specs(), False, columns) == (0, [])
 
 
-def attempt(data: bytes, found: object, rows: int = 100) -> None:
+def attempt(data, found, rows=100):
     columns = tuple(Table.empty(EVENTS, rows).values())
-    _readers.ring_decode(data, found, specs(), False, columns)  # type: ignore[arg-type]
+    _readers.ring_decode(data, found, specs(), False, columns)
 
 
-def test_errors_name_cpu_and_sub_buffer() -> None:
+def test_errors_name_cpu_and_sub_buffer():
     pages = RingPages()
     for _ in range(40):
         pages.subbuf(1, b"")
@@ -167,7 +163,7 @@ def test_errors_name_cpu_and_sub_buffer() -> None:
             attempt(data, found)
 
 
-def test_malformed_arguments_are_refused() -> None:
+def test_malformed_arguments_are_refused():
     pages = RingPages()
     pages.write(events(pages, [1, 2, 3], 1))
     data, (good,) = sources([pages], packed=False)
@@ -192,7 +188,7 @@ def test_malformed_arguments_are_refused() -> None:
         _readers.ring_decode(data, (good,), specs(), False, tuple(columns))
 
 
-def test_a_chunk_that_expands_to_another_size_is_refused() -> None:
+def test_a_chunk_that_expands_to_another_size_is_refused():
     pages = RingPages()
     pages.write(events(pages, [1, 2, 3], 1))
     packed = zlib.compress(pages.data)

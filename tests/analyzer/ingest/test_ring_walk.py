@@ -1,7 +1,5 @@
 """core/ring_walk.c against the writer of pages and the slow reference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,6 @@ from ring_pages import (
 from analyzer.ingest import _readers
 from analyzer.ingest.columns import PLACE
 from analyzer.ingest.formats import SPEC
-from analyzer.ingest.tables import Array
 from analyzer.reference import ring_walk
 
 PAGES = Path(__file__).parent / "data" / "ftrace" / "pages"
@@ -29,15 +26,13 @@ WANTED = (1, 600)
 CPU = 5
 
 
-def specs(ids: tuple[int, ...] = WANTED) -> Array:
+def specs(ids=WANTED):
     array = np.zeros(len(ids), SPEC)
     array["id"] = ids
     return array
 
 
-def walk(
-    pages: RingPages, data: bytes | None = None, ids: tuple[int, ...] = WANTED
-) -> tuple[list[tuple[int, int, int]], int, int]:
+def walk(pages, data=None, ids=WANTED):
     """Return (time, offset, size) of the wanted records, lost events and gaps, from the C core."""
     data = pages.data if data is None else data
     arguments = (data, pages.layout, (0, len(data), CPU), specs(ids), pages.swap)
@@ -48,11 +43,11 @@ def walk(
     return [tuple(p) for p in places[["time_ns", "offset", "size"]].tolist()], lost, gaps
 
 
-def reference(pages: RingPages, data: bytes | None = None) -> ring_walk.Walk:
+def reference(pages, data=None):
     return ring_walk.walk(pages.data if data is None else data, *pages.layout, pages.byte_order)
 
 
-def wanted(found: ring_walk.Walk, data: bytes, pages: RingPages) -> list[tuple[int, int, int]]:
+def wanted(found, data, pages):
     return [
         (r.time_ns, r.offset, r.size)
         for r in found.records
@@ -69,7 +64,7 @@ LAYOUTS = st.builds(
 
 
 @st.composite
-def event_lists(draw: st.DrawFn) -> list[Event]:
+def event_lists(draw):
     time, events = draw(st.integers(0, 1 << 58)), []
     steps = st.one_of(st.integers(0, 100), st.integers(0, 1 << 40))
     for step in draw(st.lists(steps, max_size=30)):
@@ -83,7 +78,7 @@ def event_lists(draw: st.DrawFn) -> list[Event]:
 
 
 @given(LAYOUTS, event_lists())
-def test_stored_entries_are_found(pages: RingPages, events: list[Event]) -> None:
+def test_stored_entries_are_found(pages, events):
     written = pages.write(events)
     found = reference(pages)
     data = pages.data
@@ -92,9 +87,7 @@ def test_stored_entries_are_found(pages: RingPages, events: list[Event]) -> None
 
 
 @given(LAYOUTS, event_lists(), st.data())
-def test_damaged_pages_end_alike_in_c_and_in_the_reference(
-    pages: RingPages, events: list[Event], choose: st.DataObject
-) -> None:
+def test_damaged_pages_end_alike_in_c_and_in_the_reference(pages, events, choose):
     pages.write(events)
     data = bytearray(pages.data)
     for _ in range(choose.draw(st.integers(1, 6))):
@@ -104,12 +97,12 @@ def test_damaged_pages_end_alike_in_c_and_in_the_reference(
 
 
 @given(LAYOUTS, st.binary(max_size=600))
-def test_any_bytes_end_alike_in_c_and_in_the_reference(pages: RingPages, noise: bytes) -> None:
+def test_any_bytes_end_alike_in_c_and_in_the_reference(pages, noise):
     pages.subbuf_size = 64
     compare(pages, noise[: len(noise) // 64 * 64])
 
 
-def compare(pages: RingPages, data: bytes) -> None:
+def compare(pages, data):
     try:
         found = reference(pages, data)
     except ring_walk.Damaged:
@@ -120,7 +113,7 @@ def compare(pages: RingPages, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("cpu", [0, 1])
-def test_real_pages_equal_the_reference(cpu: int) -> None:
+def test_real_pages_equal_the_reference(cpu):
     data = (PAGES / f"cpu{cpu}.raw").read_bytes()
     pages = RingPages()
     found = reference(pages, data)
@@ -129,7 +122,7 @@ def test_real_pages_equal_the_reference(cpu: int) -> None:
     assert len(found.records) > 10
 
 
-def test_absolute_time_takes_its_top_bits_from_the_time_before() -> None:
+def test_absolute_time_takes_its_top_bits_from_the_time_before():
     pages, top = RingPages(), 0x50 << 56
     pages.subbuf(top + 100, pages.stamp(TIME_STAMP, 300) + pages.event(Event(0, b"\1\0\0\0"), 0))
     late = pages.stamp(TIME_STAMP, 50) + pages.event(Event(0, b"\1\0\0\0"), 0)
@@ -138,13 +131,13 @@ def test_absolute_time_takes_its_top_bits_from_the_time_before() -> None:
     assert times == [top + 300, top + 50 + (1 << 59)]
 
 
-def test_time_extend_goes_on_from_the_time_before() -> None:
+def test_time_extend_goes_on_from_the_time_before():
     pages = RingPages()
     pages.subbuf(7, pages.stamp(TIME_EXTEND, 1 << 40) + pages.event(Event(0, b"\1\0\0\0"), 3))
     assert [time for time, _, _ in walk(pages)[0]] == [7 + (1 << 40) + 3]
 
 
-def test_lost_events_are_counted_where_their_number_is_stored() -> None:
+def test_lost_events_are_counted_where_their_number_is_stored():
     pages = RingPages(long_size=4, byte_order="big")
     pages.subbuf(1, b"", MISSED_EVENTS | MISSED_STORED, missed=70_000)
     pages.subbuf(2, b"", MISSED_EVENTS)
@@ -152,7 +145,7 @@ def test_lost_events_are_counted_where_their_number_is_stored() -> None:
     assert walk(pages) == ([], 70_000, 1)
 
 
-def test_a_number_of_lost_events_without_room_is_a_gap() -> None:
+def test_a_number_of_lost_events_without_room_is_a_gap():
     pages = RingPages(subbuf_size=64)
     body = pages.word(PADDING, 1) + pages.pack("I", 40) + bytes(36)
     pages.subbuf(1, body, MISSED_EVENTS | MISSED_STORED)
@@ -160,7 +153,7 @@ def test_a_number_of_lost_events_without_room_is_a_gap() -> None:
     assert walk(pages) == ([], 0, 1)
 
 
-def test_null_padding_ends_a_sub_buffer() -> None:
+def test_null_padding_ends_a_sub_buffer():
     pages = RingPages()
     pages.subbuf(1, pages.word(PADDING, 0) + pages.event(Event(0, b"\1\0\0\0"), 0))
     assert walk(pages)[0] == []
@@ -180,7 +173,7 @@ def test_null_padding_ends_a_sub_buffer() -> None:
         (b"", (1 << 27) - 1, "more data than"),
     ],
 )
-def test_damage_is_an_error_with_its_place(body: bytes, commit: int, message: str) -> None:
+def test_damage_is_an_error_with_its_place(body, commit, message):
     pages = RingPages()
     pages.subbuf(0, b"")
     page = pages.pack("QQ", 0, commit) + body
@@ -190,19 +183,19 @@ def test_damage_is_an_error_with_its_place(body: bytes, commit: int, message: st
 
 
 @pytest.mark.parametrize("layout", [(0, 16, 8), (4096, 4096, 8), (4096, 15, 8), (4096, 16, 5)])
-def test_impossible_layouts_are_refused(layout: tuple[int, int, int]) -> None:
+def test_impossible_layouts_are_refused(layout):
     with pytest.raises(_readers.ReaderError, match="layout"):
         _readers.ring_walk(bytes(4096), layout, (0, 4096, 0), specs(), False, None)
 
 
 @pytest.mark.parametrize("stream", [(1, 4096, 0), (0, 8192, 0), (1 << 63, 1 << 63, 0), (0, 100, 0)])
-def test_streams_outside_the_data_are_refused(stream: tuple[int, int, int]) -> None:
+def test_streams_outside_the_data_are_refused(stream):
     with pytest.raises(_readers.ReaderError):
         _readers.ring_walk(bytes(4096), (4096, 16, 8), stream, specs(), False, None)
 
 
-def test_malformed_arrays_are_refused() -> None:
-    def attempt(specs_: object, places: object) -> None:
+def test_malformed_arrays_are_refused():
+    def attempt(specs_, places):
         _readers.ring_walk(bytes(4096), (4096, 16, 8), (0, 4096, 0), specs_, False, places)
 
     good = np.empty(4, PLACE)
@@ -219,7 +212,7 @@ def test_malformed_arrays_are_refused() -> None:
         attempt(np.empty(4, "u4"), good)
 
 
-def test_too_few_places_are_an_error() -> None:
+def test_too_few_places_are_an_error():
     pages = RingPages()
     pages.write([Event(n, b"\1\0\0\0") for n in range(3)])
     with pytest.raises(_readers.ReaderError, match="too few"):

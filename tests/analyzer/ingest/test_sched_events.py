@@ -1,7 +1,5 @@
 """Context switches and wake-ups: every reader against the recorder's own output."""
 
-from __future__ import annotations
-
 import lzma
 import re
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 
 from analyzer.ingest import perfdata, text, tracedat, tracefs
 from analyzer.ingest.formats import Formats
-from analyzer.ingest.tables import Kind, Table
+from analyzer.ingest.tables import Kind
 
 FIXTURES = Path(__file__).parent / "data" / "sched"
 STATES = {"R": 0, "S": 1, "D": 2}
@@ -41,22 +39,22 @@ WAKEUP_32_BIT = b"""\
 """
 
 
-def of_scheduler(events: Table) -> Table:
+def of_scheduler(events):
     return events.take(np.isin(events["kind"], (Kind.SWITCH, Kind.WAKING)))
 
 
-def rows(events: Table, names: tuple[str, ...] = COLUMNS) -> list[tuple[int, ...]]:
+def rows(events, names=COLUMNS):
     return list(zip(*(events[name].tolist() for name in names), strict=True))
 
 
-def states_of(index: np.ndarray) -> list[int]:
+def states_of(index):
     """prev_state as far as the letter tells it: the lowest bit that is set, other ones as one."""
     known = {0: 0, 1: 1, 2: 2}
     # 0x100 is the + of one that was preempted
     return [known.get(int(state) & 0xFF, 4) for state in index]
 
 
-def test_pages_are_what_the_kernel_prints() -> None:
+def test_pages_are_what_the_kernel_prints():
     trace, printed = tracefs.read(FIXTURES / "pages"), text.read(FIXTURES / "trace.txt")
     for cpu in (0, 1):  # microseconds in the text: CPUs may swap places within one
         found = of_scheduler(trace.events.take(trace.events["cpu"] == cpu))
@@ -71,7 +69,7 @@ def test_pages_are_what_the_kernel_prints() -> None:
     assert min(kinds.count(Kind.SWITCH), kinds.count(Kind.WAKING)) > 20
 
 
-def test_trace_dat_decodes_as_trace_cmd_prints() -> None:
+def test_trace_dat_decodes_as_trace_cmd_prints():
     found = of_scheduler(tracedat.read(FIXTURES / "v7.trace.dat").events)
     expected = of_scheduler(text.read(FIXTURES / "v7.report.txt").events)
     names = ("time_ns", "cpu", "kind", "pid", "value")
@@ -81,7 +79,7 @@ def test_trace_dat_decodes_as_trace_cmd_prints() -> None:
     assert found.rows > 200
 
 
-def test_perf_data_decodes_as_perf_prints(tmp_path: Path) -> None:
+def test_perf_data_decodes_as_perf_prints(tmp_path):
     data = tmp_path / "perf.data"
     data.write_bytes(lzma.decompress((FIXTURES / "perf.data.xz").read_bytes()))
     events = perfdata.read(data).events
@@ -104,8 +102,8 @@ def test_perf_data_decodes_as_perf_prints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sched:sched_waking", "sched:sched_wakeup"])
-def test_formats_of_32_bits(name: str) -> None:
-    def whole(number: int, event: str, fields: bytes) -> bytes:
+def test_formats_of_32_bits(name):
+    def whole(number, event, fields):
         head = f"name: {event.partition(':')[2]}\nID: {number}\nformat:\n".encode()
         return head + COMMON + b"\n" + fields + b'\nprint fmt: "%d", REC->common_pid\n'
 

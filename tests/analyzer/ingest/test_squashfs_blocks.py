@@ -1,7 +1,5 @@
 """The length of squashfs's blocks: recorded, or learnt from a run without readahead."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Formats: include/trace/events/{filemap,readahead,block,sched}.h of the releases named below.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analyzer.ingest import text, tracedat
-from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.recording import TraceError
 from analyzer.ingest.tables import EVENTS, Kind, Rwbs
 
 FIXTURES = Path(__file__).parent / "data" / "ftrace"
@@ -21,13 +19,13 @@ SDA, LOOP = 8 << 20 | 1, 7 << 20
 READ, AHEAD, META, WRITE, SYNC = Rwbs.READ, Rwbs.AHEAD, Rwbs.META, Rwbs.WRITE, Rwbs.SYNC
 
 
-def read(directory: Path, content: str | bytes) -> Trace:
+def read(directory, content):
     path = directory / "trace"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return text.read(path)
 
 
-def only_row(trace: Trace) -> tuple[int, ...]:
+def only_row(trace):
     assert trace.events.rows == 1
     return tuple(trace.events[column.name].tolist()[0] for column in EVENTS.columns)
 
@@ -132,7 +130,7 @@ def only_row(trace: Trace) -> tuple[int, ...]:
         ("sched_wakeup: a:42 [120] success=1 CPU:001", (Kind.WAKING, 0, 0, 0, 42, 0)),
     ],
 )
-def test_print_formats(tmp_path: Path, payload: str, expected: tuple[int, ...]) -> None:
+def test_print_formats(tmp_path, payload, expected):
     kind, dev, ino, index, value, flags = expected
     row = only_row(read(tmp_path, HEAD + payload + "\n"))
     assert row == (1234567890000, 1, kind, 1234, dev, ino, index, value, flags)
@@ -141,7 +139,7 @@ def test_print_formats(tmp_path: Path, payload: str, expected: tuple[int, ...]) 
 @pytest.mark.parametrize(
     ("letters", "flags"), [("d.h2. ", 8), ("dNs3. ", 16), ("d.H2. ", 24), ("d..2. ", 0), ("", 0)]
 )
-def test_a_wake_up_may_come_from_an_interrupt(tmp_path: Path, letters: str, flags: int) -> None:
+def test_a_wake_up_may_come_from_an_interrupt(tmp_path, letters, flags):
     line = f"<idle>-0 [001] {letters}12.000001: sched_waking: comm=a pid=7 prio=120 target_cpu=001"
     row = only_row(read(tmp_path, line + "\n"))
     assert row == (12_000_001_000, 1, Kind.WAKING, 0, 0, 0, flags, 7, 0)
@@ -159,12 +157,12 @@ def test_a_wake_up_may_come_from_an_interrupt(tmp_path: Path, letters: str, flag
         "  bash-1234  [001] .....  1234.567890: filemap:",
     ],
 )
-def test_columns_of_other_tools_and_times(tmp_path: Path, head: str) -> None:
+def test_columns_of_other_tools_and_times(tmp_path, head):
     row = only_row(read(tmp_path, head + "mm_filemap_fault: dev=8:1 ino=1 ofs=0\n"))
     assert row[:4] == (1234567890000, 1, Kind.FAULT, 1234)
 
 
-def test_report_equals_the_file_it_was_made_of() -> None:
+def test_report_equals_the_file_it_was_made_of():
     printed = text.read(FIXTURES / "v7-zstd.report.txt")
     binary = tracedat.read(FIXTURES / "v7-zstd.trace.dat")
     for name in binary.events:
@@ -174,7 +172,7 @@ def test_report_equals_the_file_it_was_made_of() -> None:
     assert printed.event_names < binary.event_names
 
 
-def test_lines_are_sorted_by_time_and_others_skipped(tmp_path: Path) -> None:
+def test_lines_are_sorted_by_time_and_others_skipped(tmp_path):
     lines = [
         "# tracer: nop",
         "b-2 [001] ..... 20.000000: sched_process_exit: comm=b pid=2 prio=1",
@@ -187,7 +185,7 @@ def test_lines_are_sorted_by_time_and_others_skipped(tmp_path: Path) -> None:
     assert trace.event_names == {"sched:sched_process_exit"}
 
 
-def test_lost_events_are_counted(tmp_path: Path) -> None:
+def test_lost_events_are_counted(tmp_path):
     lines = [
         "# entries-in-buffer/entries-written: 100/163   #P:2",
         "CPU:1 [LOST 234 EVENTS]",  # trace_pipe
@@ -199,7 +197,7 @@ def test_lost_events_are_counted(tmp_path: Path) -> None:
     assert trace.lost == {0: 1, 1: 240}
 
 
-def test_lines_cut_off_are_said(tmp_path: Path) -> None:
+def test_lines_cut_off_are_said(tmp_path):
     good = HEAD + "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=0x1 ofs=4096 order=0\n"
     trace = read(tmp_path, good + HEAD + "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pf")
     assert trace.events.rows == 1
@@ -216,7 +214,7 @@ def test_lines_cut_off_are_said(tmp_path: Path) -> None:
         (HEAD + "mm_filemap_fault: dev=8:1 ino=1 ofs=" + "9" * 30 + "\n", "1 line of"),
     ],
 )
-def test_texts_of_no_use_are_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_texts_of_no_use_are_refused(tmp_path, content, message):
     with pytest.raises(TraceError, match=message) as caught:
         read(tmp_path, content)
     assert caught.value.remedy
@@ -228,9 +226,7 @@ EVENT_NAMES = st.sampled_from(["mm_filemap_fault", "block_rq_issue", "sched_proc
 
 @given(NOISE, EVENT_NAMES, NOISE)
 @example("-" * 60, "mm_filemap_fault", "")
-def test_any_text_gives_rows_or_an_error(
-    tmp_path_factory: pytest.TempPathFactory, before: str, event: str, payload: str
-) -> None:
+def test_any_text_gives_rows_or_an_error(tmp_path_factory, before, event, payload):
     directory = tmp_path_factory.mktemp("noise")
     try:
         trace = read(directory, before + HEAD + event + ": " + payload)
@@ -240,7 +236,7 @@ def test_any_text_gives_rows_or_an_error(
         assert trace.events.rows >= 1
 
 
-def test_long_lines_take_no_long_time(tmp_path: Path) -> None:
+def test_long_lines_take_no_long_time(tmp_path):
     # quadratic backtracking would need hours for this
     line = "-1 [0] " * 200_000
     with pytest.raises(TraceError):

@@ -1,7 +1,5 @@
 """trace.dat v6 and v7 against libtracecmd's rows, other machines' files, and damage."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -24,8 +22,8 @@ from tracedat_files import (
 )
 
 from analyzer.ingest import _readers, tracedat, tracedat_container, tracedat_layout
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.tables import Kind, Table
+from analyzer.ingest.recording import TraceError
+from analyzer.ingest.tables import Kind
 
 FIXTURES = Path(__file__).parent / "data" / "ftrace"
 FILES = ("v6", "v7-none", "v7-zstd", "v6-instance", "v7-instance")
@@ -33,20 +31,20 @@ MACHINES = [(order, size) for order in ("little", "big") for size in (4, 8)]
 TSV_COLUMNS = ("time_ns", "cpu", "kind", "pid", "dev", "ino", "index", "value")
 
 
-def fixture(name: str) -> bytes:
+def fixture(name):
     return (FIXTURES / f"{name}.trace.dat").read_bytes()
 
 
-def decode(data: bytes) -> Trace:
+def decode(data):
     return tracedat.decode(memoryview(data))
 
 
-def rows(table: Table) -> list[tuple[int, ...]]:
+def rows(table):
     return list(zip(*(table[name].tolist() for name in TSV_COLUMNS), strict=True))
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_rows_equal_those_of_libtracecmd(name: str) -> None:
+def test_rows_equal_those_of_libtracecmd(name):
     lines = (FIXTURES / f"{name}.tsv").read_text().splitlines()
     expected = [tuple(map(int, line.split("\t"))) for line in lines]
     trace = tracedat.read(FIXTURES / f"{name}.trace.dat")
@@ -58,7 +56,7 @@ def test_rows_equal_those_of_libtracecmd(name: str) -> None:
     assert "filemap:mm_filemap_fault" in trace.event_names
 
 
-def test_both_buffers_are_merged_by_time() -> None:
+def test_both_buffers_are_merged_by_time():
     file = small()
     extra = RingPages()
     extra.write([Event(1700, insert(file.pages, 50, 9, 3))])
@@ -72,7 +70,7 @@ def test_both_buffers_are_merged_by_time() -> None:
 @pytest.mark.parametrize(("order", "size"), MACHINES)
 @pytest.mark.parametrize("version", [6, 7])
 @pytest.mark.parametrize("compression", ["none", "zlib"])
-def test_files_of_other_machines(order: str, size: int, version: int, compression: str) -> None:
+def test_files_of_other_machines(order, size, version, compression):
     file = small(version, order, size)
     file.compression = compression
     trace = decode(file.build())
@@ -87,9 +85,9 @@ def test_files_of_other_machines(order: str, size: int, version: int, compressio
     assert (events["kind"] == Kind.INSERT).all()
 
 
-def test_a_real_file_repacked_with_zlib_reads_the_same() -> None:
+def test_a_real_file_repacked_with_zlib_reads_the_same():
     container = tracedat_layout.parse(memoryview(fixture("v7-zstd")))
-    texts: dict[str, list[bytes]] = {}
+    texts = {}
     for name, text in container.texts.items():
         texts.setdefault(name.partition(":")[0], []).append(text)
     file = TraceDat(7, compression="zlib", formats=texts)
@@ -102,7 +100,7 @@ def test_a_real_file_repacked_with_zlib_reads_the_same() -> None:
 
 
 @pytest.mark.parametrize("size", [16384, 65536])
-def test_large_pages_and_sub_buffers(size: int) -> None:
+def test_large_pages_and_sub_buffers(size):
     pages = RingPages(subbuf_size=size)
     pages.write([Event(n, insert(pages, 1, 2, n)) for n in range(1000)])
     texts = {"filemap": [insert_format(8, page_shift=16)]}
@@ -113,9 +111,8 @@ def test_large_pages_and_sub_buffers(size: int) -> None:
         assert trace.page_size == 65536
 
 
-def test_fields_on_demand() -> None:
+def test_fields_on_demand():
     trace = decode(fixture("v7-zstd"))
-    assert trace.read_fields is not None
     found = trace.read_fields("sched:sched_process_exec", ("filename", "pid"))
     execs = trace.events.take(trace.events["kind"] == Kind.EXEC)
     assert found["time_ns"].tolist() == execs["time_ns"].tolist()
@@ -127,7 +124,7 @@ def test_fields_on_demand() -> None:
         trace.read_fields("sched:sched_process_exec", ("nothing",))
 
 
-def test_options_of_both_versions() -> None:
+def test_options_of_both_versions():
     stats = b"CPU: 1\nentries: 0\noverrun: 12\ncommit overrun: 1\ndropped events: 30\n\0"
     for version in (6, 7):
         file = small(version)
@@ -144,7 +141,7 @@ def test_options_of_both_versions() -> None:
         assert trace.events["time_ns"].tolist() == [t + 16_000 - 7 for t in (1000, 1500, 2000)]
 
 
-def test_losses_in_pages_and_statistics_are_the_same_events() -> None:
+def test_losses_in_pages_and_statistics_are_the_same_events():
     file = small()
     lossy = RingPages()
     lossy.subbuf(5, b"", MISSED_EVENTS | MISSED_STORED, missed=20)
@@ -156,19 +153,18 @@ def test_losses_in_pages_and_statistics_are_the_same_events() -> None:
     assert any("1 gaps" in note for note in trace.notes)
 
 
-def test_ticks_become_nanoseconds() -> None:
+def test_ticks_become_nanoseconds():
     file = small()
     file.options = [(TSC2NSEC, file.pack("IIQ", 3 << 30, 31, 0))]
     file.clock = "x86-tsc"
     trace = decode(file.build())
     assert trace.events["time_ns"].tolist() == [1500, 2250, 3000]
-    assert trace.read_fields is not None
     found = trace.read_fields("filemap:mm_filemap_add_to_page_cache", ("index",))
     assert found["time_ns"].tolist() == [1500, 2250, 3000]
 
 
 @pytest.mark.parametrize("ticks", [0, 1, (1 << 32) - 1, 1 << 32, (1 << 63) + 12345])
-def test_scaling_equals_that_with_long_numbers(ticks: int) -> None:
+def test_scaling_equals_that_with_long_numbers(ticks):
     time = np.array([ticks], "u8")
     tracedat._scale(time, tracedat_container.TscToNs(2_863_311_531, 32))
     assert time[0] == (ticks * 2_863_311_531 >> 32) % (1 << 64)
@@ -177,7 +173,7 @@ def test_scaling_equals_that_with_long_numbers(ticks: int) -> None:
 @pytest.mark.parametrize(
     ("clock", "note"), [("local", "approximate"), ("counter", "ticks"), ("global", "global")]
 )
-def test_other_clocks_are_said(clock: str, note: str) -> None:
+def test_other_clocks_are_said(clock, note):
     file = small(7)
     file.clock = clock
     assert note in " ".join(decode(file.build()).notes)
@@ -186,7 +182,7 @@ def test_other_clocks_are_said(clock: str, note: str) -> None:
     assert note in " ".join(decode(file.build()).notes)
 
 
-def test_a_file_without_wanted_events_is_read() -> None:
+def test_a_file_without_wanted_events_is_read():
     file = small()
     file.formats = {"sched": [insert_format(8).replace(b"mm_filemap_add_to_page_cache", b"x")]}
     trace = decode(file.build())
@@ -194,7 +190,7 @@ def test_a_file_without_wanted_events_is_read() -> None:
     assert trace.event_names == {"sched:x"}
 
 
-def test_unreadable_input_is_refused_with_a_remedy() -> None:
+def test_unreadable_input_is_refused_with_a_remedy():
     refused = {
         "latency": small().build().replace(b"flyrecord\0", b"latency  \0"),
         "version b'5'": b"\x17\x08\x44tracing5\0" + small().build()[12:],
@@ -211,8 +207,8 @@ def test_unreadable_input_is_refused_with_a_remedy() -> None:
         assert caught.value.remedy
 
 
-def test_gigantic_counts_and_sizes_are_refused() -> None:
-    def with_option(number: int, value: bytes) -> bytes:
+def test_gigantic_counts_and_sizes_are_refused():
+    def with_option(number, value):
         file = small()
         file.options = [(number, value)]
         return file.build()
@@ -231,7 +227,7 @@ def test_gigantic_counts_and_sizes_are_refused() -> None:
         decode(bomb.build().replace(bomb.chunks(bomb.cpus[0]), forged))
 
 
-def test_options_that_follow_themselves_are_refused() -> None:
+def test_options_that_follow_themselves_are_refused():
     file = small(7)
     data = file.build()
     start = tracedat_layout.parse(memoryview(data))
@@ -243,7 +239,7 @@ def test_options_that_follow_themselves_are_refused() -> None:
         decode(looped)
 
 
-def refused_or_shorter(data: bytes, whole: int) -> None:
+def refused_or_shorter(data, whole):
     """A cut file is refused, or what is left of it is read."""
     try:
         assert decode(data).events.rows <= whole
@@ -253,7 +249,7 @@ def refused_or_shorter(data: bytes, whole: int) -> None:
 
 @pytest.mark.parametrize("version", [6, 7])
 @pytest.mark.parametrize("compression", ["none", "zlib"])
-def test_every_truncation_is_refused(version: int, compression: str) -> None:
+def test_every_truncation_is_refused(version, compression):
     file = small(version)
     file.compression = compression
     data = file.build()
@@ -263,7 +259,7 @@ def test_every_truncation_is_refused(version: int, compression: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_truncations_of_real_files(name: str) -> None:
+def test_truncations_of_real_files(name):
     data = fixture(name)
     whole = decode(data).events.rows
     for length in range(0, len(data), 61):
@@ -271,7 +267,7 @@ def test_truncations_of_real_files(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["v6", "v7-zstd"])
-def test_flipped_bits_give_a_result_or_an_error(name: str) -> None:
+def test_flipped_bits_give_a_result_or_an_error(name):
     data, choose = fixture(name), random.Random(name)
     for _ in range(60):
         damaged = bytearray(data)
@@ -282,14 +278,14 @@ def test_flipped_bits_give_a_result_or_an_error(name: str) -> None:
             assert error.remedy
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+def test_an_empty_file_is_refused(tmp_path):
     empty = tmp_path / "trace.dat"
     empty.touch()
     with pytest.raises(TraceError, match="empty"):
         tracedat.read(empty)
 
 
-def test_blocks_expand_into_their_size_and_no_other() -> None:
+def test_blocks_expand_into_their_size_and_no_other():
     import zlib
 
     packed = zlib.compress(b"abc" * 100)

@@ -1,7 +1,5 @@
 """Directories of raw pages, against the text of the same ring buffer."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -19,11 +17,11 @@ PAGES = FIXTURES / "pages"
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(tmp_path):
     return Path(shutil.copytree(PAGES, tmp_path / "pages"))
 
 
-def test_pages_and_text_of_one_buffer_are_the_same() -> None:
+def test_pages_and_text_of_one_buffer_are_the_same():
     trace, printed = tracefs.read(PAGES), text.read(FIXTURES / "trace.txt")
     assert trace.events.rows == printed.events.rows > 100
     # text has rounded microseconds (ns2usecs), so that CPUs may swap places within one
@@ -37,16 +35,15 @@ def test_pages_and_text_of_one_buffer_are_the_same() -> None:
             assert of_cpu[name].tolist() == text_of_cpu[name].tolist(), name
 
 
-def test_the_directory_s_metadata() -> None:
+def test_the_directory_s_metadata():
     trace = tracefs.read(PAGES)
     assert (trace.format, trace.page_size, trace.lost) == ("tracefs pages", 4096, {})
     assert len(trace.event_names) == 13
-    assert trace.read_fields is not None
     found = trace.read_fields("sched:sched_process_exec", ("filename",))
     assert b"/usr/bin/busybox" in found["filename"].tolist()
 
 
-def test_files_as_tracefs_names_them(copy: Path) -> None:
+def test_files_as_tracefs_names_them(copy):
     for cpu in (0, 1):
         place = copy / f"per_cpu/cpu{cpu}"
         place.mkdir(parents=True)
@@ -60,7 +57,7 @@ def test_files_as_tracefs_names_them(copy: Path) -> None:
         assert (moved.events[name] == before.events[name]).all()
 
 
-def test_a_sub_buffer_cut_off_is_left_out_and_said(copy: Path) -> None:
+def test_a_sub_buffer_cut_off_is_left_out_and_said(copy):
     raw = copy / "cpu1.raw"
     raw.write_bytes(raw.read_bytes()[:-100])
     trace = tracefs.read(copy)
@@ -69,7 +66,7 @@ def test_a_sub_buffer_cut_off_is_left_out_and_said(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(("order", "size"), [("little", 4), ("big", 4), ("big", 8)])
-def test_byte_order_shows_in_the_pages(tmp_path: Path, order: str, size: int) -> None:
+def test_byte_order_shows_in_the_pages(tmp_path, order, size):
     pages = RingPages(byte_order=order, long_size=size)
     empty = RingPages(byte_order=order, long_size=size)
     empty.subbuf(0, b"")
@@ -85,7 +82,7 @@ def test_byte_order_shows_in_the_pages(tmp_path: Path, order: str, size: int) ->
     assert set(events["cpu"].tolist()) == {11}
 
 
-def test_only_empty_pages_are_not_events(copy: Path) -> None:
+def test_only_empty_pages_are_not_events(copy):
     for cpu in (0, 1):
         (copy / f"cpu{cpu}.raw").write_bytes(bytes(8192))
     assert tracefs.read(copy).events.rows == 0
@@ -95,9 +92,7 @@ def test_only_empty_pages_are_not_events(copy: Path) -> None:
     ("missing", "message"),
     [("*.raw", "no pages"), ("header_page", "header_page"), ("events/*/*/format", "no formats")],
 )
-def test_a_directory_that_lacks_something_is_refused(
-    copy: Path, missing: str, message: str
-) -> None:
+def test_a_directory_that_lacks_something_is_refused(copy, missing, message):
     for path in copy.glob(missing):
         path.unlink()
     with pytest.raises(TraceError, match=message) as caught:
@@ -105,7 +100,7 @@ def test_a_directory_that_lacks_something_is_refused(
     assert caught.value.remedy
 
 
-def test_damaged_files_are_refused(copy: Path) -> None:
+def test_damaged_files_are_refused(copy):
     raw = copy / "cpu1.raw"
     page = bytearray(raw.read_bytes())
     page[8:12] = np.uint32(5000).tobytes()

@@ -1,7 +1,5 @@
 """The window in force, in the readahead events of texts and of binary traces."""
 
-from __future__ import annotations
-
 import mmap
 
 import numpy as np

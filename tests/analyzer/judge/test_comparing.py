@@ -1,7 +1,5 @@
 """Where a kernel first reads otherwise than the emulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

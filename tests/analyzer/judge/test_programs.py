@@ -1,7 +1,5 @@
 """The programs of a judgement: the same everywhere, small, and complete."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest

@@ -1,7 +1,5 @@
 """A recorded run against the emulation: forged from the emulation itself, then changed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from capture_builder import recording_of, table_of

@@ -1,7 +1,5 @@
 """A start from compressed EROFS at every window, predicted with its image and measured."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import re

@@ -1,7 +1,5 @@
 """Every layout of an image compared, for the starts of captures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The sources that Python looks up before it reads compiled modules."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.layout.module_sources import source_of, sources

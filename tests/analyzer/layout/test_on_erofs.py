@@ -1,7 +1,5 @@
 """A recorded start on images of EROFS and ext4."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The unit of squashfs's reads and its cache of fragments: from the capture, or in doubt."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -18,7 +18,7 @@ CONFIG_SQUASHFS_XZ=m
 CUT = gzip.compress(CONFIG.encode(), mtime=0)[:9]
 
 
-def recording(fstype: str, kernel: str = "6.12.9-cloud-amd64", **options: str):
+def recording(fstype, kernel="6.12.9-cloud-amd64", **options):
     host = host_of(kernel=kernel, kernel_options=options)
     capture = SimpleNamespace(mounts=[SimpleNamespace(fstype=fstype)], host=host)
     return SimpleNamespace(kernel=kernel, capture=capture, page_size=4096)

@@ -1,7 +1,5 @@
 """Lists for other replayers, read back by the rules of their own parsers."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib

@@ -1,7 +1,5 @@
 """The list of a recorded boot: its seconds come with a note."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The text of prefetch lists: what is written is read, here and by the replayers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

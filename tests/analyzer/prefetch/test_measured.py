@@ -1,7 +1,5 @@
 """The file of measured cases: read back, and refused where it is something else."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

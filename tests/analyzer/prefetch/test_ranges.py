@@ -1,7 +1,5 @@
 """The ranges of a recording: merged, in order, and no page of the start left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The replayer beside a start, on cases worked out by hand: 1,000 ns a request, 100 ns a KiB."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from programs import PAGE, Script

@@ -1,7 +1,5 @@
 """What another build did to listed files, and paths below a folder that has a board's files."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Blocks of squashfs from a recording: their places, their cost, and the touched pages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of

@@ -1,7 +1,5 @@
 """From events and system calls to operations on struct files and mappings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from event_table import event, insert

@@ -1,7 +1,5 @@
 """The processor's cost of a page and of a request, from made-up events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The time that the kernel adds to a disk's, from made-up requests."""
 
-from __future__ import annotations
-
 from event_table import R, event, table
 
 from analyzer.ingest.interpret import interpret

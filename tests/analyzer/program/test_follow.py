@@ -1,7 +1,5 @@
 """The C core that follows threads gives what the readable version does, and refuses the rest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps of a start with readahead in inode tables, made from steps without."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

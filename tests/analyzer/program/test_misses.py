@@ -1,7 +1,5 @@
 """Reads and faults distinguished by the readahead flag of block reads, or by the kind of file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of

@@ -1,7 +1,5 @@
 """What opening files takes, from calls and requests of a start that are written down by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of, recording_of, table_of

@@ -1,7 +1,5 @@
 """Work of others for the application, besides its own computing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analyzer.ingest.tables import EVENTS, Kind, Table
@@ -11,7 +9,7 @@ APPLICATION, DRIVER, STRANGER = 10, 20, 30
 EACH_NS = 2.0
 
 
-def events(*rows: tuple[int, Kind, int, int]) -> Table:
+def events(*rows):
     """Events on CPU 0: time, kind, who did it, whom it names."""
     table = Table.empty(EVENTS, len(rows))
     for name, column in zip(
@@ -21,7 +19,7 @@ def events(*rows: tuple[int, Kind, int, int]) -> Table:
     return table
 
 
-def worked(others: OtherWork, since: int, until: int) -> float:
+def worked(others, since, until):
     cpu, at = np.zeros(1, np.uint16), np.array([[since], [until]], np.uint64)
     return float(others.worked(cpu, at[0], at[1])[0])
 

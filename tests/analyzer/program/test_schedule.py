@@ -1,7 +1,5 @@
 """Stays on processors, and wake-ups, from events written by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from event_table import BLOCKS, RUNS, SLEEPS, SOFTIRQ, event, switch, table, wake

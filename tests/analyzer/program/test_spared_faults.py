@@ -1,7 +1,5 @@
 """Faults of a recording without fault-around: which others spare, and what one costs."""
 
-from __future__ import annotations
-
 import numpy as np
 from event_table import event, table
 

@@ -1,7 +1,5 @@
 """A recording in time: what was computed between the steps, and what events cost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from capture_builder import capture_of, host_of

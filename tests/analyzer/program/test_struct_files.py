@@ -1,7 +1,5 @@
 """Struct files and mappings through dup, fork and exec; faults that write; early advice."""
 
-from __future__ import annotations
-
 import pytest
 from event_table import event, insert, read
 from replayed import BASE, PAGE, PRIVATE, PROT_READ, brought, done, entry, fault, made, pages

@@ -1,7 +1,5 @@
 """Steps by thread, from events written by hand: what is computed, slept, read, and waited for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from event_table import BLOCKS, SLEEPS, SOFTIRQ, R, event, insert, read, switch, wake

@@ -1,7 +1,5 @@
 """Waits with a timeout: what another thread wants ends them, however often the timeout passed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

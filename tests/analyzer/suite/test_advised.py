@@ -1,7 +1,5 @@
 """Advice for a suite: under the window of the disk, without other windows, weighted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

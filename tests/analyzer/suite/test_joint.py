@@ -1,7 +1,5 @@
 """Weighted seconds of several starts: one start alone, sums, errors in one direction, regrets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given

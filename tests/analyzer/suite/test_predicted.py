@@ -1,7 +1,5 @@
 """The answer for a suite of real captures, against each start alone and against measured sweeps."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

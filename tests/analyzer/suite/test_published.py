@@ -1,7 +1,5 @@
 """F² + G² of several starts, against the definition on the joined accesses."""
 
-from __future__ import annotations
-
 from capture_builder import PAGE, recording_of
 
 from analyzer.predict.window import predict

@@ -1,7 +1,5 @@
 """Suites that are read, and the errors of those that are refused, with their line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The fate of pages under the emulation of the watched machine, from hand-made events."""
 
-from __future__ import annotations
-
 import pytest
 from event_table import DISK, event, insert, read, table
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from analyzer.ingest.tables import Kind
 from analyzer.top.emulated import fates
-from analyzer.top.machine import FileSystem, Watched, watched
+from analyzer.top.machine import FileSystem, watched
 from analyzer.top.rows import Figures, by_key
 from analyzer.top.seen import Seen
 from boards.mounts import MountPoint
@@ -140,6 +138,6 @@ def test_any_events_give_figures_that_add_up(events):
     assert sum(now.values()) == len(seen.read_by)
 
 
-def _machine() -> Watched:
+def _machine():
     stack = Stack(dev="7:0", mountpoint="/", file_system="ext4", device="loop0", read_ahead_kb=32)
     return watched("6.12.1", "x86_64", 4096, 8, [stack], [MOUNT], frozenset({DISK}), {})

@@ -1,7 +1,5 @@
 """Files opened apart: this process keeps its locks on them."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The guard of a process: what it does when that ends in order, is killed, or was killed itself."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

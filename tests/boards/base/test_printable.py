@@ -1,7 +1,5 @@
 """Characters that cannot be seen become escapes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Kibibytes, pages and bytes, and how sizes and shares are written."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The kinds of slow disk: the module's arithmetic is that of the emulator's model."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which parts of boards are the same, and so are built once."""
 
-from __future__ import annotations
-
 import pytest
 
 from boards.emulated import parts

@@ -1,7 +1,5 @@
 """``foreread advise``: the table, its JSON, the lists it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``foreread calibrate``: what it prints and writes. tests/kernel/test_calibrate.py measures."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

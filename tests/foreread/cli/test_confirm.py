@@ -45,7 +45,7 @@ class Bench:
         self.known = [Disk(disk.name, disk.dev, disk.size_bytes, disk.model)]
         self.windows = [f"/sys/block/{disk.name}/queue/read_ahead_kb"]
         self.now = "128"
-        self.run_at: list[str] = []
+        self.run_at = []
         self.scenarios = []
         self._factor, self._noise, self._odd = factor, noise, odd or {}
         self._beside = beside or {}

@@ -1,7 +1,5 @@
 """``foreread confirm`` on several boards: pairs of runs, each board in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """``foreread confirm --advice``: a row of the table, measured on a bench without a machine."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import contextmanager, nullcontext

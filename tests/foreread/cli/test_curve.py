@@ -1,7 +1,5 @@
 """The curve of seconds in a terminal."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

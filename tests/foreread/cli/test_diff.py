@@ -1,7 +1,5 @@
 """``foreread diff``: text, JSON, Markdown, JUnit, exit codes, hostile names, and bad input."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``foreread doctor --judge``: options, texts and documents. tests/kernel/test_judge.py judges."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Less durable settings: ``foreread tune`` tries and applies them only where they are asked for."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

@@ -1,7 +1,5 @@
 """``foreread export``: text, JSON and exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``foreread fingerprint``: its arguments. tests/kernel/test_fingerprint.py watches workloads."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """``foreread fleet``: text, JSON, exit codes, and other files than captures."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``foreread forecast``: text, JSON and exit codes."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

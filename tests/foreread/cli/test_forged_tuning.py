@@ -1,7 +1,5 @@
 """TUNING files that an attacker has changed with SQLite: no command writes what they ask for."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

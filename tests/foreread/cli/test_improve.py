@@ -4,8 +4,6 @@ The recording is the shipped example, and the runs are those of a bench without 
 tests/kernel/test_improve.py does the whole job for real.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from contextlib import contextmanager, nullcontext

@@ -4,8 +4,6 @@ The recordings are captures of tests/foreread/data/suite, their predictions and 
 real. A bench stands in for what needs a board or takes minutes, and notes each call.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path
@@ -53,13 +51,13 @@ class SuiteBench:
     a step, by its name. ``outcome``: of the runs of each board.
     """
 
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-        self.fails: dict[str, Exception] = {}
+    def __init__(self):
+        self.calls = []
+        self.fails = {}
         self.outcome = dict.fromkeys(TARGETS, "confirmed")
         self.ended_by = "exit"
 
-    def call(self, name: str) -> None:
+    def call(self, name):
         """Note a call, or raise what it fails with."""
         if name in self.fails:
             raise self.fails[name]

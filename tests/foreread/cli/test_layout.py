@@ -1,7 +1,5 @@
 """``foreread layout``: the folder for those who build images, and what it predicts."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

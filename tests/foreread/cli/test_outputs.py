@@ -215,7 +215,7 @@ def test_a_read_only_file_system_is_named(tmp_path):
     )
 
 
-def _is_refusal(seen: Outcome, option: str, name: str) -> bool:
+def _is_refusal(seen, option, name):
     """Return whether a call ended in one line that names a path, and says what to do."""
     first, _, rest = seen.stderr.partition("\n")
     named, _, remedy = first.partition(" -- ")

@@ -1,7 +1,5 @@
 """``foreread prefetch``, and its list in a boot script."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

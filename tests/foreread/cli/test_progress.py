@@ -1,7 +1,5 @@
 """What a command says while it works: its steps, how far it is, and the time that is left."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -3,8 +3,6 @@
 tests/kernel/test_record_boot.py records boots.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 

@@ -1,7 +1,5 @@
 """``foreread report --open`` where no desktop is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``foreread script``: what it writes, installs, removes, and says."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``foreread script`` of traces that have the numbers of their disks only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -11,7 +11,7 @@ import pytest
 from fleet_rows import analysed, store_of
 from parsed_options import declared_outputs, text_options
 from rings import further
-from special_files import NAMES, Outcome, special_files
+from special_files import NAMES, special_files
 from tuned_stores import tuned
 
 from analyzer.tuner.engines.fingerprint import BY_NAME
@@ -180,11 +180,11 @@ def test_an_input_that_is_no_plain_file_is_refused_in_one_line(case, folder, out
         _check_refused(seen, NO_CONNECTION if of_ssh else name)
 
 
-def _words(words: list[str], path: Path) -> list[str]:
+def _words(words, path):
     return [word.replace("{}", str(path)) for word in words]
 
 
-def _check_refused(seen: Outcome, name: str) -> None:
+def _check_refused(seen, name):
     """Check that one line is an error, names the file, and says what to do; others are steps."""
     errors = [line for line in seen.stderr.splitlines() if " -- " in line]
     assert seen.code in (1, 2), seen

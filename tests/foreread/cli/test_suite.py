@@ -1,7 +1,5 @@
 """Suites on the command line: predict, what record would make, and the errors of both."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `foreread top` prints and shows, of figures made by hand."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

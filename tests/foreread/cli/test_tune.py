@@ -1,7 +1,5 @@
 """``foreread tune``: usage, what it stores and says, what a lost target or Ctrl-C costs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``foreread tune --from``: a search that begins from an earlier campaign's TUNING."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

@@ -1,7 +1,5 @@
 """``foreread tune`` beside a load that does not run, or ends."""
 
-from __future__ import annotations
-
 import pytest
 from trial_benches import KnownBench
 

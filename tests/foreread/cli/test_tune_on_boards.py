@@ -1,7 +1,5 @@
 """``foreread tune`` on several boards: one campaign, each board in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Settings that write more, or take memory from others: ``foreread tune`` refuses them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

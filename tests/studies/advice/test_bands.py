@@ -1,7 +1,5 @@
 """The band of savings with a list: learnt from other applications than the one that is judged."""
 
-from __future__ import annotations
-
 import pytest
 
 from studies.advice.bands import HEAD, is_within, judged, unexplained, with_lists

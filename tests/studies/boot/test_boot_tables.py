@@ -1,7 +1,5 @@
 """The table of measured boots."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

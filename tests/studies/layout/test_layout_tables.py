@@ -1,7 +1,5 @@
 """The tables of measured layouts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """studies/paper end to end: its smallest experiment, on the emulated board."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Engines compete at equal attempts, and their regret is that of their believed best."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tuning

@@ -1,7 +1,5 @@
 """False and lost savings, by the noise of each chromosome and by the pooled one."""
 
-from __future__ import annotations
-
 import json
 import math
 

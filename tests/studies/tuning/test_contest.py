@@ -1,7 +1,5 @@
 """The contest of the search, on a landscape so small that it takes no time."""
 
-from __future__ import annotations
-
 import json
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """IOPerf: Table 1, its equations, clearance, and the population's ranges."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

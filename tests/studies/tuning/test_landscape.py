@@ -1,7 +1,5 @@
 """Measured landscapes: what they draw, their optimum, and hostile files."""
 
-from __future__ import annotations
-
 import json
 from statistics import median
 

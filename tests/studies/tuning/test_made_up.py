@@ -1,7 +1,5 @@
 """Landscapes that are made up: what they are made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

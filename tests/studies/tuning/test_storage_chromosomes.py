@@ -1,7 +1,5 @@
 """Storage v1 and v2: counts by formula and by enumeration, the paper's, defaults, commands."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -134,7 +132,7 @@ def test_edges_are_pairs_that_differ_in_one_gene():
 
 def test_edges_equal_a_count_of_all_pairs():
     some = [one for one in configurations(TODAY) if one["block_size"] == 4096][::2]
-    counted: Counter[tuple[str, str]] = Counter()
+    counted = Counter()
     for at, one in enumerate(some):
         for other in some[:at]:
             if sum(one[name] != other[name] for name in one) == 1:

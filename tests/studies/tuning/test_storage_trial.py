@@ -1,7 +1,5 @@
 """Parsing of a storage trial's answers, valid and invalid. Real ones: tests/kernel."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

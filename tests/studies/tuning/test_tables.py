@@ -1,7 +1,5 @@
 """The tables of the tuning pages are those of the raw data and the figures."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

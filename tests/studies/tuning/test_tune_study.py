@@ -1,7 +1,5 @@
 """The frame of the tuning studies: landscapes from raw files, figures, tables."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The study of scenarios in turn counts right, on a landscape made up for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The studies of IOPerf and of fingerprints count right, on landscapes made up for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

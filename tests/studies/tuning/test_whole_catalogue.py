@@ -1,7 +1,5 @@
 """The made-up board that has every gene of the catalogue."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """Workloads by fio: the job, and what a target may say of a run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Campaigns of an engine that decides what is run again, and what is best."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

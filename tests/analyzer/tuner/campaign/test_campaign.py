@@ -1,7 +1,5 @@
 """Campaigns: what is measured how often, what failures cost, and resuming."""
 
-from __future__ import annotations
-
 import random
 import signal
 from collections import Counter
@@ -12,7 +10,6 @@ from rings import further
 
 from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.progress import CampaignProgress
 from analyzer.tuner.engines.stopping import Budget, Patience
 from analyzer.tuner.evaluation import STATUSES, Attempt, TargetGone, key_of
 from analyzer.tuner.store.store import Store
@@ -331,7 +328,7 @@ def test_an_engine_that_repeats_itself_ends():
 
 
 def test_progress_is_reported_after_every_attempt():
-    received: list[CampaignProgress] = []
+    received = []
     with Store.in_memory(tuning.spec()) as store:
         rules = Rules(Budget(evaluations=80))
         campaign(store, rules=rules, on_progress=received.append).run()

@@ -1,7 +1,5 @@
 """Campaigns that are killed, interrupted, run twice at once, or run out of disk: real processes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Constraints: what counts as writing more than the default, and what is chance."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Campaigns leave out genes that cannot act by the counters of their runs, and say so."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.tuner.campaign.campaign import Campaign, Rules

@@ -1,7 +1,5 @@
 """Every engine that is shipped: interrupted again and again, it ends as if it had not been."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 import tuning

@@ -1,7 +1,5 @@
 """What attempts mean: hand-computed gains, drift, and intervals that hold what they say."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Scenarios that take turns: what is measured where, what comes back, and what comes out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """No engine leaves a durable space: not by seeds, mutation, genes that come back, or averages."""
 
-from __future__ import annotations
-
 import pytest
 from rings import further
 

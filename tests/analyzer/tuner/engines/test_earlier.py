@@ -1,7 +1,5 @@
 """An earlier campaign in the model of start-up: what it expects, and what it may not do."""
 
-from __future__ import annotations
-
 import math
 from statistics import median
 

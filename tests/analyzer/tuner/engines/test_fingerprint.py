@@ -1,7 +1,5 @@
 """Fingerprints: the paper's rules, and those that depart from them."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.tuner.engines.fingerprint import BY_NAME, FINGERPRINTS, Snapshot

@@ -1,7 +1,5 @@
 """Any tuner under the rule of start-up: the model repeats, the tuner proposes."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 from statistics import median

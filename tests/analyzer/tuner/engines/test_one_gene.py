@@ -1,7 +1,5 @@
 """One gene at a time."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

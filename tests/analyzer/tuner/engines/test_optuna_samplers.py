@@ -1,7 +1,5 @@
 """Samplers of Optuna: which there are, what they receive, and what they need."""
 
-from __future__ import annotations
-
 import sys
 
 import optuna

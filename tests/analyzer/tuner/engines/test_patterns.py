@@ -1,7 +1,5 @@
 """Patterns of workloads: IOPerf's clearance, the nearest, names, and sums of a period."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

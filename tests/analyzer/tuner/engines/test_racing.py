@@ -1,7 +1,5 @@
 """The rules of repeats and of the end, by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Genes come back with their workload, and what was a mere spike is forgotten."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from tuner_spaces import BOARD

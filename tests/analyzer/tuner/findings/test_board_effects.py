@@ -1,7 +1,5 @@
 """The effects of boards: known ones are found, and what runs cannot show is not claimed."""
 
-from __future__ import annotations
-
 import math
 import random
 

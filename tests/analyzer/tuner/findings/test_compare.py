@@ -1,7 +1,5 @@
 """Two chromosomes compared by their runs."""
 
-from __future__ import annotations
-
 import math
 import random
 

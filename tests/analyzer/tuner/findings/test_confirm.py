@@ -1,7 +1,5 @@
 """The winner with only the genes that matter, on landscapes whose truth is known."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -9,19 +7,17 @@ import pytest
 from tuner_landscapes import BEST, SPACE, USELESS, bred, run
 
 from analyzer.tuner.campaign.budget import LADDER
-from analyzer.tuner.findings.compare import Change, Run, Runs
-from analyzer.tuner.findings.confirm import SHOWN, ProvenGenes, confirm, differing, only
+from analyzer.tuner.findings.compare import Run, Runs
+from analyzer.tuner.findings.confirm import SHOWN, confirm, differing, only
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Gene, Space
 
 NO_EFFECTS = Effects((), None, 0.0, 0)
 
 
-def settle(
-    winner, evaluate, effects=NO_EFFECTS, space=SPACE, predicted=None, most=None
-) -> tuple[ProvenGenes, list[Run]]:
+def settle(winner, evaluate, effects=NO_EFFECTS, space=SPACE, predicted=None, most=None):
     """Make the requested runs, at most so many, until all is decided."""
-    runs: list[Run] = []
+    runs = []
     for _ in range(50):
         left = None if most is None else most - len(runs)
         found = confirm(space, effects, winner, Runs(runs), ("reader",), predicted, left)
@@ -34,7 +30,7 @@ def settle(
     raise AssertionError("it asks and asks")
 
 
-def holds(change: Change, effect: float) -> bool:
+def holds(change, effect):
     """Return whether the interval of a change contains the true effect."""
     return change.low <= effect <= change.high
 

@@ -1,7 +1,5 @@
 """A winner's confirmation, made and stored."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -63,7 +61,7 @@ def test_the_search_can_be_resumed_beside_it(path, tmp_path):
 
 
 class Interrupting(KnownLandscape):
-    def __init__(self, after: int) -> None:
+    def __init__(self, after):
         super().__init__()
         self._after = after
 

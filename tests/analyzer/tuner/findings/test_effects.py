@@ -1,7 +1,5 @@
 """Main effects, on a landscape whose effects are known."""
 
-from __future__ import annotations
-
 import math
 import random
 from statistics import median
@@ -10,13 +8,13 @@ import pytest
 from tuner_landscapes import BEST, SPACE, USELESS, anything, bred, run, scattered
 
 from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.effects import Effects, GeneEffect, main_effects
+from analyzer.tuner.findings.effects import main_effects
 from analyzer.tuner.space.genes import Gene, Space
 
 SEEDS = range(12)
 
 
-def effect(effects: Effects, gene: str) -> GeneEffect:
+def effect(effects, gene):
     return next(one for one in effects.genes if one.gene == gene)
 
 

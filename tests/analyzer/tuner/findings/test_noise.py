@@ -1,7 +1,5 @@
 """The noise of a chromosome: pooled where all agree, its own where it stands out."""
 
-from __future__ import annotations
-
 import math
 import random
 from statistics import fmean, variance

@@ -1,7 +1,5 @@
 """Where scenarios disagree."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +22,7 @@ def test_the_front_has_the_undominated_points(costs):
         assert beaten == (point not in on)
 
 
-def runs(costs: dict[int, tuple[float, float]], spread: float) -> Runs:
+def runs(costs, spread):
     return Runs(
         [
             Run({"g": gene}, scenario, cost * factor)

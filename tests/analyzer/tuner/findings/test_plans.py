@@ -1,7 +1,5 @@
 """Plans out of TUNING files: what is learnt is what is set, and nothing else."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import pytest

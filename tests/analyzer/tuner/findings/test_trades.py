@@ -1,7 +1,5 @@
 """What settings trade for what: the front over time, writes and waiting, ordered by weights."""
 
-from __future__ import annotations
-
 import pytest
 import tuning
 

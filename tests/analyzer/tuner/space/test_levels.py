@@ -1,7 +1,5 @@
 """Alleles as few levels."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

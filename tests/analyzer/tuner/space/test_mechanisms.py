@@ -1,7 +1,5 @@
 """Which mechanisms of the kernel occurred in runs, and which genes cannot act without them."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.tuner.space.catalogue import entries

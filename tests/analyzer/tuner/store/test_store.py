@@ -1,7 +1,5 @@
 """The store: what is put in comes out, and hostile files are refused."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 from analyzer.layout.on_erofs import on_erofs
-from emulator.images.erofs import ErofsImage, read_erofs
+from emulator.images.erofs import read_erofs
 from foreread import load
 
 BLOCK = 4096
 
 
-def main() -> None:
+def main():
     """Write OUTPUT."""
     image, capture, output = map(Path, sys.argv[1:])
     octets = bytearray(image.read_bytes())
@@ -28,7 +28,7 @@ def main() -> None:
     output.write_bytes(lzma.compress(bytes(octets), preset=9 | lzma.PRESET_EXTREME))
 
 
-def clear_data(octets: bytearray, tables: ErofsImage) -> None:
+def clear_data(octets, tables):
     """Clear what files contain."""
     for _, length, place, stored, packed, fragment in tables.pieces.tolist():
         if not fragment:
@@ -38,7 +38,7 @@ def clear_data(octets: bytearray, tables: ErofsImage) -> None:
             octets[place:until] = bytes(until - place)
 
 
-def clear_file(octets: bytearray, tables: ErofsImage, row: int) -> None:
+def clear_file(octets, tables, row):
     """Make a file empty, and clear its indexes."""
     file, indexes = tables.files[row], tables.indexes[row]
     blocks = -(-int(file["size"]) // BLOCK)

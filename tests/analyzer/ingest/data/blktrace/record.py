@@ -40,7 +40,7 @@ PROGRAMS = {
 }
 
 
-def initramfs(root: Path, release: str) -> bytes:
+def initramfs(root, release):
     modules = load_order(root / "lib/modules" / release, MODULES)
     entries = {name: Entry(DIRECTORY) for name in FOLDERS}
     entries["init"] = Entry(PROGRAM, (HERE / "init.sh").read_bytes())
@@ -51,7 +51,7 @@ def initramfs(root: Path, release: str) -> bytes:
     return archive(entries)
 
 
-def record(package: Path, scratch: Path) -> None:
+def record(package, scratch):
     unpack([package], scratch / "root")
     kernel = next((scratch / "root/boot").glob("vmlinuz-*"))
     (scratch / "app").mkdir()

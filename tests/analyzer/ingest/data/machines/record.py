@@ -27,7 +27,7 @@ APPLETS = ("cat", "cut", "dd", "insmod", "mkdir", "mount", "reboot", "sh", "sync
 APPLETS += ("timeout", "uname")
 
 
-def initramfs(root: Path, release: str, machine: str, busybox: bytes) -> bytes:
+def initramfs(root, release, machine, busybox):
     modules = load_order(root / "lib/modules" / release, MODULES)
     probes = plan(release, machine, None, at_any_risk=True)
     definitions = "".join(f"{line}\n" for line in probes.definitions)
@@ -41,7 +41,7 @@ def initramfs(root: Path, release: str, machine: str, busybox: bytes) -> bytes:
     return archive(entries)
 
 
-def record(name: str, packages: list[Path], scratch: Path) -> None:
+def record(name, packages, scratch):
     machine, disk, qemu = MACHINES[name]
     unpack(packages, scratch / "root")
     kernel = next((scratch / "root/boot").glob("vmlinu[xz]-*"))
