@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from study_modules import imported
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.recording import Recording
@@ -15,13 +13,13 @@ from boards.emulated.live import EmulatedTarget, LiveOptions
 from emulator.linux.requests import Layout
 from emulator.linux.rules import rules_for, version_of
 from emulator.stepwise.replay import emulate
+from studies.accuracy.page_sets import started_as
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
 
 WINDOW_KB = 128
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
-ACCURACY = Path(__file__).parents[2] / "studies/accuracy"
 Page = tuple[int, int]  # inode, index
 
 pytestmark = pytest.mark.boards
@@ -51,13 +49,10 @@ def stored(base: Recording, layout: Layout, pages: set[Page]) -> set[Page]:
     }
 
 
-def test_pages_that_a_board_reads_are_those_predicted_from_its_capture(
-    board, tmp_path, monkeypatch
-):
+def test_pages_that_a_board_reads_are_those_predicted_from_its_capture(board, tmp_path):
     base, run = recorded(board, tmp_path / "0"), recorded(board, tmp_path / "at", WINDOW_KB)
     version = version_of(base.kernel)
-    with imported(ACCURACY, ("cli", "store", "applications", "page_sets")) as found:
-        taken = found["page_sets"].started_as(inputs(base, version), run)
+    taken = started_as(inputs(base, version), run)
     assert all(entry.extents is not None for entry in base.entries if entry and entry.path)
     assert any(entry.cached_pages for entry in base.entries if entry)  # libc: the ssh server's
     window = WINDOW_KB * 1024 // base.page_size

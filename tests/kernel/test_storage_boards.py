@@ -9,7 +9,6 @@ import random
 from pathlib import Path
 
 import pytest
-from study_modules import imported
 from waiting import left_s
 
 from studies.tuning.storage_chromosomes import (
@@ -19,6 +18,7 @@ from studies.tuning.storage_chromosomes import (
     make_words,
     mount_words,
 )
+from studies.tuning.storage_places import board_place
 from studies.tuning.storage_rules import FILE_SYSTEMS, today
 from studies.tuning.storage_trial import FileSystem, StorageBench
 
@@ -35,13 +35,8 @@ mkdir -p /media && mount -i -t $1 -o $3 /dev/slow1 /media && umount /media
 
 @pytest.fixture(scope="module")
 def place():
-    patch = pytest.MonkeyPatch()
-    with (
-        imported(FOLDER, ("storage_places",)) as found,
-        found["storage_places"].board_place(lambda _step: None) as booted,
-    ):
+    with board_place(lambda _step: None) as booted:
         yield booted
-    patch.undo()
 
 
 def default_of(file_system):

@@ -1,53 +1,29 @@
 """studies/accuracy: the arithmetic of its tables, and that finished cells are kept."""
 
 import json
-from pathlib import Path
 
 import pytest
 from event_table import table
 from replayed import brought, done, entry, fault
-from study_modules import imported
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.predict.inputs import inputs
 from boards.emulated.machines import MACHINES
 from emulator.linux.operations import Op
-
-FOLDER = Path(__file__).parents[3] / "studies/accuracy"
-MODULES = (
-    *(
-        "applications",
-        "cli",
-        "coverage_tables",
-        "figures",
-        "forecast_tables",
-        "judging",
-        "kernel_cells",
-        "kernel_tables",
-        "loop_board",
-        "markdown",
-    ),
-    *(
-        "on_boards",
-        "on_kernel",
-        "on_kernels",
-        "on_machine",
-        "packages",
-        "page_sets",
-        "run",
-        "seconds",
-        "starts",
-    ),
-    *("store", "tables"),
+from studies.accuracy import (
+    cli,
+    coverage_tables,
+    figures,
+    on_boards,
+    on_machine,
+    packages,
+    page_sets,
+    run,
+    seconds,
+    tables,
 )
-
-
-@pytest.fixture
-def modules(monkeypatch):
-    """Return the example's modules by name, as its command imports them."""
-    with imported(FOLDER, MODULES) as found:
-        yield found
+from studies.accuracy.store import Cell, Store, chosen
 
 
 def validation(**changed):
@@ -55,17 +31,16 @@ def validation(**changed):
     return {**figures, **changed}
 
 
-def test_the_spread_is_that_of_identical_runs_over_windows(modules):
-    found = modules["figures"].spread([[1.0, 1.1, 1.0], [2.0, 2.0], [4.0, 5.0, 4.0], [9.0]])
+def test_the_spread_is_that_of_identical_runs_over_windows():
+    found = figures.spread([[1.0, 1.1, 1.0], [2.0, 2.0], [4.0, 5.0, 4.0], [9.0]])
     assert (found.median, found.worst) == pytest.approx((0.1, 0.25))
 
 
-def test_windows_that_were_run_once_have_no_spread(modules):
-    assert modules["figures"].spread([[1.0], [2.0]]) is None
+def test_windows_that_were_run_once_have_no_spread():
+    assert figures.spread([[1.0], [2.0]]) is None
 
 
-def test_figures_are_compared_with_their_targets(modules):
-    figures = modules["figures"]
+def test_figures_are_compared_with_their_targets():
     found = figures.seconds_figures(validation(), figures.FIXED_COST)
     assert [(one.name, one.met) for one in found] == [
         ("median error", True),
@@ -74,9 +49,8 @@ def test_figures_are_compared_with_their_targets(modules):
     ]
 
 
-def test_without_seconds_nothing_is_met_not_even_the_regret(modules):
+def test_without_seconds_nothing_is_met_not_even_the_regret():
     """The regret is then the published criterion's, which may be 0 by chance."""
-    figures = modules["figures"]
     nothing = validation(seconds_error_median=None, seconds_error_max=None, regret=0.0)
     found = figures.seconds_figures(nothing, figures.FAST_DISK)
     assert [(one.value, one.met) for one in found] == [(None, False)] * 3
@@ -85,8 +59,7 @@ def test_without_seconds_nothing_is_met_not_even_the_regret(modules):
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(2.5, (0.02, 0.08, 0.01)), (1.5, (0.06, 0.4, 0.03))]
 )
-def test_a_short_start_may_be_off_by_twice_its_spread(modules, seconds, expected):
-    figures = modules["figures"]
+def test_a_short_start_may_be_off_by_twice_its_spread(seconds, expected):
     found = figures.paced_targets(seconds, figures.Spread(0.03, 0.2))
     assert (found.median_error, found.worst_error, found.regret) == pytest.approx(expected)
 
@@ -96,8 +69,7 @@ def row(kb, jaccard=1.0, pages=(100, 100), requests=(50, 50), calls=(0, 0)):
     return {"read_ahead_kb": kb, "jaccard": jaccard, **counts}
 
 
-def test_page_figures_are_the_worst_over_windows(modules):
-    figures = modules["figures"]
+def test_page_figures_are_the_worst_over_windows():
     rows = [row(4), row(512, 0.9995, (101, 100), (49, 50)), row(1024, 0.5, (1, 9), (53, 50))]
     found = {one.name: one for one in figures.page_figures(rows, figures.MANY_PROCESSES)}
     assert {name: round(one.value, 6) for name, one in found.items()} == {
@@ -109,8 +81,7 @@ def test_page_figures_are_the_worst_over_windows(modules):
     assert [name for name, one in found.items() if one.met] == ["least Jaccard", "requests beyond"]
 
 
-def test_identical_page_sets_meet_the_strictest_targets(modules):
-    figures = modules["figures"]
+def test_identical_page_sets_meet_the_strictest_targets():
     rows = [row(4, calls=(7, 7)), row(8, calls=(5, 5))]
     found = figures.page_figures(rows, figures.SINGLE_THREADED)
     assert len(found) == 4
@@ -118,8 +89,7 @@ def test_identical_page_sets_meet_the_strictest_targets(modules):
 
 
 @pytest.mark.parametrize(("jaccard", "met"), [(0.981, True), (0.979, False)])
-def test_a_browser_may_differ_twice_as_much_as_its_own_runs_at_that_window(modules, jaccard, met):
-    figures = modules["figures"]
+def test_a_browser_may_differ_twice_as_much_as_its_own_runs_at_that_window(jaccard, met):
     rows = [row(4, jaccard=jaccard), row(8, jaccard=0.95)]
     own = [row(4, jaccard=0.99), row(8, jaccard=0.9)]
     found = figures.page_figures(rows, figures.BROWSER, own)[0]
@@ -127,12 +97,12 @@ def test_a_browser_may_differ_twice_as_much_as_its_own_runs_at_that_window(modul
     assert found.target == pytest.approx(0.98)
 
 
-def test_rounds_are_one_sweep_with_all_runs_of_a_window(modules):
+def test_rounds_are_one_sweep_with_all_runs_of_a_window():
     def swept(kb, seconds, note):
         point = {"read_ahead_kb": kb, "seconds": [seconds], "requests": [1], "pages": [2.0]}
         return {"kernel": "6.1", "notes": ["same", note], "points": [point]}
 
-    found = modules["seconds"].merged([swept(8, 1.0, "a"), swept(4, 3.0, "b"), swept(8, 2.0, "a")])
+    found = seconds.merged([swept(8, 1.0, "a"), swept(4, 3.0, "b"), swept(8, 2.0, "a")])
     assert [(p["read_ahead_kb"], p["seconds"]) for p in found["points"]] == [
         (4, [3.0]),
         (8, [1.0, 2.0]),
@@ -141,57 +111,53 @@ def test_rounds_are_one_sweep_with_all_runs_of_a_window(modules):
     assert found["kernel"] == "6.1"
 
 
-def test_a_finished_cell_is_not_made_again(modules, tmp_path):
+def test_a_finished_cell_is_not_made_again(tmp_path):
     made = []
-    store = modules["store"].Store(tmp_path)
-    cell = modules["store"].Cell(
-        "area", "name", "title", lambda work: made.append(work) or {"a": 1}
-    )
-    first, second = (modules["run"].make(cell, store) for _ in range(2))
+    store = Store(tmp_path)
+    cell = Cell("area", "name", "title", lambda work: made.append(work) or {"a": 1})
+    first, second = (run.make(cell, store) for _ in range(2))
     assert first == second
     assert first["a"] == 1
     assert made == [tmp_path / "area/name"]
 
 
-def test_a_cell_that_fails_is_reported_and_made_again(modules, tmp_path):
+def test_a_cell_that_fails_is_reported_and_made_again(tmp_path):
     def fail(work):
-        raise modules["cli"].CommandError("record: no such board")
+        raise cli.CommandError("record: no such board")
 
-    cell = modules["store"].Cell("area", "name", "title", fail)
-    store = modules["store"].Store(tmp_path)
-    assert modules["run"].make(cell, store) == {"skipped": "failed: record: no such board"}
+    cell = Cell("area", "name", "title", fail)
+    store = Store(tmp_path)
+    assert run.make(cell, store) == {"skipped": "failed: record: no such board"}
     assert store.finished(cell) is None
 
 
-def test_an_impossible_cell_reports_the_reason(modules, tmp_path):
-    cell = modules["store"].Cell("area", "name", "title", lambda work: {}, lambda: "needs root")
-    found = modules["run"].make(cell, modules["store"].Store(tmp_path))
-    assert modules["tables"].text([(cell, found)]) == "## area\n\n- name skipped: needs root"
+def test_an_impossible_cell_reports_the_reason(tmp_path):
+    cell = Cell("area", "name", "title", lambda work: {}, lambda: "needs root")
+    found = run.make(cell, Store(tmp_path))
+    assert tables.text([(cell, found)]) == "## area\n\n- name skipped: needs root"
 
 
-def test_cells_are_chosen_by_area_or_by_the_beginning_of_a_name(modules):
+def test_cells_are_chosen_by_area_or_by_the_beginning_of_a_name():
     names = [("loop", "10M-a"), ("loop", "10M-b"), ("loop", "5M-a"), ("boards", "a")]
-    cells = [modules["store"].Cell(area, name, "", dict) for area, name in names]
-    chosen = modules["store"].chosen
+    cells = [Cell(area, name, "", dict) for area, name in names]
     assert chosen(cells, []) == cells
     assert chosen(cells, ["loop/10M", "boards"]) == [cells[0], cells[1], cells[3]]
     assert chosen(cells, ["boa", "loop/1"]) == cells[:2]
 
 
-def seconds_cell(modules, **row):
-    figures = modules["figures"]
+def seconds_cell(**row):
     found = [one.to_json() for one in figures.seconds_figures(validation(), figures.FIXED_COST)]
     picks = {"best_kb": 64, "chosen_kb": 32, "verdict_kb": None, "published_kb": 4}
     regrets = {"regret_proposed": None, "regret_published": 0.5}
     held = {"coverage": {"held": 9, "points": 10}, "points": [point(0, 1.0, 0.98, (0.9, 1.1))]}
     whole = {"device": "known", "default_s": 1.5, "figures": found}
     whole |= {**picks, **regrets, **held, **row}
-    cell = modules["store"].Cell("boards", "sd-python", "", dict)
+    cell = Cell("boards", "sd-python", "", dict)
     return cell, {"sweep": [], "spread": {"median": 0.001, "worst": 0.01}, "rows": [whole]}
 
 
-def test_the_table_has_both_regrets_and_met_targets(modules):
-    lines = modules["tables"].text([seconds_cell(modules)]).splitlines()
+def test_the_table_has_both_regrets_and_met_targets():
+    lines = tables.text([seconds_cell()]).splitlines()
     cells = [text.strip() for text in lines[4].strip("|").split("|")]
     assert cells == [
         *("sd-python", "known", "1", "1.50", "0.10 %", "1.00 % (1.50 %: met)"),
@@ -201,10 +167,10 @@ def test_the_table_has_both_regrets_and_met_targets(modules):
     assert lines[6].startswith("- known: 2 of 3 targets met; median error 1.00 % (median)")
 
 
-def test_a_device_that_gives_no_seconds_misses_all_and_says_why(modules):
-    cell, found = seconds_cell(modules)
+def test_a_device_that_gives_no_seconds_misses_all_and_says_why():
+    cell, found = seconds_cell()
     found["rows"] = [{"device": "known", "why": "validate: no such kind"}]
-    lines = modules["tables"].text([(cell, found)]).splitlines()
+    lines = tables.text([(cell, found)]).splitlines()
     assert "validate: no such kind" in lines[4]
     assert lines[6].startswith("- known: 0 of 3 targets met")
 
@@ -221,10 +187,10 @@ def point(kb, measured, predicted, band):
     }
 
 
-def test_coverage_counts_the_measured_seconds_that_lie_in_their_band(modules):
+def test_coverage_counts_the_measured_seconds_that_lie_in_their_band():
     points = [point(0, 2.0, 2.0, (1.9, 2.1)), point(4, 2.0, 2.2, (2.1, 2.3))]
     points += [point(8, 2.0, 2.0, None), point(16, 2.0, 2.1, (2.0, 2.2))]
-    found = modules["figures"].coverage(points)
+    found = figures.coverage(points)
     assert (found.held, found.points) == (2, 3)
 
 
@@ -232,18 +198,16 @@ def test_coverage_counts_the_measured_seconds_that_lie_in_their_band(modules):
     ("held", "points", "honest"),
     [(84, 100, False), (85, 100, True), (95, 100, True), (96, 100, False), (0, 0, False)],
 )
-def test_a_band_of_90_percent_holds_neither_too_few_points_nor_too_many(
-    modules, held, points, honest
-):
-    assert modules["figures"].Coverage(held, points).honest == honest
+def test_a_band_of_90_percent_holds_neither_too_few_points_nor_too_many(held, points, honest):
+    assert figures.Coverage(held, points).honest == honest
 
 
-def test_coverage_is_reported_by_area_and_over_all(modules):
+def test_coverage_is_reported_by_area_and_over_all():
     rows = {"rows": [{"coverage": {"held": 9, "points": 10}}, {"why": "no seconds"}]}
     areas = ("loop", "disk", "pages")
-    cells = [modules["store"].Cell(area, "a", "", dict) for area in areas]
+    cells = [Cell(area, "a", "", dict) for area in areas]
     found = [rows, {"rows": [{"coverage": {"held": 3, "points": 10}}]}, {"rows": [{"pages": 1}]}]
-    (section,) = modules["coverage_tables"].overall(list(zip(cells, found, strict=True)))
+    (section,) = coverage_tables.overall(list(zip(cells, found, strict=True)))
     assert section.splitlines()[-3:] == [
         "| loop | 9 of 10 (90.00 %: met) |",
         "| disk | 3 of 10 (30.00 %: missed) |",
@@ -251,32 +215,31 @@ def test_coverage_is_reported_by_area_and_over_all(modules):
     ]
 
 
-def test_points_outside_their_band_are_listed_with_cell_capture_and_window(modules):
+def test_points_outside_their_band_are_listed_with_cell_capture_and_window():
     points = [point(0, 1.0, 1.0, (0.9, 1.1)), point(64, 2.0, 1.5, (1.4, 1.6))]
-    made = [seconds_cell(modules, points=points, capture=3)]
-    assert modules["coverage_tables"].misses(made) == [
+    made = [seconds_cell(points=points, capture=3)]
+    assert coverage_tables.misses(made) == [
         "- sd-python, capture 3, known, 64 KiB: "
         "measured 2.000 s, predicted 1.500 s (1.400 to 1.600)"
     ]
 
 
-def test_the_error_at_a_window_is_the_median_over_captures(modules):
-    cell, found = seconds_cell(modules)
+def test_the_error_at_a_window_is_the_median_over_captures():
+    cell, found = seconds_cell()
     found["rows"] = [{"points": [point(64, 1.0, value, None)]} for value in (1.1, 0.8, 1.02)]
-    assert modules["coverage_tables"].by_window([(cell, found)])[-1] == "| sd-python | +2.0 |"
+    assert coverage_tables.by_window([(cell, found)])[-1] == "| sd-python | +2.0 |"
 
 
-def test_packages_come_with_what_provides_their_dependencies(modules):
+def test_packages_come_with_what_provides_their_dependencies():
     installed = (
         "ii \ta\t\tlibc6 (>= 2.3), mta | mail:any\n"
         "ii \tlibc6\t\t, \nii \texim\tmta (= 1), other\t, libc6\n"
         "ii \tunrelated\t\t, a\nrc \tmail\t\t, unrelated\n"
     )
-    assert modules["packages"].closure(["a", "absent"], installed) == ["a", "exim", "libc6"]
+    assert packages.closure(["a", "absent"], installed) == ["a", "exim", "libc6"]
 
 
-def test_stored_captures_are_each_judged_with_each_device_model(modules, monkeypatch, tmp_path):
-    seconds = modules["seconds"]
+def test_stored_captures_are_each_judged_with_each_device_model(monkeypatch, tmp_path):
     for name in ("capture", "capture-2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "capture.json").touch()
@@ -299,7 +262,7 @@ def test_stored_captures_are_each_judged_with_each_device_model(modules, monkeyp
     assert {row["why"] for row in found["rows"]} == {"not judged here"}
 
 
-def test_a_prediction_starts_with_the_pages_that_a_run_had_cached(modules):
+def test_a_prediction_starts_with_the_pages_that_a_run_had_cached():
     """Also if the recording itself had to read one of them."""
 
     def recorded(*cached):
@@ -308,22 +271,21 @@ def test_a_prediction_starts_with_the_pages_that_a_run_had_cached(modules):
 
     taken = inputs(recorded((3, 2)), (6, 1, 0))
     assert done(taken) == [(Op.PRESENT, 3, 2), (Op.FAULT, 20, 0)]
-    same = modules["page_sets"].started_as(taken, recorded((4, 1), (20, 1)))
+    same = page_sets.started_as(taken, recorded((4, 1), (20, 1)))
     assert done(same) == [(Op.PRESENT, 20, 1), (Op.PRESENT, 4, 1), (Op.FAULT, 20, 0)]
     assert len(same.times) == 3
 
 
-def test_every_cell_has_a_name_of_its_own(modules):
-    loop = modules["on_machine"].board()
-    cells = modules["run"].all_cells(modules["on_boards"].Live(), loop)
+def test_every_cell_has_a_name_of_its_own():
+    loop = on_machine.board()
+    cells = run.all_cells(on_boards.Live(), loop)
     assert len({cell.id for cell in cells}) == len(cells)
     boards = {"board-pages", "boards", "disks", "filesystems", "kernels"}
     areas = {"pages", "loop", "disk", "forecast", *boards}
     assert {cell.area for cell in cells} == areas
 
 
-def test_predict_gets_the_boards_start_options(modules, tmp_path):
-    on_boards = modules["on_boards"]
+def test_predict_gets_the_boards_start_options(tmp_path):
     board = on_boards.Board("armhf", "6.1", ("lua5.4",), on_boards.EMMC)
     text = board.device.write(tmp_path).read_text()
     words = list(map(str, board.words()))
@@ -331,24 +293,24 @@ def test_predict_gets_the_boards_start_options(modules, tmp_path):
     assert f"ns_per_kib = {words[words.index('--ns-per-kib') + 1]}\n" in text
 
 
-def test_every_emulated_cpu_has_cells_on_every_disk(modules):
-    cells = modules["on_boards"].cells(modules["on_boards"].Live())
+def test_every_emulated_cpu_has_cells_on_every_disk():
+    cells = on_boards.cells(on_boards.Live())
     found = {tuple(cell.name.rsplit("-", 2)[:2]) for cell in cells if cell.area == "boards"}
-    disks = [disk.name for disk in modules["on_boards"].DISKS]
+    disks = [disk.name for disk in on_boards.DISKS]
     assert found == {(cpu, disk) for cpu in MACHINES for disk in disks}
 
 
-def test_a_stored_cell_of_a_board_is_judged_again_without_a_board(modules, monkeypatch, tmp_path):
-    live = modules["on_boards"].Live()
+def test_a_stored_cell_of_a_board_is_judged_again_without_a_board(monkeypatch, tmp_path):
+    live = on_boards.Live()
     monkeypatch.setattr(live, "target", lambda *_: pytest.fail("a board was started"))
-    cells = [cell for cell in modules["on_boards"].cells(live) if cell.area == "boards"]
+    cells = [cell for cell in on_boards.cells(live) if cell.area == "boards"]
     (tmp_path / "sweep.json").write_text(json.dumps({"kernel": "6.12", "points": []}))
     assert {cell.judge(tmp_path)["kernel"] for cell in cells} == {"6.12"}
 
 
-def test_a_measurement_is_kept_as_a_whole(modules, tmp_path):
-    store = modules["store"].Store(tmp_path)
-    cell = modules["store"].Cell("area", "name", "", dict)
+def test_a_measurement_is_kept_as_a_whole(tmp_path):
+    store = Store(tmp_path)
+    cell = Cell("area", "name", "", dict)
     store.work(cell)
     store.keep(cell, {"rows": [1]})
     assert json.loads((tmp_path / "area/name.json").read_text()) == {"rows": [1]}

@@ -1,41 +1,19 @@
 """studies/accuracy: the cells of root file systems, and their table."""
 
-from pathlib import Path
-
-import pytest
 from capture_builder import capture_of
 from event_table import DISK, insert, read, table
-from study_modules import imported
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from boards.emulated.image import FILE_SYSTEMS
 from boards.emulated.machines import MACHINES
+from studies.accuracy import filesystem_tables, on_boards, on_filesystems, page_sets
+from studies.accuracy.store import Cell
 from tracer.formats.capture import Mount
 
-FOLDER = Path(__file__).parents[3] / "studies/accuracy"
-MODULES = (
-    "cli",
-    "figures",
-    "filesystem_tables",
-    "markdown",
-    "on_boards",
-    "on_filesystems",
-    "page_sets",
-    "store",
-)
 
-
-@pytest.fixture
-def modules(monkeypatch):
-    """Return the study's modules by name, as its command imports them."""
-    with imported(FOLDER, MODULES) as found:
-        yield found
-
-
-def test_three_starts_are_measured_from_each_root_on_each_kernel(modules):
-    on_filesystems = modules["on_filesystems"]
-    cells = on_filesystems.cells(modules["on_boards"].Live())
+def test_three_starts_are_measured_from_each_root_on_each_kernel():
+    cells = on_filesystems.cells(on_boards.Live())
     roots = [cell.name.rpartition("-")[0] for cell in cells]
     assert {roots.count(root) for root in roots} == {3}
     usual = len(on_filesystems.ROOTS) * len(on_filesystems.KERNELS)
@@ -48,8 +26,8 @@ def test_three_starts_are_measured_from_each_root_on_each_kernel(modules):
     assert f2fs <= set(MACHINES["x86_64"].offered)
 
 
-def test_the_table_has_the_worst_of_all_starts(modules):
-    cell = modules["store"].Cell("filesystems", "a", "", dict)
+def test_the_table_has_the_worst_of_all_starts():
+    cell = Cell("filesystems", "a", "", dict)
 
     def start(jaccard, pages, worst):
         row = {"read_ahead_kb": 4, "jaccard": jaccard, "pages": pages, "requests": [10, 10]}
@@ -64,7 +42,7 @@ def test_the_table_has_the_worst_of_all_starts(modules):
         }
 
     made = [(cell, start(1.0, [100, 100], 0.01)), (cell, start(0.99, [99, 100], 0.02))]
-    row, *rest = modules["filesystem_tables"].lines(made)[2:]
+    row, *rest = filesystem_tables.lines(made)[2:]
     assert row == "| squashfs | 6.1 | 2 | 0.9900 | 1.00 % | 0.00 % | – | 2.00 % | – |"
     assert rest[-4:] == [
         "| a | 4 | 1.0000 | 100 / 100 | 10 / 10 | 1.900 | 2.000 | -5.00 % |",
@@ -74,8 +52,8 @@ def test_the_table_has_the_worst_of_all_starts(modules):
     ]
 
 
-def test_links_whose_text_is_in_the_trees_of_btrfs_are_not_compared(modules):
+def test_links_whose_text_is_in_the_trees_of_btrfs_are_not_compared():
     mount = Mount(dev=f"{DISK >> 20}:0", mountpoint="/", fstype="btrfs", source="", options="")
     events = table(insert(5, 0), insert(6, 0), read(100, 1))
     run = interpret(Trace("test", events), capture_of(mounts=[mount]), [], "all")
-    assert modules["page_sets"]._never_read(run) == {5}
+    assert page_sets._never_read(run) == {5}

@@ -1,22 +1,12 @@
 """studies/accuracy: pairs of kernels, their forecasts, and the table of them."""
 
 import json
-from pathlib import Path
 
 import pytest
-from study_modules import imported
 
 from boards.emulated.machines import MACHINES
-
-FOLDER = Path(__file__).parents[3] / "studies/accuracy"
-MODULES = ("cli", "figures", "forecast_tables", "markdown", "on_boards", "on_kernels", "store")
-
-
-@pytest.fixture
-def modules(monkeypatch):
-    """Return the study's modules by name, as its command imports them."""
-    with imported(FOLDER, MODULES) as found:
-        yield found
+from studies.accuracy import cli, forecast_tables, on_boards, on_kernels
+from studies.accuracy.store import Cell
 
 
 def change(share, direction, low=-0.01, high=0.01):
@@ -41,13 +31,13 @@ def change(share, direction, low=-0.01, high=0.01):
         (change(-0.05, "faster"), [0.94, 0.96], True),
     ],
 )
-def test_the_sign_of_a_difference_counts_beyond_the_noise(modules, forecast, runs, right):
-    found = modules["on_kernels"].judged([1.0, 1.0], runs, forecast)
+def test_the_sign_of_a_difference_counts_beyond_the_noise(forecast, runs, right):
+    found = on_kernels.judged([1.0, 1.0], runs, forecast)
     assert found["right"] is right
 
 
-def test_a_measured_difference_lies_in_the_band_or_not(modules):
-    judged = modules["on_kernels"].judged
+def test_a_measured_difference_lies_in_the_band_or_not():
+    judged = on_kernels.judged
     inside = judged([2.0], [2.1], change(0.04, "slower", low=0.0, high=0.2))
     outside = judged([2.0], [2.3], change(0.04, "slower", low=0.0, high=0.2))
     assert (inside["in_band"], outside["in_band"]) == (True, False)
@@ -68,9 +58,7 @@ def side(folder, name, seconds, found_kb=128):
     return place
 
 
-def test_a_pair_is_forecast_with_the_window_that_the_other_board_has(
-    modules, monkeypatch, tmp_path
-):
+def test_a_pair_is_forecast_with_the_window_that_the_other_board_has(monkeypatch, tmp_path):
     asked = []
 
     def answered(self, *words):
@@ -83,21 +71,20 @@ def test_a_pair_is_forecast_with_the_window_that_the_other_board_has(
             "causes": [],
         }
 
-    monkeypatch.setattr(modules["cli"].Foreread, "json", answered)
+    monkeypatch.setattr(cli.Foreread, "json", answered)
     now = side(tmp_path, "now", {128: [1.0, 1.0], 252: [1.5]})
     then = side(tmp_path, "then", {128: [1.004, 1.0], 252: [9.0]})
-    found = modules["on_kernels"].compared(now, then, "7.2", modules["on_boards"].SD)
+    found = on_kernels.compared(now, then, "7.2", on_boards.SD)
     assert (found["windows_kb"], found["forecast_kb"]) == ([128, 128], 252)
     assert found["measured"]["right"]
     assert [words[-1] for words in asked] == [str(now / "sd.toml"), "128"]
     with pytest.raises(RuntimeError, match="was not measured at 512 KiB"):
         other = side(tmp_path, "other", {128: [1.0]}, found_kb=512)
-        modules["on_kernels"].compared(now, other, "7.2", modules["on_boards"].SD)
+        on_kernels.compared(now, other, "7.2", on_boards.SD)
 
 
-def test_every_pair_follows_its_two_sides(modules):
-    on_kernels = modules["on_kernels"]
-    names = [cell.name for cell in on_kernels.cells(modules["on_boards"].Live())]
+def test_every_pair_follows_its_two_sides():
+    names = [cell.name for cell in on_kernels.cells(on_boards.Live())]
     pairs = [name for name in names if "-to-" in name]
     assert len(pairs) == 2 * 3 * 12
     for name in pairs:
@@ -107,17 +94,16 @@ def test_every_pair_follows_its_two_sides(modules):
             assert names.index(one) < names.index(name)
 
 
-def test_a_kernel_that_no_board_has_is_named(modules, monkeypatch):
-    monkeypatch.setattr(modules["on_boards"], "missing", lambda: None)
-    on_kernels = modules["on_kernels"]
-    cells = {cell.name: cell for cell in on_kernels.cells(modules["on_boards"].Live())}
+def test_a_kernel_that_no_board_has_is_named(monkeypatch):
+    monkeypatch.setattr(on_boards, "missing", lambda: None)
+    cells = {cell.name: cell for cell in on_kernels.cells(on_boards.Live())}
     for kernel in on_kernels.KERNELS:
         why = cells[f"x86_64-{kernel}-perl"].missing()
         assert (why is None) == (kernel in MACHINES["x86_64"].kernels)
 
 
-def test_the_table_counts_right_signs(modules):
-    cell = modules["store"].Cell("forecast", "a-to-b", "", dict)
+def test_the_table_counts_right_signs():
+    cell = Cell("forecast", "a-to-b", "", dict)
 
     def pair(right, share):
         measured = {"share": share, "noise": 0.01, "direction": "slower", "right": right}
@@ -132,7 +118,7 @@ def test_the_table_counts_right_signs(modules):
         }
 
     made = [(cell, pair(True, 0.05)), (cell, pair(False, -0.02)), (cell, {"runs": []})]
-    lines = modules["forecast_tables"].lines(made)
+    lines = forecast_tables.lines(made)
     assert lines[2] == (
         "| a-to-b | 128, 128 (forecast: 252) | +5.00 % (slower) | +5.00 % (slower) | 1.0 % | right "
         "| yes |"
@@ -142,5 +128,5 @@ def test_the_table_counts_right_signs(modules):
         "measured less forecast: 4.95 % rms; in the band: 1 of 2"
     )
     unknown = {"pair": {**made[0][1]["pair"], "forecast": None, "measured": None}}
-    assert "1 of 2 pairs" in modules["forecast_tables"].lines([made[0], (cell, unknown)])[-1]
-    assert modules["forecast_tables"].lines([(cell, {"runs": []})]) == []
+    assert "1 of 2 pairs" in forecast_tables.lines([made[0], (cell, unknown)])[-1]
+    assert forecast_tables.lines([(cell, {"runs": []})]) == []

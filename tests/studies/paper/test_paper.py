@@ -2,20 +2,13 @@
 
 import json
 import tomllib
-from pathlib import Path
 
 import pytest
-from study_modules import imported
 
-FOLDER = Path(__file__).parents[3] / "studies/paper"
-MODULES = ("answer", "experiments", "missed", "run")
-
-
-@pytest.fixture
-def paper(monkeypatch):
-    """Return the example's modules by name, as its command imports them."""
-    with imported(FOLDER, MODULES) as found:
-        yield found
+from studies.paper import run
+from studies.paper.answer import Outcome, Row, answer, measured_text, summary_text
+from studies.paper.experiments import EXPERIMENTS
+from studies.paper.missed import best_window, judge
 
 
 # Seconds of the paper's tables 2, 4 and 6 by arithmetic. It prints 0, 0.65 and 0.37: the second
@@ -28,9 +21,8 @@ def paper(monkeypatch):
         ("player", 3, 5.080, 4.704, 0.376),
     ],
 )
-def test_the_papers_tables(paper, name, best, gain_of_best, gain_of_quasi, missed):
-    table = paper["experiments"].EXPERIMENTS[name].paper
-    judge, best_window = paper["missed"].judge, paper["missed"].best_window
+def test_the_papers_tables(name, best, gain_of_best, gain_of_quasi, missed):
+    table = EXPERIMENTS[name].paper
     assert best_window(table.seconds) == best
     fastest = judge(table.seconds, best, table.default)
     quasi = judge(table.seconds, table.quasi_optimal, table.default)
@@ -41,31 +33,30 @@ def test_the_papers_tables(paper, name, best, gain_of_best, gain_of_quasi, misse
     assert quasi.missed_points == pytest.approx(table.missed, abs=0.02)
 
 
-def test_the_papers_worked_example(paper):
+def test_the_papers_worked_example():
     """Section 3: 34.9 s at 255 pages, 14.5 s at 2, 14 s at 1: 58.45, 59.88 (of 59.885), 1.43."""
-    quasi = paper["missed"].judge({255: 34.9, 2: 14.5, 1: 14.0}, 2, 255)
+    quasi = judge({255: 34.9, 2: 14.5, 1: 14.0}, 2, 255)
     assert quasi.optimisation_percent == pytest.approx(58.45, abs=0.005)
     assert quasi.missed_points == pytest.approx(1.43, abs=0.005)
 
 
-def test_the_smallest_of_equally_fast_windows_is_best(paper):
-    assert paper["missed"].best_window({8: 1.0, 2: 1.0, 0: 2.0}) == 2
+def test_the_smallest_of_equally_fast_windows_is_best():
+    assert best_window({8: 1.0, 2: 1.0, 0: 2.0}) == 2
 
 
-def test_a_slower_window_than_the_default_misses_more_than_can_be_gained(paper):
-    slow = paper["missed"].judge({0: 3.0, 1: 1.0, 15: 2.0}, 0, 15)
+def test_a_slower_window_than_the_default_misses_more_than_can_be_gained():
+    slow = judge({0: 3.0, 1: 1.0, 15: 2.0}, 0, 15)
     assert (slow.optimisation_percent, slow.missed_points) == (-50.0, 100.0)
 
 
-def test_a_window_that_was_not_measured_is_refused(paper):
+def test_a_window_that_was_not_measured_is_refused():
     with pytest.raises(KeyError):
-        paper["missed"].judge({0: 1.0, 15: 2.0}, 1, 15)
+        judge({0: 1.0, 15: 2.0}, 1, 15)
 
 
 @pytest.fixture
-def rows(paper):
-    row = paper["answer"].Row
-    return [row(w, s, 1.0, 2.0, [s]) for w, s in {0: 4.0, 1: 3.0, 3: 1.0, 15: 2.0}.items()]
+def rows():
+    return [Row(w, s, 1.0, 2.0, [s]) for w, s in {0: 4.0, 1: 3.0, 3: 1.0, 15: 2.0}.items()]
 
 
 def total(quasi, best, seconds):
@@ -75,33 +66,32 @@ def total(quasi, best, seconds):
     return {"windows": windows, "seconds": seconds, **picks}
 
 
-def test_the_predicted_best_has_its_column(paper, rows):
+def test_the_predicted_best_has_its_column(rows):
     predicted = total(1, 3, [4.1, None, 2.1, 1.25])
-    answer = paper["answer"].answer("nand", rows, predicted, 15)
-    assert (answer.quasi_optimal.missed_points, answer.predicted_best.missed_points) == (100, 0)
-    lines = [line.split() for line in paper["answer"].measured_text(answer, None).splitlines()]
+    result = answer("nand", rows, predicted, 15)
+    assert (result.quasi_optimal.missed_points, result.predicted_best.missed_points) == (100, 0)
+    lines = [line.split() for line in measured_text(result, None).splitlines()]
     assert [line[3] for line in lines[1:]] == ["4.1000", "–", "1.2500", "–"]
     marks = [line[7:] for line in lines[1:]]
     assert marks == [[], ["quasi-optimal"], ["best,", "predicted", "best"], ["default"]]
 
 
-def test_without_a_prediction_its_column_is_empty(paper, rows):
+def test_without_a_prediction_its_column_is_empty(rows):
     predicted = total(1, None, []) | {"seconds": None}
-    answer = paper["answer"].answer("nand", rows, predicted, 15)
-    tv = paper["experiments"].EXPERIMENTS["tv"]
-    outcome = paper["answer"].Outcome("tv", tv, {}, [answer], 1.0)
-    line = paper["answer"].summary_text([outcome]).splitlines()[1].split()
+    result = answer("nand", rows, predicted, 15)
+    tv = EXPERIMENTS["tv"]
+    outcome = Outcome("tv", tv, {}, [result], 1.0)
+    line = summary_text([outcome]).splitlines()[1].split()
     assert line[:9] == ["tv", "nand", "15", "3", "50.0", "1", "100.00", "–", "–"]
     assert line[9:] == ["1", "59.9", "1", "0"]
 
 
-def test_the_windows_picked_for_each_device_are_measured_too(paper, monkeypatch, tmp_path):
-    run = paper["run"]
+def test_the_windows_picked_for_each_device_are_measured_too(monkeypatch, tmp_path):
     asked = []
 
     def measure(one, device, windows, repeat):
         asked.append(windows)
-        return [paper["answer"].Row(w, 1.0, 1.0, 1.0, [1.0]) for w in windows]
+        return [Row(w, 1.0, 1.0, 1.0, [1.0]) for w in windows]
 
     def foreread(*words):
         cost = tomllib.loads(words[words.index("--device-model") + 1].read_text())

@@ -1,17 +1,8 @@
 """Landscapes that are made up: what they are made of."""
 
-from pathlib import Path
-
 import pytest
-from study_modules import imported
 
-FOLDER = Path(__file__).parents[3] / "studies/tuning"
-
-
-@pytest.fixture
-def made_up(monkeypatch):
-    with imported(FOLDER, ["made_up"]) as modules:
-        yield modules["made_up"]
+from studies.tuning import made_up
 
 
 def steps(space):
@@ -24,14 +15,14 @@ def steps(space):
                 yield changed
 
 
-def test_a_number_always_makes_the_same_landscape(made_up):
+def test_a_number_always_makes_the_same_landscape():
     one, same, other = (made_up.made_up(number) for number in (3, 3, 11))
     assert one.landscape.table == same.landscape.table
     assert one.kind == other.kind and one.landscape.table != other.landscape.table
 
 
 @pytest.mark.parametrize("number", range(48, 56))
-def test_its_space_and_noise_are_as_specified(made_up, number):
+def test_its_space_and_noise_are_as_specified(number):
     made = made_up.made_up(number)
     assert made.kind == made_up.KINDS[number % len(made_up.KINDS)]
     assert 150 <= made.landscape.points <= 1000
@@ -47,7 +38,7 @@ def test_its_space_and_noise_are_as_specified(made_up, number):
 
 
 @pytest.mark.parametrize("number", [50, 55, 58, 63])
-def test_genes_that_help_together_do_not_help_alone(made_up, number):
+def test_genes_that_help_together_do_not_help_alone(number):
     made = made_up.made_up(number)
     assert made.kind in ("together", "three")
     landscape, default = made.landscape, made.landscape.space.default()
@@ -56,7 +47,7 @@ def test_genes_that_help_together_do_not_help_alone(made_up, number):
     assert best > landscape.regret(default) / 3
 
 
-def test_a_flat_one_is_flat_and_a_cliff_is_high(made_up):
+def test_a_flat_one_is_flat_and_a_cliff_is_high():
     flat, cliff = made_up.made_up(52).landscape, made_up.made_up(54).landscape
     assert max(map(flat.regret, flat.space.enumerate())) < 0.03
     assert max(map(cliff.regret, cliff.space.enumerate())) > 3

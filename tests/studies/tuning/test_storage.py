@@ -5,9 +5,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from study_modules import imported
 
 from boards.target import Result
+from studies.tuning import storage, storage_places, storage_runs, storage_search
 from studies.tuning.landscape import Row, Table, read_landscape, write_table
 from studies.tuning.storage_chromosomes import (
     SCHEDULER,
@@ -24,14 +24,6 @@ RULES = today(384 << 20)
 SCHEDULERS = ("mq-deadline", "bfq", "none")
 
 
-@pytest.fixture
-def study(monkeypatch):
-    """Return the example's modules by name, as its command imports them."""
-    names = ("storage", "storage_places", "storage_runs", "storage_search")
-    with imported(FOLDER, names) as found:
-        yield found
-
-
 def worth(chromosome):
     """A landscape whose best is nilfs2, as the paper's was."""
     bases = {"nilfs2": 3000, "ext2": 1700, "ext4": 1400}
@@ -40,8 +32,8 @@ def worth(chromosome):
 
 
 @pytest.fixture
-def landscape(study, tmp_path):
-    rules = study["storage_places"].a_few(RULES)
+def landscape(tmp_path):
+    rules = storage_places.a_few(RULES)
     first = defaults(rules)
     points = first + [one for one in configurations(rules) if one not in first]
     rows = [Row(list(one.values()), {"mailserver": [worth(one)]}) for one in points]
@@ -53,8 +45,8 @@ def landscape(study, tmp_path):
     return tmp_path / "landscape.json"
 
 
-def test_the_part_has_every_default_and_the_documented_size(study):
-    rules = study["storage_places"].a_few(RULES)
+def test_the_part_has_every_default_and_the_documented_size():
+    rules = storage_places.a_few(RULES)
     points = list(configurations(rules))
     assert {one["file_system"] for one in points} == set(FILE_SYSTEMS)
     assert all(one in points for one in defaults(RULES))
@@ -71,17 +63,17 @@ def test_the_part_has_every_default_and_the_documented_size(study):
         ("schedulers", "plain", SCHEDULERS, 24),
     ],
 )
-def test_stored_landscapes_are_complete(study, name, part, schedulers, points):
+def test_stored_landscapes_are_complete(name, part, schedulers, points):
     kept = read_landscape(FOLDER / f"raw/storage-{name}.json")
-    rules = study["storage_places"].PARTS[part](RULES)
+    rules = storage_places.PARTS[part](RULES)
     assert kept.space == storage_space(rules, schedulers)
     valid = [one for one in kept.space.enumerate() if is_valid(one, rules)]
     assert kept.points == len(valid) == points
-    assert all(one in study["storage_runs"].points_of(kept) for one in valid)
+    assert all(one in storage_runs.points_of(kept) for one in valid)
 
 
-def test_the_smaller_parts_have_every_default_too(study):
-    parts = study["storage_places"].PARTS
+def test_the_smaller_parts_have_every_default_too():
+    parts = storage_places.PARTS
     counts = {name: sum(one.count for one in part(RULES).values()) for name, part in parts.items()}
     assert counts == {"all": 1956, "few": 158, "fewer": 50, "plain": 8}
     for part in parts.values():
@@ -91,11 +83,11 @@ def test_the_smaller_parts_have_every_default_too(study):
 
 
 @pytest.mark.thorough
-def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(study["storage_search"], "TPE_PROPOSALS", 20)
+def test_five_runs_and_others_on_a_landscape(landscape, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(storage_search, "TPE_PROPOSALS", 20)
     out = tmp_path / "figures.json"
     words = ["compete", str(landscape), "--generations", "12", "--seeds", "2", "-o", str(out)]
-    assert study["storage"].main(words) == 0
+    assert storage.main(words) == 0
     said = capsys.readouterr().out
     assert "default   1400/s ext4 4096 256 32768 relatime ordered" in said
     assert "best      3300/s nilfs2 4096" in said
@@ -107,7 +99,7 @@ def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeyp
     assert all(run["per_second"] >= default for run in document["runs"])
     found = sum(run["regret"] == 0 for run in document["runs"])
     assert f"global best found in {found} of 5 runs" in said
-    assert [one["name"] for one in document["searches"]] == list(study["storage_search"].SEARCHES)
+    assert [one["name"] for one in document["searches"]] == list(storage_search.SEARCHES)
     assert all(one["seeds"] == 2 for one in document["searches"])
     effects = {one["gene"]: one for one in document["effects"]}
     assert effects["mount"]["pairs"] == 79
@@ -120,9 +112,9 @@ def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeyp
     assert chance["found"] == 2 and chance["measured"] == [document["points"]] * 2
 
 
-def test_a_search_measures_each_file_system_once_and_no_other_combination(study, landscape):
+def test_a_search_measures_each_file_system_once_and_no_other_combination(landscape):
     table = read_landscape(landscape)
-    course = study["storage_search"].search(table, "paper", 3, generations=20)
+    course = storage_search.search(table, "paper", 3, generations=20)
     assert 7 <= course.measured <= table.points
     assert course.measured < course.proposed
     assert list(course.regrets) == sorted(course.regrets, reverse=True)
@@ -133,19 +125,19 @@ def test_a_search_measures_each_file_system_once_and_no_other_combination(study,
     assert course.generations[:7] == [1] * 7  # the defaults
 
 
-def test_without_the_defaults_most_of_the_first_population_is_not_a_file_system(study, landscape):
+def test_without_the_defaults_most_of_the_first_population_is_not_a_file_system(landscape):
     table = read_landscape(landscape)
     of = {
-        name: study["storage_search"].search(table, name, 1, generations=1)
-        for name in study["storage_search"].SEARCHES[:3]
+        name: storage_search.search(table, name, 1, generations=1)
+        for name in storage_search.SEARCHES[:3]
     }
     assert of["paper, unseeded"].measured < of["paper"].measured
     assert of["paper, all valid at first"].proposed == of["paper, all valid at first"].measured
 
 
-def test_a_file_that_is_not_a_landscape_is_one_line(study, tmp_path, capsys):
+def test_a_file_that_is_not_a_landscape_is_one_line(tmp_path, capsys):
     (tmp_path / "x").write_text("{}")
-    assert study["storage"].main(["compete", str(tmp_path / "x")]) == 1
+    assert storage.main(["compete", str(tmp_path / "x")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -160,9 +152,9 @@ class Bench:
         return Measured("ok", "", 100, 4096, 2.0, 5.0)
 
 
-def test_a_chromosome_that_is_not_a_file_system_touches_no_disk(study):
+def test_a_chromosome_that_is_not_a_file_system_touches_no_disk():
     bench = Bench()
-    evaluator = study["storage_places"].StorageEvaluator({"loop": bench}, RULES)
+    evaluator = storage_places.StorageEvaluator({"loop": bench}, RULES)
     default = defaults(RULES)[0]
     tried = evaluator.evaluate({**default, SCHEDULER: "bfq"}, "mailserver")
     assert (tried.status, tried.value, tried.metrics["latency_ns"]) == ("ok", 50.0, 5.0)
@@ -192,61 +184,61 @@ class Machine:
         return KNOBS[path]
 
 
-def test_rules_follow_the_smallest_disk_and_the_kernel(study):
-    place = study["storage_places"].Place(Machine(), {"ssd": "/dev/sda"}, "x")
+def test_rules_follow_the_smallest_disk_and_the_kernel():
+    place = storage_places.Place(Machine(), {"ssd": "/dev/sda"}, "x")
     assert set(place.rules()) == {"ext4", "xfs"}
-    both = study["storage_places"].Place(Machine(), {"a": "/dev/sda", "b": "/dev/sdb"}, "x")
+    both = storage_places.Place(Machine(), {"a": "/dev/sda", "b": "/dev/sdb"}, "x")
     assert set(both.rules()) == {"ext4"}
     assert place.schedulers == ("mq-deadline", "none", "bfq")
     assert both.schedulers == ("mq-deadline", "none")
 
 
-def here(study, monkeypatch, place, bench, parts):
+def here(monkeypatch, place, bench, parts):
     """Have the study at a place, on a bench."""
     monkeypatch.setattr(place.__class__, "benches", lambda *_: {"loop": bench})
-    monkeypatch.setattr(study["storage"], "PARTS", parts)
-    monkeypatch.setattr(study["storage"], "_place", lambda _options: nullcontext(place))
+    monkeypatch.setattr(storage, "PARTS", parts)
+    monkeypatch.setattr(storage, "_place", lambda _options: nullcontext(place))
 
 
-def test_schedulers_are_measured_with_every_file_system(study, tmp_path, monkeypatch):
+def test_schedulers_are_measured_with_every_file_system(tmp_path, monkeypatch):
     file, bench = tmp_path / "landscape.json", Bench()
-    small = {"ext4": study["storage_places"].plain(RULES)["ext4"]}
-    place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
-    here(study, monkeypatch, place, bench, {"plain": lambda _rules: small})
+    small = {"ext4": storage_places.plain(RULES)["ext4"]}
+    place = storage_places.Place(Machine(), {"loop": "/dev/sda"}, "a machine")
+    here(monkeypatch, place, bench, {"plain": lambda _rules: small})
     words = ["measure", "mailserver", "-o", str(file), "--part", "plain", "--v2"]
-    assert study["storage"].main(words) == 0
+    assert storage.main(words) == 0
     assert len(bench.asked) == 2 * 3  # ext4 with its journal, and without
     assert {one.scheduler for one in bench.asked} == {"mq-deadline", "none", "bfq"}
     table = read_landscape(file)
     assert table.space.default() == {**defaults(RULES)[0], SCHEDULER: "mq-deadline"}
     assert list(bench.asked[0].mount) == ["relatime", "data=ordered"]
-    course = study["storage_search"].search(table, "paper", 1, generations=3)
+    course = storage_search.search(table, "paper", 1, generations=3)
     assert course.measured <= table.points == 6
 
 
-def test_a_table_that_cannot_be_written_is_one_line(study, tmp_path, monkeypatch, capsys):
-    place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
-    here(study, monkeypatch, place, Bench(), study["storage_places"].PARTS)
+def test_a_table_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, capsys):
+    place = storage_places.Place(Machine(), {"loop": "/dev/sda"}, "a machine")
+    here(monkeypatch, place, Bench(), storage_places.PARTS)
     words = ["measure", "mailserver", "-o", str(tmp_path / "no folder" / "landscape.json")]
-    assert study["storage"].main(words) == 1
+    assert storage.main(words) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "no folder" in said
 
 
-def test_measuring_goes_on_where_it_was(study, tmp_path, monkeypatch):
+def test_measuring_goes_on_where_it_was(tmp_path, monkeypatch):
     file, bench = tmp_path / "landscape.json", Bench()
-    small = {"ext4": study["storage_places"].a_few(RULES)["ext4"]}
-    place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
-    here(study, monkeypatch, place, bench, {"few": lambda _rules: small})
+    small = {"ext4": storage_places.a_few(RULES)["ext4"]}
+    place = storage_places.Place(Machine(), {"loop": "/dev/sda"}, "a machine")
+    here(monkeypatch, place, bench, {"few": lambda _rules: small})
     words = ["measure", "mailserver", "-o", str(file)]
-    assert study["storage"].main(words) == 0
+    assert storage.main(words) == 0
     assert len(bench.asked) == 48
     document = json.loads(file.read_text())
     document["rows"] = document["rows"][:30]
     file.write_text(json.dumps(document))
-    assert study["storage"].main(words) == 0
+    assert storage.main(words) == 0
     assert len(bench.asked) == 48 + 18
-    assert study["storage"].main([*words, "--repeat", "2"]) == 0
+    assert storage.main([*words, "--repeat", "2"]) == 0
     assert len(bench.asked) == 66 + 48
     assert read_landscape(file).points == 48
 
@@ -254,8 +246,8 @@ def test_measuring_goes_on_where_it_was(study, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "words", [["tune", "x", "-o", "y"], ["measure"], ["tune", "mailserver"], []], ids=str
 )
-def test_wrong_usage(study, words, capsys):
+def test_wrong_usage(words, capsys):
     with pytest.raises(SystemExit) as ended:
-        study["storage"].main(words)
+        storage.main(words)
     assert ended.value.code == 2
     assert "usage" in capsys.readouterr().err
