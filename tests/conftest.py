@@ -11,7 +11,7 @@ from pathlib import Path
 import property_tests  # noqa: F401  (chooses the profile of Hypothesis)
 import pytest
 from inherited import shed
-from made_once import made_once, make_advice, make_report
+from made_once import made_once, make_advice, make_report, make_suite
 from requirements import fail_for_missing_package
 from scheduling import ByModule
 from waiting import Limit, forget_limit
@@ -94,6 +94,13 @@ def advice_folder(shared_folder, own_state):
 def example_advice(advice_folder):
     """The advice about the shipped example, as ``foreread.advise`` returns it."""
     return pickle.loads(advice_folder.with_suffix(".pickle").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def suite_prediction(shared_folder, own_state):
+    """The prediction for tests/foreread/data/suite, as ``foreread.predict_suite`` returns it."""
+    folder = made_once(shared_folder / "suite", make_suite)
+    return pickle.loads((folder / "prediction").read_bytes())
 
 
 @pytest.fixture(scope="session")

@@ -86,7 +86,9 @@ def test_an_unknown_name_is_an_attribute_error():
 @pytest.mark.parametrize(
     "page", ["foreread/__init__.py", "foreread/README.md", "docs/reference/python.md"]
 )
-def test_examples_give_what_they_show(page, monkeypatch, tmp_path, example_advice, example_report):
+def test_examples_give_what_they_show(
+    page, monkeypatch, tmp_path, example_advice, example_report, suite_prediction
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
@@ -94,6 +96,7 @@ def test_examples_give_what_they_show(page, monkeypatch, tmp_path, example_advic
     monkeypatch.setattr(foreread.Start, "advise", lambda _start: example_advice)
     monkeypatch.setattr(foreread.Start, "report", lambda *_, **__: report)
     monkeypatch.setattr(foreread, "report", lambda *_, **__: report)
+    monkeypatch.setattr(foreread, "predict_suite", lambda _suite: suite_prediction)
     if page.endswith(".py"):
         done = doctest.testmod(foreread)
     else:

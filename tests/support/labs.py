@@ -34,15 +34,16 @@ class Lab:
             "XDG_STATE_HOME": str(folder / "state"),
             "PATH": f"{BESIDE}:{os.environ['PATH']}",
         }
-        exported = folder / "exporter.yaml"
-        exported.write_text(json.dumps(boards))  # JSON is YAML
+        exported = folder / "exporter.yaml"  # JSON is YAML
+        exported.write_text(json.dumps(boards))
+        # As the coordinator stores places: its client would take a second for each command.
+        matches = {name: {"exporter": "lab", "group": name, "cls": "*"} for name in boards}
+        places = {name: {"matches": [match]} for name, match in matches.items()}
+        (folder / "places.yaml").write_text(json.dumps(places))
         try:
             self.start_coordinator()
             self._start("labgrid-exporter", "-c", f"127.0.0.1:{self.port}", "-n", "lab", exported)
-            for place, resources in boards.items():
-                self.client(place, "create")
-                self.client(place, "add-match", f"lab/{place}/*")
-                wait_until(lambda r=resources, p=place: self._exports(p) == len(r))
+            wait_until(lambda: self._exports(boards))
         except BaseException:
             self.stop()
             raise
@@ -80,8 +81,9 @@ class Lab:
             process.kill()
             process.wait()
 
-    def _exports(self, place: str) -> int:
-        return self.client(place, "resources").count(f"lab/{place}/")
+    def _exports(self, boards: Mapping[str, Mapping[str, Any]]) -> bool:
+        shown = self.client("", "resources")
+        return all(shown.count(f"lab/{name}/") == len(found) for name, found in boards.items())
 
     def _start(self, *words: object) -> subprocess.Popen[bytes]:
         program, *more = words

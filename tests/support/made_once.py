@@ -1,4 +1,4 @@
-"""Results about the shipped example that take seconds to compute: made once in a run of tests.
+"""Results about shipped captures that take seconds to compute: made once in a run of tests.
 
 The workers of pytest-xdist have temporary folders below one folder. The first worker that needs a
 result makes it there, and the others wait for it. Tests only look at the results.
@@ -17,11 +17,14 @@ from unittest.mock import patch
 
 import analyzer.report.make
 from analyzer.advise.advise import Advice, advise
+from analyzer.suite.predicted import predict_suite
+from analyzer.suite.read import read_suite
 from foreread.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples/python-start"
 CAPTURE = EXAMPLES / "python-start.capture.tar.xz"
 SWEEP = EXAMPLES / "python-start.sweep.json"
+SUITE = Path(__file__).parents[1] / "foreread/data/suite/suite.toml"
 
 
 def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
@@ -56,3 +59,8 @@ def make_report(folder: Path, advice: Advice) -> None:
     """Write the report of the capture and its sweep by the command, with all figures."""
     with patch.object(analyzer.report.make, "advise", lambda *_, **__: advice):
         assert main(["report", str(CAPTURE), str(SWEEP), "-o", str(folder)]) == 0
+
+
+def make_suite(folder: Path) -> None:
+    """Predict the suite of captures from two boards."""
+    (folder / "prediction").write_bytes(pickle.dumps(predict_suite(read_suite(SUITE))))

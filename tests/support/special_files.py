@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import importlib
 import itertools
 import json
 import os
@@ -26,8 +27,8 @@ AT_WORK = 77  # the exit code of a command that does no work, and would have beg
 _MEMORY = 6 << 30  # bytes of address space: an endless file ends in an error here, not in swap
 _CAPSET_VERSION = 0x20080522
 _OVERRIDES = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which let root read anything
-_TRACE_LINE = b" cat-1 [000] .... 1.0: mm_filemap_add_to_page_cache: dev 8:1 ino 2 page=0 ofs=0\n"
-_GROWN = 32 << 20
+_TRACE_LINE = b" cat-1 [000] .... 1.0: sched_stat_wait: comm=a pid=1 delay=2 [ns]\n"
+_GROWN = 8 << 20
 # Names end as a recipe's do, so that --recipe takes them too.
 NAMES = tuple(
     f"{kind}.toml"
@@ -74,7 +75,7 @@ def special_files(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _growing(path: Path) -> Iterator[None]:
-    """Append to a file all the time, up to a size that no reader catches up with."""
+    """Append to a file for as long as most tests of it take."""
     ended = threading.Event()
     piece = _TRACE_LINE * 100
     path.write_bytes(b"# tracer: nop\n#\n" + piece)
@@ -84,7 +85,7 @@ def _growing(path: Path) -> Iterator[None]:
             for _ in range(_GROWN // len(piece)):
                 if ended.is_set():
                     break
-                take_time(0.01)
+                take_time(0.05)
                 file.write(piece)
 
     thread = threading.Thread(target=grow)
@@ -97,7 +98,7 @@ def _growing(path: Path) -> Iterator[None]:
 
 
 class Calls:
-    """Calls foreread in forks of one process, which imports each command once."""
+    """Calls foreread in forks of one process, which imports each module once."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -155,19 +156,34 @@ def _called(main, words: list[str], folder: str, **how: Any) -> dict[str, object
     shutil.rmtree(out, ignore_errors=True)
     out.unlink(missing_ok=True)
     streams = [os.memfd_create(name) for name in ("stdout", "stderr")]
+    modules, imported = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.chdir(folder)
-        _run(main, words, streams, **how)
+        _run(main, words, streams, imported, **how)
+    os.close(imported)
     status = _status(pid)
     texts = [os.pread(stream, 1 << 20, 0).decode(errors="replace") for stream in streams]
     for stream in streams:
         os.close(stream)
+    os.set_blocking(modules, False)  # a process that the call left may hold the other end
+    with os.fdopen(modules, "rb", buffering=0) as names:
+        _import_too((names.read(1 << 16) or b"").decode().split())
     return {"code": status, "stdout": texts[0], "stderr": texts[1]}
 
 
-def _run(main, words: list[str], streams: list[int], most_bytes: int, idle: bool) -> None:
+def _import_too(modules: list[str]) -> None:
+    """Import what a call has imported, so that the next calls need not."""
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _run(
+    main, words: list[str], streams: list[int], imported: int, most_bytes: int, idle: bool
+) -> None:
     code = 99
+    before = {*sys.modules}
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -185,6 +201,7 @@ def _run(main, words: list[str], streams: list[int], most_bytes: int, idle: bool
         traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()
+    os.write(imported, " ".join({*sys.modules} - before).encode())
     os._exit(code)
 
 

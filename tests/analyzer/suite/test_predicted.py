@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,6 @@ WEIGHTS = {"python": 2, "perl": 1, "madplay": 5}
 PERL = "arm64-perl-1.capture.tar.xz"
 
 
-@cache
-def answer():
-    return predict_suite(read_suite(DATA / "suite.toml"))
-
-
 def suite_of(text, name="suite.toml"):
     return decode_suite(b"schema = 1\n" + text.encode(), DATA / name)
 
@@ -34,8 +28,8 @@ def x86_64():
     return replace(suite, boards=suite.boards[1:])
 
 
-def test_one_window_is_chosen_for_the_disk_of_each_board():
-    arm64, x86_64 = answer().boards
+def test_one_window_is_chosen_for_the_disk_of_each_board(suite_prediction):
+    arm64, x86_64 = suite_prediction.boards
     assert (arm64.name, arm64.captures, x86_64.name) == ("arm64", 4, "x86_64")
     (disk,) = arm64.disks
     assert (disk.name, disk.verdict.action, disk.verdict.by) == ("slow0", "set", "seconds")
@@ -46,9 +40,9 @@ def test_one_window_is_chosen_for_the_disk_of_each_board():
     assert chosen == disk.seconds == pytest.approx(min(disk.seconds_by_window), rel=0.01)
 
 
-def test_weighted_seconds_are_those_that_were_measured():
+def test_weighted_seconds_are_those_that_were_measured(suite_prediction):
     """Sweeps of the same cells: predicted and measured differ by less than the band."""
-    (disk,) = answer().boards[0].disks
+    (disk,) = suite_prediction.boards[0].disks
     sweeps = {name: read_sweep(DATA / f"arm64-{name}.sweep.json") for name in WEIGHTS}
     measured = {
         kb: sum(
@@ -66,8 +60,8 @@ def test_weighted_seconds_are_those_that_were_measured():
     assert predicted[64] < predicted[128]
 
 
-def test_a_start_has_no_negative_regret_and_the_worst_is_named():
-    (disk,) = answer().boards[0].disks
+def test_a_start_has_no_negative_regret_and_the_worst_is_named(suite_prediction):
+    (disk,) = suite_prediction.boards[0].disks
     regrets = {start.name: start.regret for start in disk.starts}
     assert min(regrets.values()) >= 0
     assert disk.worst_start == max(regrets, key=regrets.__getitem__)
@@ -141,7 +135,7 @@ def test_a_start_without_seconds_leaves_the_disk_to_be_measured():
     assert [one.name for one in disk.unpredicted] == ["blind"]
 
 
-def test_the_document_is_json():
-    document = json.loads(answer().to_json())
+def test_the_document_is_json(suite_prediction):
+    document = json.loads(suite_prediction.to_json())
     assert document["schema"] == 1
     assert [board["name"] for board in document["boards"]] == ["arm64", "x86_64"]

@@ -17,7 +17,7 @@ from tuned_stores import tuned
 from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn
 
-EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
+SMALL = Path(__file__).parents[1] / "data/arm64-madplay/arm64-madplay.capture.tar.xz"
 CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it
 TRACE = str(Path(__file__).parents[2] / "analyzer/ingest/data/foreign/plain.txt")
 SSH = ["--target", "ssh://root@127.0.0.1:1"]
@@ -159,7 +159,7 @@ def test_every_option_that_takes_text_is_in_the_tables():
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("special")
     (made / "list").write_bytes(b"foreread-prefetch 1\n0 4096 /bin/sh\n")
-    shutil.copy(EXAMPLES / "python-start.capture.tar.xz", made / CAPTURE)
+    shutil.copy(SMALL, made / CAPTURE)
     tuned(made / "tuning")
     store_of(made / "fleet-store", analysed())
     learn(made / "tuning", BY_NAME["read-random-small"])
