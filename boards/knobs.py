@@ -17,6 +17,8 @@ import msgspec
 
 from boards.error import BoardsError
 
+BLOCK = "/sys/block/"
+READ_AHEAD = "queue/read_ahead_kb"  # below the directory of a disk
 LARGEST = (1 << 31) - 1  # a busybox test may have 32 bits
 _MOUNT = "mount:"
 _TUNABLE = "{tunable}"

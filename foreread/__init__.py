@@ -39,8 +39,6 @@ TYPE_CHECKING = False  # type checkers know the name; typing takes longer to imp
 if TYPE_CHECKING:
     from analyzer.advise.advise import Advice as Advice
     from analyzer.advise.images import image_offers as image_offers
-    from analyzer.apply.install import install as install
-    from analyzer.apply.install import uninstall as uninstall
     from analyzer.apply.make import Script as Script
     from analyzer.apply.make import script as script
     from analyzer.diff.document import DiffDocument as DiffDocument
@@ -92,6 +90,7 @@ if TYPE_CHECKING:
     from foreread.judging.judge import judge as judge
     from foreread.machine.calibration import Calibrated as Calibrated
     from foreread.machine.calibration import calibrate as calibrate
+    from foreread.machine.install import install as install
     from foreread.machine.reading_now import ReadingNow as ReadingNow
     from foreread.machine.reading_now import reading_now as reading_now
     from foreread.measuring.advice_row import Advised as Advised
@@ -117,6 +116,7 @@ if TYPE_CHECKING:
     from tracer.formats.confirmation import Confirmation as Confirmation
     from tracer.formats.sweep import Sweep as Sweep
     from tracer.formats.sweep import read_sweep as read_sweep
+    from tracer.install.install import uninstall as uninstall
     from tracer.local.ending import Ending as Ending
     from tracer.local.run import RunOptions as RunOptions
 
@@ -263,7 +263,7 @@ _EXPORTS = {
     "forecast": "analyzer.forecast.predicted",
     "image_offers": "analyzer.advise.images",
     "improve": "foreread.improving.improve",
-    "install": "analyzer.apply.install",
+    "install": "foreread.machine.install",
     "judge": "foreread.judging.judge",
     "layout": "analyzer.layout.compared:compare_layouts",
     "load": "foreread.objects.start",
@@ -285,7 +285,7 @@ _EXPORTS = {
     "sweep": "foreread.measuring.sweep",
     "table": "analyzer.predict.tables",
     "tune": "foreread.tuning.campaign",
-    "uninstall": "analyzer.apply.install",
+    "uninstall": "tracer.install.install",
     "validate": "analyzer.predict.validate",
     "view": "foreread.browsing",
     "write_layout": "analyzer.layout.write",

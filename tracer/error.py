@@ -16,3 +16,7 @@ class TracerError(Exception):
 
 class RecordError(TracerError, RuntimeError):
     """A recording that cannot be made."""
+
+
+class InstallError(TracerError, RuntimeError):
+    """Nothing could be installed, and nothing was changed; ``remedy`` says what to do."""

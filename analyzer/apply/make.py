@@ -6,13 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.apply.plan import (
-    DEFAULT_ATTEMPTS,
-    STATE_DIR,
-    ApplyError,
-    ApplyPlan,
-    Prefetch,
-)
+from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR, ApplyError, ApplyPlan, Prefetch
 from analyzer.apply.predicted import plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts

@@ -9,14 +9,13 @@ from typing import Literal
 from analyzer.error import AnalyzerError
 from boards import knobs
 from boards.base.brief import brief
+from boards.knobs import BLOCK, READ_AHEAD
 from boards.remount import is_mount_option
 from boards.window import is_window
+from tracer.formats.boot_files import ATTEMPTS
 
-READ_AHEAD = "queue/read_ahead_kb"
 ANY_WINDOW = "/sys/class/bdi/any/read_ahead_kb"
 SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's sector size is
-BLOCK = "/sys/block/"
-ATTEMPTS = "foreread-apply.attempts"
 STATE_DIR = "/etc"  # writable and persistent wherever the script can be installed
 DEFAULT_ATTEMPTS = 2
 MOST_ATTEMPTS = 99  # the script reads two digits
@@ -121,6 +120,12 @@ class ApplyPlan:
     def finds_windows(self) -> bool:
         """Whether the script looks for the window of a mounted file system."""
         return any(is_window(setting.knob) for setting in self.settings)
+
+    @property
+    def windows(self) -> list[str]:
+        """The windows of disks that are set, by path."""
+        paths = dict.fromkeys(setting.path for setting in self.settings)
+        return [path for path in paths if path.endswith("/read_ahead_kb")]
 
     @property
     def queues(self) -> bool:

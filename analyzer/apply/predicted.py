@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from analyzer.apply.plan import (
-    BLOCK,
     DEFAULT_ATTEMPTS,
-    READ_AHEAD,
     STATE_DIR,
     ApplyError,
     ApplyPlan,
@@ -23,7 +21,7 @@ from analyzer.apply.plan import (
 from analyzer.predict.holds_for import holds_for
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.stacks import deciding, stacks_of
-from boards.knobs import is_disk_name
+from boards.knobs import BLOCK, READ_AHEAD, is_disk_name
 from boards.stack import Stack
 from boards.window import PREFIX, is_plain, is_window
 from tracer.formats.capture import Capture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 
 from analyzer.apply.plan import (
-    BLOCK,
     DEFAULT_ATTEMPTS,
     STATE_DIR,
     ApplyError,
@@ -23,6 +22,7 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Space
 from analyzer.tuner.space.losses import loss_of
 from analyzer.tuner.store.records import Hardware
+from boards.knobs import BLOCK
 
 
 def plan_of_tuning(

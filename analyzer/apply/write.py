@@ -15,14 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from analyzer.apply.plan import ApplyError, ApplyPlan, Disk, Setting, check
 from boards import knobs, remount, scheduler, window
 from boards.base.written import write_whole
+from tracer.formats.boot_files import LIST, LIST_PLACE, PLACE, REPLAYER, RULE, SCRIPT, beside
 
-SCRIPT = "foreread-apply"
-PLACE = "/usr/sbin/foreread-apply"
-REPLAYER = "foreread-prefetch"
-LIST = "foreread-prefetch.list"
-LIST_PLACE = "/etc/foreread-prefetch.list"
-RULE = "udev/99-zz-foreread.rules"
-RULE_PLACE = "/etc/udev/rules.d/99-zz-foreread.rules"
 REPLAYER_SOURCE = "foreread-prefetch.c"
 REPLAYER_SCRIPT = "foreread-prefetch.sh"
 _EXECUTABLE = {
@@ -103,11 +97,6 @@ def _write_prefetch(plan: ApplyPlan, output: Path) -> Iterator[Path]:
 def shipped(name: str) -> bytes:
     """Return REPLAYER_SCRIPT or REPLAYER_SOURCE, as foreread ships them."""
     return (files(__package__) / "replayer" / name).read_bytes()
-
-
-def beside(script: str, name: str) -> str:
-    """Return the path of a program beside the script."""
-    return f"{script.rpartition('/')[0]}/{name}"
 
 
 def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting, write_scripts
-from analyzer.apply.plan import DEFAULT_ATTEMPTS, READ_AHEAD
+from analyzer.apply.plan import DEFAULT_ATTEMPTS
+from boards.knobs import READ_AHEAD
 
 EXAMPLE = Path(__file__).parents[2] / "examples/foreread-apply.sh"
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")

@@ -11,7 +11,6 @@ from pathlib import Path
 from analyzer.advise.advise import DOCUMENT, Advice, advise
 from analyzer.advise.document import AdviceRow
 from analyzer.apply.make import script
-from analyzer.apply.write import SCRIPT
 from analyzer.confirm.text import gain_text
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.remedy import record_again
@@ -31,6 +30,7 @@ from foreread.tuning.options import TuneOptions
 from foreread.tuning.prior import proposed_settings
 from foreread.version import VERSION
 from tracer.error import RecordError
+from tracer.formats.boot_files import SCRIPT
 from tracer.formats.capture import METADATA, Capture
 
 MOST_SHOWN = 60  # characters of a remedy in the line of a step

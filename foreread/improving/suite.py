@@ -13,7 +13,6 @@ from msgspec import structs
 
 from analyzer.advise.advise import write_advice
 from analyzer.apply.make import script
-from analyzer.apply.write import SCRIPT
 from analyzer.ingest.load import load
 from analyzer.suite.advised import advise_suite
 from analyzer.suite.answer import SuiteDisk, SuiteDocument
@@ -28,6 +27,7 @@ from foreread.measuring.confirm_suite import confirm_suite
 from foreread.question import Question
 from foreread.recording.suite import record_suite
 from foreread.recording.words import target_words
+from tracer.formats.boot_files import SCRIPT
 from tracer.formats.capture import METADATA, read
 from tracer.local.command import Streams
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analyzer.apply.boot_hook import HOOK_FOLDER, BoardHook
 from analyzer.ingest.seen import SeenTrace
 from boards.base.silent import silent
 from boards.open import LOCAL, open_target
@@ -14,6 +13,7 @@ from foreread.error import ArgumentError
 from foreread.recording.words import target_words, words_of_boot
 from foreread.version import VERSION
 from tracer.formats.capture import Capture
+from tracer.install.boot_hook import HOOK_FOLDER, BoardHook
 from tracer.interrupts import orderly_exit
 from tracer.local.output import recording_folder
 from tracer.local.record import RecordOptions
@@ -66,7 +66,7 @@ def record_boot(
     Raises:
         ArgumentError: arguments that make no sense.
         tracer.error.RecordError: the boot cannot be recorded; ``remedy`` says what to do.
-        analyzer.apply.InstallError: the hook cannot be installed; the target is unchanged.
+        tracer.error.InstallError: the hook cannot be installed; the target is unchanged.
         boards.target.TargetError: the target cannot be reached.
     """
     if target == LOCAL:

@@ -24,8 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.apply import ApplyPlan, install, plan_from, uninstall
-from analyzer.apply.boot_hook import BoardHook
+from analyzer.apply import ApplyPlan, plan_from
 from analyzer.apply.plan import Prefetch
 from analyzer.apply.write import REPLAYER_SOURCE, shipped
 from analyzer.ingest.load import load
@@ -34,6 +33,9 @@ from analyzer.predict.choice import predict_by
 from analyzer.prefetch import Case, compare, encode
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.target import Target
+from foreread.machine.install import install
+from tracer.install.boot_hook import BoardHook
+from tracer.install.install import uninstall
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.boot import BootEnding, record_boot_on, with_init

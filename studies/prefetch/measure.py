@@ -25,10 +25,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.apply.plan import READ_AHEAD
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
 from boards.base.document import SCHEMA
 from boards.device import SECTOR_BYTES
+from boards.knobs import READ_AHEAD
 from studies.accuracy.loop_board import Limit, LoopBoard, missing
 from studies.accuracy.starts import SEEN, Start
 from tracer.interrupts import orderly_exit

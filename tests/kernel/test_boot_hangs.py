@@ -11,8 +11,8 @@ import pytest
 from booted_board import KNOB, SCRIPT, BootedBoard, tell
 from waiting import left_s, wait_until
 
-from analyzer.apply import install
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.machine.install import install
 
 # Up to eight boots, each with its own patience: the limit of most tests is that of one boot.
 pytestmark = [pytest.mark.boards, pytest.mark.timeout(2400)]

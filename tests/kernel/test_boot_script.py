@@ -13,12 +13,15 @@ import pytest
 from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
 from waiting import wait_until
 
-from analyzer.apply import Board, InstallError, Prefetch, install, uninstall
-from analyzer.apply.manifest import MANIFEST
+from analyzer.apply import Board, Prefetch
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
 from analyzer.ingest.load import inodes_of, load
 from analyzer.prefetch import encode, find_ranges
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.machine.install import install
+from tracer.error import InstallError
+from tracer.install.install import uninstall
+from tracer.install.manifest import MANIFEST
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on

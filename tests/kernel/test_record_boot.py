@@ -12,15 +12,15 @@ import pytest
 from booted_board import BootedBoard, tell
 from waiting import left_s, wait_until
 
-from analyzer.apply import InstallError, install
-from analyzer.apply.boot_hook import HOOK_FOLDER, BoardHook
 from analyzer.ingest.load import load
 from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.choice import predict_by
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.open import open_target
 from boards.target import TargetError
-from tracer.error import RecordError
+from foreread.machine.install import install
+from tracer.error import InstallError, RecordError
+from tracer.install.boot_hook import HOOK_FOLDER, BoardHook
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote.boot import HOOK_SCRIPT, BootEnding, record_boot_on, with_init

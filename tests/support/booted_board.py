@@ -12,9 +12,10 @@ from pathlib import Path
 
 from waiting import left_s, wait_until
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, uninstall
-from analyzer.apply.manifest import MANIFEST
+from analyzer.apply import ApplyPlan, Board, Disk, Setting
 from boards.target import Target
+from tracer.install.install import uninstall
+from tracer.install.manifest import MANIFEST
 
 KNOB = "/sys/block/slow0/queue/read_ahead_kb"
 CLOCK = "/sys/module/slowdisk/parameters/now_ns"

@@ -17,13 +17,13 @@ from commands import capture_problems
 from killing import Case
 from remote import client
 
-from analyzer.apply import install
 from bench import Bench
 from boards.emulated import coming_up, launch
 from boards.emulated.error import BoardError
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.emulated.state import PROCESS
 from boards.target import TargetError
+from foreread.machine.install import install
 
 BOARD = "board"
 MOUNT = """#!/bin/sh

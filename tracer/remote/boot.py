@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import structs
 
@@ -22,6 +21,7 @@ from boards.target import Target, TargetError
 from tracer.error import RecordError
 from tracer.formats import capture as capture_files
 from tracer.formats.capture import Capture, FileEntry
+from tracer.install.boot_hook import BoardHook
 from tracer.interrupts import orderly_exit, uninterrupted
 from tracer.local.ending import Ending
 from tracer.local.output import no_space_as_error, output_directory
@@ -47,19 +47,6 @@ echo "uptime $now"
 dmesg 2>/dev/null | sed -n 's/.*foreread: this boot is not recorded: /why /p'"""
 
 
-class Hook(Protocol):
-    """Puts the hook's files on a target, and takes them off."""
-
-    def install(self, files: Mapping[str, bytes], token: str, watch_s: int) -> None:
-        """Install the hook, unarmed, with ``files`` beside it; all or nothing."""
-
-    def arm(self) -> None:
-        """Let the hook record the next boot."""
-
-    def remove(self) -> object:
-        """Remove the hook, whatever is left of it."""
-
-
 @dataclass(frozen=True)
 class BootEnding:
     """When a boot is over: at boot-done, or after a duration, or at a message, if that is given.
@@ -82,7 +69,7 @@ def record_boot_on(
     target: Target,
     options: RecordOptions,
     ending: BootEnding,
-    hook: Hook,
+    hook: BoardHook,
     output: Path,
     inodes_of: InodesOf | None = None,
     seen: TraceReader | None = None,
@@ -105,7 +92,7 @@ def _recorded(
     target: Target,
     options: RecordOptions,
     ending: BootEnding,
-    hook: Hook,
+    hook: BoardHook,
     output: Path,
     inodes_of: InodesOf | None,
 ) -> tuple[Capture, list[FileEntry]]:
@@ -150,7 +137,7 @@ def _settings(target: Target, options: RecordOptions, ending: BootEnding) -> dic
 @contextmanager
 def _installed(
     target: Target,
-    hook: Hook,
+    hook: BoardHook,
     brought: Mapping[str, bytes],
     token: str,
     options: RecordOptions,
@@ -170,7 +157,7 @@ def _installed(
 
 
 def _noting_leftovers(
-    hook: Hook, recorded: tuple[Capture, list[FileEntry]], output: Path
+    hook: BoardHook, recorded: tuple[Capture, list[FileEntry]], output: Path
 ) -> tuple[Capture, list[FileEntry]]:
     """Remove the hook; a capture that is complete is kept, with a note, if that fails."""
     capture, files = recorded
@@ -185,7 +172,7 @@ def _noting_leftovers(
     return capture, files
 
 
-def _put_back(target: Target, hook: Hook, token: str) -> bool:
+def _put_back(target: Target, hook: BoardHook, token: str) -> bool:
     """End the recording and remove the hook; False if the board is out of reach for a minute."""
     end = time.monotonic() + _BACK_S
     while True:

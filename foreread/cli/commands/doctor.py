@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.base.printable import printable
 from boards.base.written import write_whole
 from boards.open import LOCAL, open_target
@@ -22,6 +21,7 @@ from foreread.documents.judge import judge_document
 from foreread.judging.judge import judge
 from foreread.machine.diagnosis import diagnose
 from foreread.recording.boot import remove_boot_hook
+from tracer.install.boot_hook import HOOK_FOLDER
 from tracer.local.doctor import Diagnosis
 from tracer.local.journal import Restored, restore_leftovers
 from tracer.remote.judged import FOLDERS

@@ -7,7 +7,6 @@ import shlex
 import sys
 from pathlib import Path
 
-from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.base.counted import plural
 from boards.base.printable import printable
 from boards.open import LOCAL
@@ -24,6 +23,7 @@ from foreread.recording.start import record
 from foreread.recording.suite import record_suite
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
+from tracer.install.boot_hook import HOOK_FOLDER
 from tracer.local.command import Streams
 from tracer.local.output import check_capture
 

@@ -10,19 +10,9 @@ from typing import TypedDict
 
 from msgspec import UNSET
 
-from analyzer.apply import (
-    ApplyPlan,
-    Installed,
-    Script,
-    check_installed,
-    install,
-    script,
-    uninstall,
-)
-from analyzer.apply.init_system import INITS
+from analyzer.apply import ApplyPlan, Script, script
 from analyzer.apply.make import replay_of
 from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
-from analyzer.apply.write import RULE
 from analyzer.predict.choice import PUBLISHED
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
@@ -48,6 +38,10 @@ from foreread.documents.script import (
     UninstalledDocument,
     WrittenSetting,
 )
+from foreread.machine.install import install
+from tracer.formats.boot_files import RULE
+from tracer.install.init_system import INITS
+from tracer.install.install import Installed, check_installed, uninstall
 from tracer.machines import diagnosis_of
 
 AUTO = "auto"

@@ -8,10 +8,11 @@ import pytest
 from chroot_board import ChrootBoard, plan
 from requirements import busybox_chroot_missing
 
-from analyzer.apply import check_installed, install
 from boards.emulated.live import EmulatedTarget
 from foreread.cli.commands import script
 from foreread.cli.main import main
+from foreread.machine.install import install
+from tracer.install.install import check_installed
 from tracer.local.doctor import Diagnosis, SeenDisk
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.apply import rule
-from analyzer.apply.board_access import (
-    STEP_S,
-    BoardAccess,
-    BoardFacts,
-    InstallError,
-    refused_by_target,
-)
-from analyzer.apply.init_system import (
+from boards.base.scratch import scratch_folder
+from boards.origin import is_found, origins_of
+from boards.target import Result, Target, TargetError
+from tracer.error import InstallError
+from tracer.formats.boot_files import PLACE, SCRIPT, SCRIPT_PLACES
+from tracer.install import rule
+from tracer.install.board_access import STEP_S, BoardAccess, BoardFacts, refused_by_target
+from tracer.install.init_system import (
     INITTAB,
     RELOADS,
     SYSTEMD_RUNS,
+    BootPlan,
     Init,
     default_init,
     init_of,
@@ -32,21 +32,15 @@ from analyzer.apply.init_system import (
     with_lines,
     without_lines,
 )
-from analyzer.apply.interrupted import finish_interrupted, installed, waiting
-from analyzer.apply.manifest import (
+from tracer.install.interrupted import finish_interrupted, installed, waiting
+from tracer.install.manifest import (
     MANIFEST,
-    SCRIPT_PLACES,
     Manifest,
     encode,
     expected_states,
     obsolete_paths,
     sha256,
 )
-from analyzer.apply.plan import ApplyError, ApplyPlan
-from analyzer.apply.write import PLACE, SCRIPT, write_scripts
-from boards.base.scratch import scratch_folder
-from boards.origin import is_found, origins_of
-from boards.target import Result, Target, TargetError
 
 _STATUS = (0, 1, 3)  # of the script: as wanted, not all, not started
 _STATUS_S = 30.0
@@ -80,29 +74,10 @@ class Checked:
     holds: bool
 
 
-def install(
-    target: Target, plan: ApplyPlan, init: Init | None = None, *, force: bool = False
-) -> Installed:
-    """Install the script of ``plan`` for the board's init system, from the next boot on.
-
-    Where udev runs and its rule is enough the rule is installed, unless ``init`` is given.
-
-    ``force`` replaces files that foreread did not install or that were changed since, and
-    installs on a board that the plan was not made for, too.
-
-    Raises InstallError and ApplyError, and TargetError when the board is out of reach; then the
-    board is unchanged (if out of reach: except for files that no init system reads).
-    """
-    try:
-        return _Installation(BoardAccess(target), plan, init, force).run()
-    except OSError as error:
-        raise refused_by_target(error) from error
-
-
 def uninstall(target: Target, *, force: bool = False) -> Removed:
     """Restore the old values, and remove the files that ``install`` put on the board.
 
-    ``force`` removes files that were changed since, too. Raises as ``install`` does.
+    ``force`` removes files that were changed since, too. Raises as ``Installation`` does.
     """
     board = BoardAccess(target)
     try:
@@ -165,9 +140,36 @@ def _with_origins(target: Target, lines: list[str]) -> list[str]:
     ]
 
 
-class _Installation:
-    def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
-        self.board, self.plan, self.force = board, plan, force
+class Installation:
+    """The installation of a plan on a board that has been examined; nothing is changed yet.
+
+    ``script`` is where the board gets the boot script, or would: the files must name that place.
+    Raises InstallError, and TargetError when the board is out of reach.
+    """
+
+    def __init__(
+        self, target: Target, plan: BootPlan, init: Init | None = None, *, force: bool = False
+    ) -> None:
+        self.board, self.plan, self.force = BoardAccess(target), plan, force
+        try:
+            self._examine(init)
+        except OSError as error:
+            raise refused_by_target(error) from error
+
+    @property
+    def script(self) -> str:
+        """The script's path on the board; also where a rule makes it unnecessary."""
+        return self.layout.script or PLACE
+
+    def run(self, folder: Path) -> Installed:
+        """Install the files written in ``folder``; see ``foreread.install``."""
+        try:
+            return self._run(folder)
+        except OSError as error:
+            raise refused_by_target(error) from error
+
+    def _examine(self, init: Init | None) -> None:
+        board, plan = self.board, self.plan
         before = installed(board)
         finish_interrupted(board, before)
         self.facts = board.look(plan.state_dir)
@@ -177,33 +179,31 @@ class _Installation:
         self.inittab = without_lines(self.facts.inittab, self.before.lines.get(INITTAB, ()))
         self.layout = layout_for(self.init, plan, _place(self.facts), self.inittab, self.facts.rcs)
 
-    def run(self) -> Installed:
-        with scratch_folder() as folder:
-            sources = self._write(Path(folder))
-            would_do, fits = self._check(Path(folder, SCRIPT))
-            manifest = self._manifest(sources, would_do)
-            self._refuse_conflicts(manifest)
-            places = [MANIFEST, *sources, *self.layout.links]
-            made = self.board.call("prepare", *places)
-            directories = [*made, *self.before.directories]
-            manifest = msgspec.structs.replace(manifest, directories=directories)
-            listed = Path(folder, "manifest")
-            listed.write_bytes(encode(manifest))
-            try:
-                self._stage({MANIFEST: listed, **sources})
-                notes = self._notes()
-                replaced = self._replaced_script()
-            except BaseException:
-                self._discard(places, made)
-                raise
-        self._commit(places, made, manifest)
+    def _run(self, folder: Path) -> Installed:
+        sources = self._sources(folder)
+        would_do, fits = self._check(folder / SCRIPT)
+        manifest = self._manifest(sources, would_do)
+        self._refuse_conflicts(manifest)
+        places = [MANIFEST, *sources, *self.layout.links]
+        created = self.board.call("prepare", *places)
+        directories = [*created, *self.before.directories]
+        manifest = msgspec.structs.replace(manifest, directories=directories)
+        listed = folder / "manifest"
+        listed.write_bytes(encode(manifest))
+        try:
+            self._stage({MANIFEST: listed, **sources})
+            notes = self._notes()
+            replaced = self._replaced_script()
+        except BaseException:
+            self._discard(places, created)
+            raise
+        self._commit(places, created, manifest)
         _reload(self.board, self.facts, self.before, manifest)
         notes += self._end_before(manifest, replaced)
         return Installed(manifest, would_do, fits, notes)
 
-    def _write(self, folder: Path) -> dict[str, Path]:
-        """Write the files; return place -> file."""
-        write_scripts(self.plan, folder, self.layout.script or PLACE)
+    def _sources(self, folder: Path) -> dict[str, Path]:
+        """Return place -> file in ``folder``; an edited inittab is written there."""
         sources = {place: folder / name for place, name in self.layout.files.items()}
         for path in {**self.before.lines, **self.layout.lines}:
             lines = self.layout.lines.get(path, ())
@@ -269,18 +269,18 @@ class _Installation:
             )
         return [*complaints, *said], not done.status
 
-    def _commit(self, places: list[str], made: list[str], manifest: Manifest) -> None:
+    def _commit(self, places: list[str], created: list[str], manifest: Manifest) -> None:
         obsolete = obsolete_paths(self.before, manifest)
         try:
             self.board.call("commit", *places, "--", *obsolete)
         except InstallError:  # it has ended; after any other error it may still be running there
-            self._discard(places, made)
+            self._discard(places, created)
             raise
 
-    def _discard(self, places: list[str], made: list[str]) -> None:
+    def _discard(self, places: list[str], created: list[str]) -> None:
         with contextlib.suppress(InstallError, TargetError, OSError):
             self.board.call("discard", *places)
-            self.board.call("remove", "--", *made)
+            self.board.call("remove", "--", *created)
 
     def _replaced_script(self) -> bytes | None:
         """Return the text of an installed script that the rule replaces."""
@@ -314,7 +314,7 @@ class _Installation:
         """Return how to get the script where the rule was chosen."""
         if self.layout.script or not self.chosen:
             return []
-        with contextlib.suppress(ApplyError):
+        with contextlib.suppress(InstallError):
             init = init_of(self.facts.exe, self.facts.has)
             return [
                 "the udev rule sets the window when udev handles the disk, while services start; "
@@ -325,9 +325,7 @@ class _Installation:
 
     def _notes_on_others(self) -> list[str]:
         """Return what else sets the windows on this board, as far as it is found."""
-        paths = dict.fromkeys(setting.path for setting in self.plan.settings)
-        windows = [path for path in paths if path.endswith("/read_ahead_kb")]
-        origins = origins_of(self.board.target, windows)
+        origins = origins_of(self.board.target, self.plan.windows)
         return [
             f"something else sets {knob}, too: {sentence}"
             for knob, sentences in origins.items()

@@ -13,8 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analyzer.apply.board_access import BoardAccess, BoardFacts, InstallError, refused_by_target
-from analyzer.apply.init_system import (
+from boards.base.scratch import prefix
+from boards.target import Target, TargetError
+from tracer.error import InstallError
+from tracer.install.board_access import BoardAccess, BoardFacts, refused_by_target
+from tracer.install.init_system import (
     INITTAB,
     SYSTEMD_RUNS,
     UNITS,
@@ -23,9 +26,7 @@ from analyzer.apply.init_system import (
     rcs_folder,
     with_first_line,
 )
-from analyzer.apply.manifest import MANIFEST
-from boards.base.scratch import prefix
-from boards.target import Target, TargetError
+from tracer.install.manifest import MANIFEST
 
 HOOK_FOLDER = "/etc/foreread-boot"
 HOOK = f"{HOOK_FOLDER}/hook"
@@ -85,7 +86,7 @@ def hook_layout(
 ) -> HookLayout:
     """Return what makes ``init`` run the hook first, and with ``done`` at the end of the boot, too.
 
-    Raises ApplyError if nothing on the board would run it.
+    Raises InstallError if nothing on the board would run it.
     """
     if init == "systemd":
         units = {"foreread-boot": _UNIT.replace("@ARMED@", armed)}
@@ -150,7 +151,7 @@ class BoardHook:
     def install(self, files: Mapping[str, bytes], token: str, watch_s: int) -> None:
         """Install the hook, unarmed, with ``files`` beside it.
 
-        Raises InstallError and ApplyError; then the board is unchanged.
+        Raises InstallError; then the board is unchanged.
         """
         try:
             facts = self.board.look()

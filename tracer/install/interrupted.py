@@ -6,16 +6,14 @@ it: from then on the installation counts as made, although files may still wait 
 
 from __future__ import annotations
 
-import contextlib
-
-from analyzer.apply.board_access import BoardAccess
-from analyzer.apply.manifest import MANIFEST, Manifest, decode, expected_states, obsolete_paths
-from analyzer.apply.plan import ApplyError
+from tracer.error import InstallError
+from tracer.install.board_access import BoardAccess
+from tracer.install.manifest import MANIFEST, Manifest, decode, expected_states, obsolete_paths
 
 
 def installed(board: BoardAccess) -> Manifest | None:
-    """Return what is installed on the board, or None. Raises ApplyError if it cannot be
-    determined.
+    """Return what is installed on the board, or None. Raises InstallError if its manifest
+    is damaged.
     """
     text = board.content(MANIFEST)
     return None if text is None else decode(text)
@@ -33,10 +31,12 @@ def finish_interrupted(board: BoardAccess, manifest: Manifest | None) -> None:
 
 def _remove_unmade(board: BoardAccess) -> None:
     text = board.content(waiting(MANIFEST))
-    with contextlib.suppress(ApplyError):  # it is incomplete: no other file was written
+    try:
         unmade = decode(text or b"")
-        board.call("discard", MANIFEST, *unmade.paths, *unmade.lines)
-        board.call("remove", "--", *unmade.directories)
+    except InstallError:  # it is incomplete: no other file was written
+        return
+    board.call("discard", MANIFEST, *unmade.paths, *unmade.lines)
+    board.call("remove", "--", *unmade.directories)
 
 
 def _finish(board: BoardAccess, manifest: Manifest, before: bytes | None) -> None:

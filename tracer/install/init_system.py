@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
-from analyzer.apply.plan import ApplyError, ApplyPlan
-from analyzer.apply.write import LIST, LIST_PLACE, REPLAYER, RULE, RULE_PLACE, SCRIPT, beside
+from tracer.error import InstallError
+from tracer.formats.boot_files import LIST, LIST_PLACE, REPLAYER, RULE, RULE_PLACE, SCRIPT, beside
 
 Init = Literal["systemd", "procd", "busybox", "sysv", "udev"]  # all but udev start the script
 INITS: tuple[Init, ...] = get_args(Init)
@@ -24,6 +24,46 @@ RELOADS: dict[Init, tuple[str, list[str]]] = {  # what runs, and how it reads it
 _RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S[?*\[]", re.MULTILINE)
 _MOUNTS = re.compile(r"-?(\S*/)?(mount|mkdir)\b")
 _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
+
+
+class BootPlan(Protocol):
+    """The properties of a plan that decide which files a board gets (``ApplyPlan``)."""
+
+    @property
+    def prefetch(self) -> object | None:
+        """The list that is replayed at a start."""
+
+    @property
+    def attempts(self) -> int:
+        """Boots in a row that may end before boot-done; 0: not counted."""
+
+    @property
+    def attempts_file(self) -> str:
+        """The file on the board that counts them."""
+
+    @property
+    def state_dir(self) -> str:
+        """The folder of this file."""
+
+    @property
+    def boot_done_seconds(self) -> int | None:
+        """Seconds from the script's start to boot-done; None: the init says when."""
+
+    @property
+    def has_boot_done(self) -> bool:
+        """Whether the board calls the script when it has booted."""
+
+    @property
+    def has_timer(self) -> bool:
+        """Whether the board has booted some seconds after its start."""
+
+    @property
+    def udev_is_enough(self) -> bool:
+        """Whether a udev rule sets all values."""
+
+    @property
+    def windows(self) -> list[str]:
+        """The windows of disks that are set, by path."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +83,7 @@ class Layout:
 def init_of(exe: str, has: frozenset[str]) -> Init:
     """Return the init system whose process 1 is ``exe``; ``has`` are those of PROBED there.
 
-    Raises ApplyError for an unknown one.
+    Raises InstallError for an unknown one.
     """
     name = exe.rpartition("/")[2]
     if SYSTEMD_RUNS in has or name == "systemd":
@@ -57,30 +97,30 @@ def init_of(exe: str, has: frozenset[str]) -> Init:
     if name == "init" and INSSERV not in has and "/etc/rcS.d" in has:
         return "sysv"
     if INSSERV in has:
-        raise ApplyError(
+        raise InstallError(
             "this System V init orders its scripts by insserv, which does not see plain links",
             'follow "busybox init or System V init" in INSTALL.md, with update-rc.d',
         )
     raise _unknown(exe or "unknown")
 
 
-def default_init(plan: ApplyPlan, exe: str, has: frozenset[str]) -> Init:
+def default_init(plan: BootPlan, exe: str, has: frozenset[str]) -> Init:
     """Return udev where it runs and its rule sets all values of the plan, else ``init_of``."""
     return "udev" if plan.udev_is_enough and UDEV_RUNS in has else init_of(exe, has)
 
 
-def _unknown(name: str) -> ApplyError:
+def _unknown(name: str) -> InstallError:
     starters = "|".join(init for init in INITS if init != "udev")
-    return ApplyError(
+    return InstallError(
         f"foreread cannot install for the init system of the target ({name})",
         f'give --init {starters}, or follow "Any other init system" in INSTALL.md',
     )
 
 
-def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
+def layout_for(init: Init, plan: BootPlan, script: str, inittab: str, rcs: str) -> Layout:
     """Return the files for ``init``; ``inittab`` and ``rcs`` are the board's own, or empty.
 
-    Raises ApplyError when nothing on the board would call the script.
+    Raises InstallError when nothing on the board would call the script.
     """
     if init == "udev":
         return _udev(plan)
@@ -91,16 +131,16 @@ def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str)
     return replace(layout, files=layout.files | added)
 
 
-def _layout(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
+def _layout(init: Init, plan: BootPlan, script: str, inittab: str, rcs: str) -> Layout:
     if init == "busybox":
         return _busybox(plan, script, inittab, rcs)
     make = {"systemd": _systemd, "procd": _procd, "sysv": _sysv}[init]
     return make(script, plan.has_boot_done, plan.has_timer)
 
 
-def _udev(plan: ApplyPlan) -> Layout:
+def _udev(plan: BootPlan) -> Layout:
     if not plan.udev_is_enough:
-        raise ApplyError(
+        raise InstallError(
             "a udev rule sets windows of disks only, the same during and after the boot: this plan "
             "needs the script",
             "leave out --init udev",
@@ -140,7 +180,7 @@ def _sysv(script: str, done: bool, _timer: bool) -> Layout:
     return Layout(script, files, links)
 
 
-def _busybox(plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
+def _busybox(plan: BootPlan, script: str, inittab: str, rcs: str) -> Layout:
     files = {script: SCRIPT}
     folder = rcs_folder(inittab, rcs)
     if folder is None:
@@ -164,7 +204,7 @@ def _calls_rcs(inittab: str) -> bool:
     return any(RCS in line["command"] for line in found if line)
 
 
-def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...]:
+def _inittab_lines(plan: BootPlan, script: str, inittab: str) -> tuple[str, ...]:
     _refuse_without_sysinit(inittab)
     lines = [f"::sysinit:{script} start"]
     if plan.has_timer:
@@ -176,7 +216,7 @@ def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...
 
 def _refuse_without_sysinit(inittab: str) -> None:
     if not any(map(_SYSINIT.match, inittab.split("\n"))):
-        raise ApplyError(
+        raise InstallError(
             "no place to call the script from: /etc/inittab and /etc/init.d/rcS of the target "
             "cannot be changed",
             'follow "Any other init system" in INSTALL.md',
@@ -186,7 +226,7 @@ def _refuse_without_sysinit(inittab: str) -> None:
 def with_first_line(text: str, script: str, done: bool) -> str:
     """Return an inittab that starts ``script`` once its first lines for sysinit made their mounts.
 
-    With ``done`` it is called again when all lines for sysinit have been run. Raises ApplyError.
+    With ``done`` it is called again when all lines for sysinit have been run. Raises InstallError.
     """
     _refuse_without_sysinit(text)
     lines = text.split("\n")

@@ -8,13 +8,19 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.apply.init_system import INITTAB, Init
-from analyzer.apply.plan import ATTEMPTS, BLOCK, READ_AHEAD, ApplyError
-from analyzer.apply.write import LIST_PLACE, PLACE, REPLAYER, RULE_PLACE, beside
-from boards.knobs import is_disk_name
+from boards.knobs import BLOCK, READ_AHEAD, is_disk_name
+from tracer.error import InstallError
+from tracer.formats.boot_files import (
+    ATTEMPTS,
+    LIST_PLACE,
+    REPLAYER,
+    RULE_PLACE,
+    SCRIPT_PLACES,
+    beside,
+)
+from tracer.install.init_system import INITTAB, Init
 
 MANIFEST = "/etc/foreread-apply.manifest"
-SCRIPT_PLACES = (PLACE, "/etc/foreread-apply")
 _KB = re.compile(r"[0-9]{1,20}")
 _OURS = ("foreread", "S05foreread", "S11foreread", "S99foreread")
 
@@ -60,7 +66,7 @@ def encode(manifest: Manifest) -> bytes:
 def decode(text: bytes) -> Manifest:
     """Return the manifest that a board keeps; it may have been changed there.
 
-    Raises ApplyError if it is invalid, or names a path that foreread never installs.
+    Raises InstallError if it is invalid, or names a path that foreread never installs.
     """
     try:
         manifest = msgspec.json.decode(text, type=Manifest)
@@ -114,8 +120,8 @@ def _is_window(path: str, values: tuple[str, str]) -> bool:
     return shaped and all(map(_KB.fullmatch, values))
 
 
-def _damaged(why: str) -> ApplyError:
-    return ApplyError(
+def _damaged(why: str) -> InstallError:
+    return InstallError(
         f"{MANIFEST} on the target is damaged: {why}",
         f"remove the installed files by hand (listed in INSTALL.md), then {MANIFEST}",
     )

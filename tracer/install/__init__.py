@@ -1,0 +1,1 @@
+"""What is put on a board to act at its start: boot script, udev rule, recording hook."""
