@@ -36,7 +36,7 @@ static const struct array OF_EMULATE[COUNTED] = {
     [PAGES] = {.name = "pages", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
 };
 
-enum { STEPS = COMMON, DEVICE, NUMBERS, RECORDED, TIMES, ENDS, WORK, TIMED };
+enum { STEPS = COMMON, DEVICE, NUMBERS, RECORDED, TIMES, ENDS, WORK, OVER, TIMED };
 enum { TAIL_NS, REQUEST_NS, PAGE_NS, SECTOR_NS, N_NUMBERS };
 enum { TOTAL_NS, COMPUTE_NS, WAITED_NS, BEHIND_NS, N_TIMES };
 
@@ -49,6 +49,7 @@ static const struct array OF_REPLAY[TIMED] = {
     [TIMES] = {.name = "times", .formats = "d", .itemsize = sizeof(double), .writable = true},
     [ENDS] = {.name = "ends", .formats = "d", .itemsize = sizeof(double), .writable = true},
     [WORK] = {.name = "work", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
+    [OVER] = {.name = "over", .formats = "d", .itemsize = sizeof(double), .writable = true},
 };
 
 static PyObject *
@@ -149,7 +150,7 @@ run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
     size_t steps = length(&views[STEPS]), recorded = length(&views[RECORDED]);
     if (!common_agree(views) || length(&views[NUMBERS]) != N_NUMBERS ||
         length(&views[TIMES]) != N_TIMES || length(&views[WORK]) != LX_WORK * steps ||
-        (recorded && recorded != LX_WORK * steps))
+        length(&views[OVER]) != steps || (recorded && recorded != LX_WORK * steps))
         return differ();
     struct lx_program program = program_of(views);
     const double *numbers = views[NUMBERS].buf;
@@ -165,8 +166,10 @@ run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
         .n_device = length(&views[DEVICE]),
         .recorded = recorded ? views[RECORDED].buf : NULL,
     };
-    struct lx_timed result = {
-        .ends_ns = views[ENDS].buf, .n_ends = length(&views[ENDS]), .work = views[WORK].buf};
+    struct lx_timed result = {.ends_ns = views[ENDS].buf,
+                              .n_ends = length(&views[ENDS]),
+                              .work = views[WORK].buf,
+                              .over_ns = views[OVER].buf};
     int error;
     Py_BEGIN_ALLOW_THREADS error =
         lx_replay(&program, views[RULES].buf, views[MACHINE].buf, &run, window, &result);
@@ -178,15 +181,16 @@ run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(replay_doc,
-             "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
-             "       device, numbers, recorded, times, ends, work, window, cpus, last)\n\n"
-             "Replay steps (STEP) in time under a window (pages) on a device (kind, numbers).\n"
-             "numbers: tail_ns, request_ns, page_ns, sector_ns; recorded: work as recorded, or\n"
-             "empty.\n"
-             "Fill times (total, compute, waited, behind: ns), ends (ns, by thread) and work\n"
-             "(int64: requests, pages, sectors of compressed blocks by step). last: the thread\n"
-             "whose end is the run's, or -1.");
+PyDoc_STRVAR(
+    replay_doc,
+    "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
+    "       device, numbers, recorded, times, ends, work, over, window, cpus, last)\n\n"
+    "Replay steps (STEP) in time under a window (pages) on a device (kind, numbers).\n"
+    "numbers: tail_ns, request_ns, page_ns, sector_ns; recorded: work as recorded, or\n"
+    "empty.\n"
+    "Fill times (total, compute, waited, behind: ns), ends (ns, by thread), work (int64:\n"
+    "requests, pages, sectors of compressed blocks by step) and over (ns, by step). last:\n"
+    "the thread whose end is the run's, or -1.");
 
 static PyObject *
 replay(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -194,9 +198,9 @@ replay(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *o[TIMED];
     Py_buffer views[TIMED];
     long long window, cpus, last;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOLLL", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
-                          &o[6], &o[7], &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &window,
-                          &cpus, &last) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOOLLL", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
+                          &o[6], &o[7], &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &o[14],
+                          &window, &cpus, &last) ||
         get_arrays(OF_REPLAY, o, views, TIMED) < 0)
         return NULL;
     PyObject *none = run_replay(views, window, cpus, last);

@@ -37,6 +37,7 @@ def replay(
     times: npt.NDArray[np.float64],
     ends: npt.NDArray[np.float64],
     work: npt.NDArray[np.int64],
+    over: npt.NDArray[np.float64],
     window: int,
     cpus: int,
     last: int,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
+from statistics import median
 
 import numpy as np
 
-from analyzer.advise.offer import Offer, applied
+from analyzer.advise.offer import Offer, in_order
 from analyzer.advise.situation import Situation
-from analyzer.advise.variant import Cost, Variant
+from analyzer.advise.variant import Cost, Variant, costs
 from analyzer.ingest.tables import Array
 from analyzer.predict.bands import DEVIATIONS, TOLD_APART
 
@@ -24,6 +26,8 @@ LINKS = 8  # random links, whose mean is the cost of code that is linked anew
 LISTED = 0.035
 # The same of early reads, from the seven rows measured (studies/advice/README.md).
 EARLY = 0.0045
+_AT_HAND = 24  # variants that stay prepared
+_TOGETHER = 16  # combinations that are replayed at the same time
 
 
 class Bench:
@@ -36,6 +40,7 @@ class Bench:
         self.steps = max(steps, 1)
         self._costs: dict[Chosen, Cost] = {}
         self._drawn: dict[Chosen, Array] = {}
+        self._changed: dict[tuple[tuple[Offer, ...], int | None], list[Variant]] = {}
 
     @property
     def replayed(self) -> int:
@@ -44,10 +49,26 @@ class Bench:
 
     def variants(self, chosen: Iterable[Offer], link: int | None = None) -> list[Variant]:
         """Return each recording with the chosen changes; ``link`` as in :class:`Variant`."""
-        offers, present = tuple(chosen), self.situation.present
-        if link is not None:
-            present = tuple(replace(one, link=link) for one in present)
-        return [applied(one, offers) for one in present]
+        return self._with(in_order(chosen), link)
+
+    def _with(self, offers: tuple[Offer, ...], link: int | None) -> list[Variant]:
+        """Return each recording with changes in their order; the latest ones stay at hand.
+
+        Combinations differ in their last change above all, and share what comes before it.
+        """
+        key = offers, link
+        variants = self._changed.pop(key, None)
+        if variants is None and offers:
+            before = self._with(offers[:-1], link)
+            variants = [offers[-1].apply(variant) for variant in before]
+        elif variants is None:
+            variants = [*self.situation.present]
+            if link is not None:
+                variants = [replace(variant, link=link) for variant in variants]
+        self._changed[key] = variants
+        if len(self._changed) > _AT_HAND:
+            del self._changed[next(iter(self._changed))]
+        return variants
 
     def cost(self, chosen: Chosen = NOTHING) -> Cost:
         """Return the seconds with the chosen changes: the median of the recordings.
@@ -56,12 +77,30 @@ class Bench:
         makes a difference: the cost is the mean of several random links.
         """
         if chosen not in self._costs:
-            links = range(LINKS) if _ordered(chosen) else [None]
-            costs = [[one.cost() for one in self.variants(chosen, link)] for link in links]
-            seconds = np.median([[cost.seconds for cost in own] for own in costs], axis=1)
-            octets = np.median([[cost.read_bytes for cost in own] for own in costs], axis=1)
-            self._costs[chosen] = Cost(float(seconds.mean()), int(octets.mean()))
+            self.replay([chosen])
         return self._costs[chosen]
+
+    def replay(self, several: Iterable[Chosen]) -> None:
+        """Replay combinations together; each has a cost from then on."""
+        new = [chosen for chosen in dict.fromkeys(several) if chosen not in self._costs]
+        for first in range(0, len(new), _TOGETHER):
+            self._replay(new[first : first + _TOGETHER])
+
+    def _replay(self, several: Sequence[Chosen]) -> None:
+        links = [range(LINKS) if _ordered(chosen) else [None] for chosen in several]
+        replays = [
+            (variant, None)
+            for chosen, numbers in zip(several, links, strict=True)
+            for link in numbers
+            for variant in self.variants(chosen, link)
+        ]
+        replayed = iter(costs(replays))
+        recordings = len(self.situation.present)
+        for chosen, numbers in zip(several, links, strict=True):
+            by_link = [list(islice(replayed, recordings)) for _ in numbers]
+            seconds = [median(cost.seconds for cost in each) for each in by_link]
+            octets = [median(cost.read_bytes for cost in each) for each in by_link]
+            self._costs[chosen] = Cost(float(np.mean(seconds)), int(np.mean(octets)))
 
     def saved(self, chosen: Chosen, than: Chosen = NOTHING) -> float:
         """Return by how many seconds the chosen changes are faster than others."""
@@ -96,8 +135,9 @@ class Bench:
         the millisecond, is none.
         """
         saved = self.saved(chosen, than)
-        if saved <= share * self.cost(than).seconds:
-            return False
+        beside = np.hypot(self._unexplained(chosen), self._unexplained(than))
+        if saved <= max(share * self.cost(than).seconds, DEVIATIONS * beside):
+            return False  # whatever the draws are
         drawn = float(np.median(self.drawn(chosen, than)))
         return min(saved, drawn) > self.band(chosen, than)
 
@@ -105,19 +145,14 @@ class Bench:
         """Return the seconds in each random draw, which is a random link as well."""
         if chosen not in self._drawn:
             linked = _ordered(chosen)
-            expected = [] if linked else self.variants(chosen)
-            self._drawn[chosen] = np.array(
-                [
-                    _median_s(self.variants(chosen, draw) if linked else expected, draw)
-                    for draw in range(self.draws)
-                ]
-            )
+            replays = [
+                (variant, draw)
+                for draw in range(self.draws)
+                for variant in self.variants(chosen, draw if linked else None)
+            ]
+            seconds = np.array([cost.seconds for cost in costs(replays)])
+            self._drawn[chosen] = np.median(seconds.reshape(self.draws, -1), axis=1)
         return self._drawn[chosen]
-
-
-def _median_s(variants: Iterable[Variant], draw: int) -> float:
-    """Return the median of the seconds of all recordings in a random draw."""
-    return float(np.median([variant.cost(draw).seconds for variant in variants]))
 
 
 def _ordered(chosen: Chosen) -> bool:

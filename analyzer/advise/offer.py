@@ -82,8 +82,6 @@ def trial_of(offers: Iterable[Offer]) -> RowTrial | None:
     return found
 
 
-def applied(variant: Variant, offers: tuple[Offer, ...]) -> Variant:
-    """Return a variant with the changes of offers, made in the order of KINDS."""
-    for offer in sorted(offers, key=lambda one: KINDS.index(one.kind)):
-        variant = offer.apply(variant)
-    return variant
+def in_order(offers: Iterable[Offer]) -> tuple[Offer, ...]:
+    """Return offers in the order in which their changes are made."""
+    return tuple(sorted(offers, key=lambda offer: (KINDS.index(offer.kind), offer.what)))

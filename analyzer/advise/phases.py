@@ -70,11 +70,10 @@ def around(variant: Variant, begin: int, windows: Sequence[int]) -> list[int]:
     A process beside the start changes the window after a time, up to LATEST_NS sooner or later
     than the start uses the file.
     """
-    each = phased(variant, [begin], windows)
+    begins = begins_ns(phased(variant, [begin], windows))
     steps = len(variant.run.steps)
     uses = [int(use) for use in np.unique(first_uses(variant)) if 0 < use < steps]
-    then = begins_ns(each, begin)
-    return [use for use in uses if abs(begins_ns(each, use) - then) <= LATEST_NS]
+    return [use for use in uses if abs(begins[use] - begins[begin]) <= LATEST_NS]
 
 
 def freeze_ns(version: Version) -> float:
@@ -92,14 +91,12 @@ def frozen(variant: Variant, row: int, for_ns: float) -> Variant:
     return variant.with_run(replace(run, steps=steps))
 
 
-def begins_ns(variant: Variant, row: int) -> float:
-    """Return how much of the variant's time has passed before a step."""
-    run = variant.run
-    cut = replace(run, steps=run.steps[:row], tail_ns=0.0, ends=-1)
-    work = replace(variant.recorded, work=variant.recorded.work[:row])
-    steps = cut.steps.copy()
-    steps["woken_by"][steps["woken_by"] >= row] = -1
-    if not row:
-        return 0.0
-    timed, _ = variant.with_run(replace(cut, steps=steps), work).timed()
-    return timed.total_ns
+def begins_ns(variant: Variant) -> Array:
+    """Return for each step how much of the variant's time has passed when all before it are over.
+
+    Infinite where one of them is not over when the run ends.
+    """
+    timed, run = variant.timed()
+    over = timed.over_ns[len(run.steps) - len(variant.run.steps) :]
+    over = np.where(np.isnan(over), np.inf, over)
+    return np.maximum.accumulate(np.concatenate(([0.0], over)))[:-1]

@@ -23,6 +23,7 @@ def best_combinations(bench: Bench, offers: Sequence[Offer]) -> list[Chosen]:
     best of fewer.
     """
     tried = [*_tried(bench, offers)]
+    bench.replay([*(frozenset([offer]) for offer in offers), *tried])
     found: list[Chosen] = []
     best = min(
         (frozenset([offer]) for offer in offers),
@@ -72,17 +73,22 @@ def _climbed(bench: Bench, genes: list[list[Offer]], budget: int) -> set[Chosen]
     for start in starts:
         here = start
         while len(seen) < budget:
-            better = here
-            for other in _neighbours(here, genes):
-                if len(seen) >= budget:
-                    break
-                seen.add(other)
-                if bench.cost(other).seconds < bench.cost(better).seconds:
-                    better = other
+            tried = [*_until(_neighbours(here, genes), seen, budget)]
+            bench.replay(tried)
+            better = min([here, *tried], key=lambda chosen: bench.cost(chosen).seconds)
             if better == here:
                 break
             here = better
     return seen
+
+
+def _until(several: Iterable[Chosen], seen: set[Chosen], budget: int) -> Iterator[Chosen]:
+    """Yield combinations, and add them to ``seen`` until that has as many as the budget."""
+    for chosen in several:
+        if len(seen) >= budget:
+            return
+        seen.add(chosen)
+        yield chosen
 
 
 def _neighbours(chosen: Chosen, genes: list[list[Offer]]) -> Iterator[Chosen]:

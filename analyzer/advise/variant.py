@@ -15,6 +15,7 @@ from analyzer.predict.start import Start
 from analyzer.prefetch.replayed import GIVES_WAY_NS, Row, application_ns, beside, with_replayer
 from analyzer.program.added_steps import new_steps, with_added
 from emulator.linux.steps import CpuCost, Run, Timed
+from emulator.linux.timed_windows import Case, timed_cases
 
 # A process beside the start takes an unknown time to begin: so much at most, in random draws.
 LATEST_NS = 20e6
@@ -86,15 +87,24 @@ class Variant:
         start = replace(self.start, run=run)
         return replace(self, start=start, recorded=recorded or self.recorded)
 
+    def with_window(self, window: int) -> Variant:
+        """Return the variant under another window (pages); what is ready to replay serves both."""
+        changed = replace(self, window=window)
+        vars(changed)["_ready"] = self._ready  # the cache of the property
+        return changed
+
     def cost(self, draw: int | None = None) -> Cost:
         """Replay the variant; with ``draw``, on the random device and processor of that number."""
-        found = self.replayed(draw) if self.image is None else self.image.replayed(self, draw)
-        return Cost(found.ns / 1e9, found.pages * self.run.machine.page_size)
+        return costs([(self, draw)])[0]
 
     def replayed(self, draw: int | None = None) -> Replayed:
         """Replay the variant on the present image."""
-        timed, run = self.timed(draw)
-        return Replayed(application_ns(run, timed, self.threads), int(timed.work[:, 1].sum()))
+        return self.outcome(self.timed(draw)[0])
+
+    def outcome(self, timed: Timed) -> Replayed:
+        """Return the time of the application, and the pages that were read."""
+        ns = application_ns(self._ready.run, timed, self.threads)
+        return Replayed(ns, int(timed.work[:, 1].sum()))
 
     def without_costs(self) -> Variant:
         """Return the variant on the present image, whose reads need no computing."""
@@ -103,22 +113,47 @@ class Variant:
 
     def timed(self, draw: int | None = None) -> tuple[Timed, Run]:
         """Return the replay, and the run with the replayer of the list."""
-        rng = None if draw is None else np.random.default_rng((SEED, draw))
-        start, recorded = self.start, self.recorded
-        if self.ranges or self.wasted:
-            run = self._listed
-            if rng is not None:
-                run = raced(run, len(run.steps) - len(start.run.steps), rng)
-            start, recorded = replace(start, run=run), beside(recorded, run)
-        return start.timed([self.window], rng, recorded)[0], start.run
+        return timed_cases([self.case(draw)])[0], self._ready.run
+
+    def case(self, draw: int | None = None) -> Case:
+        """Return what is replayed for the variant on the present image."""
+        return self._ready.case(self.window, draw)
 
     @cached_property
-    def _listed(self) -> Run:
-        """The run with the replayer of the list, the same in every random draw."""
-        run, capture = self.start.run, self.start.recording.capture
+    def _ready(self) -> _Ready:
+        """The variant ready to be replayed, under any window and for any random draw."""
+        if not self.ranges and not self.wasted:
+            return _Ready(self.start, self.run, self.recorded)
+        run, capture = self.run, self.start.recording.capture
         cpus = capture.host.cpu_count if capture else 1
         listed = with_replayer(run, self.ranges, cpus, self.start.opening)
-        return _with_reads(listed, len(listed.steps) - len(run.steps), self.wasted)
+        listed = _with_reads(listed, len(listed.steps) - len(run.steps), self.wasted)
+        return _Ready(self.start, listed, beside(self.recorded, listed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A run of a start with the replayer of a list, if it has one, ready for any window."""
+
+    start: Start
+    run: Run
+    recorded: Timed
+
+    def case(self, window: int, draw: int | None) -> Case:
+        """Return what is replayed under a window (pages), for a random draw if there is one."""
+        rng = None if draw is None else np.random.default_rng((SEED, draw))
+        own = len(self.run.steps) - len(self.start.run.steps)
+        run = self.run if rng is None or not own else raced(self.run, own, rng)
+        device, cpu = self.start.drawn(rng)
+        if not window:
+            return Case(run, window, device, cpu, self.recorded)
+        reads = self._plugged if run is self.run else self.start.plugged(run, self.recorded)
+        return Case(reads, window, device, self.start.spared(cpu), self.recorded)
+
+    @cached_property
+    def _plugged(self) -> Run:
+        """The run under any window but 0, the same for all of them."""
+        return self.start.plugged(self.run, self.recorded)
 
 
 def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:
@@ -155,6 +190,19 @@ def raced(run: Run, own: int, rng: np.random.Generator) -> Run:
     steps["cpu_ns"] = computed
     steps["sleep_ns"][0] += rng.uniform(0, LATEST_NS)
     return replace(run, steps=steps)
+
+
+def costs(replays: Sequence[tuple[Variant, int | None]]) -> list[Cost]:
+    """Replay variants, each with a random draw or None; several at the same time."""
+    cases = [variant.case(draw) for variant, draw in replays if variant.image is None]
+    timed = iter(timed_cases(cases))
+    in_order = []
+    for variant, draw in replays:
+        image = variant.image
+        outcome = variant.outcome(next(timed)) if image is None else image.replayed(variant, draw)
+        octets = outcome.pages * variant.run.machine.page_size
+        in_order.append(Cost(outcome.ns / 1e9, octets))
+    return in_order
 
 
 def variant_of(start: Start, window: int) -> Variant:

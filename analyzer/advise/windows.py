@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from analyzer.advise.bench import Bench
@@ -20,7 +19,7 @@ from analyzer.advise.phases import (
     phased,
 )
 from analyzer.advise.situation import Situation, files_of
-from analyzer.advise.variant import Variant
+from analyzer.advise.variant import Variant, costs
 from analyzer.predict.linux import PREFIX
 from boards.base.units import kib_to_pages
 from emulator.linux.rules import version_of
@@ -28,6 +27,7 @@ from emulator.linux.windows import MAX_WINDOW
 
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)  # pages
 GENE = "window"
+Pair = tuple[int, int]  # windows before and after a boundary
 _BOUNDARIES = 7
 _WORK = 3_000_000  # steps replayed to search for phases
 
@@ -70,7 +70,7 @@ def _window(situation: Situation, window: int) -> Offer:
 
 
 def _with_window(variant: Variant, window: int) -> Variant:
-    return replace(variant, window=window)
+    return variant.with_window(window)
 
 
 def phases(bench: Bench) -> Iterator[Offer]:
@@ -83,38 +83,47 @@ def phases(bench: Bench) -> Iterator[Offer]:
     variant = situation.present[0]
     cuts = boundaries(variant, _BOUNDARIES)
     budget = _WORK // bench.steps
-    found: list[tuple[float, int, int, tuple[int, int]]] = []
+    worst_of_best: list[tuple[float, int, int, Pair]] = []
     ladder = [window for window in LADDER if window <= MAX_WINDOW]
     cuts = cuts[: max(budget // (4 * len(ladder)), 1)]
+    equal: dict[Pair, float] = {}
     for cut in cuts:
-        _, pair = _improved(variant, cut, ladder)
-        seconds, worst = max(
-            (phased(variant, [at], pair).cost().seconds, at) for at in around(variant, cut, pair)
-        )
-        found.append((seconds, worst, cut, pair))
-    if found:
-        _, worst, cut, (before, after) = min(found)
+        pair = _improved(variant, cut, ladder, equal)
+        moments = around(variant, cut, pair)
+        seconds = _seconds(phased(variant, [at], pair) for at in moments)
+        worst_of_best.append((*max(zip(seconds, moments, strict=True)), cut, pair))
+    if worst_of_best:
+        _, worst, cut, (before, after) = min(worst_of_best)
         if before != after:
             yield _phases(situation, cut, worst, before, after)
 
 
-def _improved(variant: Variant, cut: int, ladder: list[int]) -> tuple[float, tuple[int, int]]:
-    """Return the seconds and the windows of the best pair around one boundary."""
-    pair = (min(variant.window, ladder[-1]), min(variant.window, ladder[-1]))
-    best = phased(variant, [cut], pair).cost().seconds
+def _improved(variant: Variant, cut: int, ladder: list[int], equal: dict[Pair, float]) -> Pair:
+    """Return the windows of the best pair around one boundary.
+
+    ``equal`` has the seconds of pairs of equal windows, which are those of all boundaries.
+    """
+    seconds = dict(equal)
+    present = min(variant.window, ladder[-1])
+    best = (present, present)
     for which in (0, 1, 0, 1):
-        for window in ladder:
-            tried = (window, pair[1]) if which == 0 else (pair[0], window)
-            seconds = phased(variant, [cut], tried).cost().seconds
-            if seconds < best:
-                best, pair = seconds, tried
-    return best, pair
+        tried = [(window, best[1]) if which == 0 else (best[0], window) for window in ladder]
+        new = [pair for pair in dict.fromkeys([best, *tried]) if pair not in seconds]
+        seconds |= zip(new, _seconds(phased(variant, [cut], pair) for pair in new), strict=True)
+        best = min([best, *tried], key=seconds.__getitem__)
+    equal |= {pair: seconds[pair] for pair in seconds if pair[0] == pair[1]}
+    return best
+
+
+def _seconds(variants: Iterable[Variant]) -> list[float]:
+    """Return the seconds of variants."""
+    return [cost.seconds for cost in costs([(variant, None) for variant in variants])]
 
 
 def _phases(situation: Situation, cut: int, worst: int, before: int, after: int) -> Offer:
     variant = situation.present[0]
     path = _first_used(situation, cut)
-    seconds = begins_ns(phased(variant, [cut], (before, after)), cut) / 1e9
+    seconds = float(begins_ns(phased(variant, [cut], (before, after)))[cut]) / 1e9
     kib = tuple(situation.kib(window) for window in (before, after))
     where = f"the first use of {path}" if path else f"{seconds:.2f} s"
     knob = "/sys/block/DISK/queue/read_ahead_kb"

@@ -138,10 +138,24 @@ class Start:
 
         There readahead spares the requests' wait for a plug. ``before`` is the run at window 0.
         """
+        return self.plugged(run, before), self.spared(cpu)
+
+    def plugged(self, run: Run, before: Timed) -> Run:
+        """Return a run without the requests' wait for a plug; ``before`` is it at window 0."""
+        return with_plugs(run, before, self.unplugged_ns) if self.unplugged_ns else run
+
+    def spared(self, cpu: CpuCost) -> CpuCost:
+        """Return the processor's cost without the requests' wait for a plug."""
         if not self.unplugged_ns:
-            return run, cpu
-        spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
-        return with_plugs(run, before, self.unplugged_ns), spared
+            return cpu
+        return replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+
+    def drawn(self, rng: np.random.Generator | None) -> tuple[DeviceModel, CpuCost]:
+        """Return the device and the processor's cost; with ``rng`` those of a random draw."""
+        if rng is None:
+            return self.device, self.cpu
+        device = self.device.perturbed(rng)
+        return device, self.cpu_samples.cost(rng) if self.cpu_samples else self.cpu
 
     def timed(
         self,
@@ -153,10 +167,7 @@ class Start:
 
         ``recorded`` is the recorded run, if it differs from the run at window 0.
         """
-        device, cpu = self.device, self.cpu
-        if rng is not None:
-            device = device.perturbed(rng)
-            cpu = self.cpu_samples.cost(rng) if self.cpu_samples else cpu
+        device, cpu = self.drawn(rng)
         if not self.unplugged_ns:
             return timed_windows(self.run, windows, device, cpu, recorded)
         ahead = [window for window in windows if window]

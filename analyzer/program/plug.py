@@ -50,8 +50,9 @@ def _of_one_page(recording: Recording, kind: Kind, disk: int, sectors: int, own:
 def with_plugs(run: Run, recorded: Timed, unplugged: float) -> Run:
     """Return the run without the extra waits of faults without plug; ``recorded`` has its reads."""
     steps = run.steps.copy()
-    operation = steps["operation"]
-    faults = (operation >= 0) & (run.program.operations["op"][operation] == Op.FAULT)
-    missed = faults & (recorded.work[:, 0] > 0)
+    read = np.flatnonzero(recorded.work[:, 0] > 0)
+    operation = steps["operation"][read]
+    op = run.program.operations["op"][operation]
+    missed = read[(operation >= 0) & (op == Op.FAULT)]
     steps["cpu_ns"][missed] = np.maximum(steps["cpu_ns"][missed] - unplugged, 0.0)
     return replace(run, steps=steps)

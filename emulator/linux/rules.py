@@ -8,7 +8,7 @@ read without it; the version in the table is the first one believed to have it.
 from __future__ import annotations
 
 import re
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from typing import get_type_hints
 
@@ -154,7 +154,7 @@ class Rules:
 
     def numbers(self) -> list[int]:
         """Return the rules as the numbers of struct lx_rules (core/linux/rules.h)."""
-        return [int(value) for value in astuple(self)]
+        return [int(getattr(self, rule.name)) for rule in fields(self)]
 
 
 def names_in_c() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ from emulator.fixed import EmulationError
 from emulator.linux.operations import Machine, Program
 from emulator.linux.requests import Layout, Limits
 from emulator.linux.rules import Rules
+from emulator.linux.windows import tables
 
 LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
@@ -75,6 +78,16 @@ class Run:
     cpus: int = 1
     ends: int = -1
 
+    @cached_property
+    def tables(self) -> list[npt.NDArray[Any]]:
+        """The arrays that the core replays, checked: the same for all windows and devices.
+
+        Raises EmulationError as ``check``, and for arrays of another kind.
+        """
+        self.check()
+        core = tables(self.program, self.rules, self.machine, self.limits, self.layout.extents)
+        return [*core, np.ascontiguousarray(self.steps)]
+
     def check(self) -> None:
         """Raise EmulationError for steps that no run can have."""
         steps, rows = self.steps, np.arange(len(self.steps))
@@ -111,7 +124,8 @@ class Timed:
     one waited for the device; while ``behind_ns`` of that the device read pages that were unused in
     the whole run. In the rest of ``total_ns`` all slept. ``ends_ns`` (by thread) is when each
     ended, NaN if it did not. ``work`` (steps × 3) are the requests and the pages that each step
-    read, and the sectors of compressed blocks.
+    read, and the sectors of compressed blocks. ``over_ns`` (by step) is when each was over, with
+    the computing that its reads cost its thread; NaN if it was not.
     """
 
     total_ns: float
@@ -120,3 +134,4 @@ class Timed:
     behind_ns: float
     ends_ns: npt.NDArray[np.float64]
     work: npt.NDArray[np.int64]
+    over_ns: npt.NDArray[np.float64]

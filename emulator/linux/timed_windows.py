@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from emulator import _linux
 from emulator.devices.device import DeviceModel, FixedCost
@@ -18,9 +16,23 @@ from emulator.devices.paced import Paced
 from emulator.devices.stateful import Stateful
 from emulator.fixed import EmulationError
 from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.windows import errors, tables
+from emulator.linux.windows import errors
 
 _FIXED, _PACED, _MEASURED, _STATEFUL = 0.0, 1.0, 2.0, 3.0  # enum lx_device_kind
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A run to replay under one window (pages) of a device.
+
+    The ``cpu`` cost counts from ``recorded``; without it computing is as it was.
+    """
+
+    run: Run
+    window: int
+    device: DeviceModel
+    cpu: CpuCost = field(default_factory=CpuCost)
+    recorded: Timed | None = None
 
 
 def timed_windows(
@@ -35,19 +47,24 @@ def timed_windows(
     The ``cpu`` cost counts from ``recorded``, or where it is None from the replay at 0. The same
     as stepwise/timed.py for each window. Raises EmulationError for a run that cannot be.
     """
-    run.check()
-    replay = partial(_replay, run, _tables(run), device_numbers(device))
-    recorded = recorded or replay(0)
-    if len(windows) == 1:
-        return [replay(windows[0], cpu=cpu, recorded=recorded)]
-    threads = min(len(os.sched_getaffinity(0)), len(windows))
-    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
+    before = recorded or timed_cases([Case(run, 0, device)])[0]
+    cost = cpu or CpuCost()
+    return timed_cases([Case(run, window, device, cost, before) for window in windows])
 
 
-def _tables(run: Run) -> list[npt.NDArray[Any]]:
-    core = tables(run.program, run.rules, run.machine, run.limits, run.layout.extents)
-    return [*core, np.ascontiguousarray(run.steps)]
+def timed_cases(cases: Sequence[Case]) -> list[Timed]:
+    """Replay cases, several in parallel threads. Raises EmulationError for a run that cannot be."""
+    threads = min(len(os.sched_getaffinity(0)), len(cases))
+    if threads < 2:
+        return _replays(cases)
+    parts = [cases[first::threads] for first in range(threads)]
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        replayed = list(pool.map(_replays, parts))
+    return [replayed[at % threads][at // threads] for at in range(len(cases))]
+
+
+def _replays(cases: Sequence[Case]) -> list[Timed]:
+    return [_replay(case) for case in cases]
 
 
 def device_numbers(device: DeviceModel) -> list[float]:
@@ -95,24 +112,18 @@ def _costs(device: FixedCost) -> list[float]:
     return [device.latency_ns, device.ns_per_kib, device.handover_ns]
 
 
-def _replay(
-    run: Run,
-    core: Sequence[npt.NDArray[Any]],
-    device: Sequence[float],
-    window: int,
-    cpu: CpuCost | None = None,
-    recorded: Timed | None = None,
-) -> Timed:
-    cost = cpu or CpuCost()
+def _replay(case: Case) -> Timed:
+    run, cost, recorded = case.run, case.cpu, case.recorded
     numbers = np.array([run.tail_ns, cost.request_ns, cost.page_ns, cost.sector_ns])
     before = np.zeros(0, np.int64) if recorded is None else recorded.work.ravel()
+    device = np.array(device_numbers(case.device), np.float64)
     times = np.zeros(4)
     ends = np.zeros(int(run.steps["thread"].max(initial=0)) + 1)
     work = np.zeros((len(run.steps), 3), np.int64)
-    outputs = (times, ends, work.reshape(-1))
-    inputs = (np.array(device, np.float64), numbers, before)
+    over = np.zeros(len(run.steps))
+    inputs, outputs = (device, numbers, before), (times, ends, work.reshape(-1), over)
     fill: Callable[..., None] = _linux.replay
     with errors():
-        fill(*core, *inputs, *outputs, window, run.cpus, run.ends)
+        fill(*run.tables, *inputs, *outputs, case.window, run.cpus, run.ends)
     total, compute, waited, unused = times.tolist()
-    return Timed(total, compute, waited, unused, ends, work)
+    return Timed(total, compute, waited, unused, ends, work, over)

@@ -70,6 +70,7 @@ class TimedReplay(Replay):
         self._operations = run.program.operations.tolist()
         self._work = np.zeros((len(run.steps), 3), np.int64)
         self._over = [False] * len(run.steps)
+        self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
         self._threads = self.threads_type(run.cpus, self._tell)
 
@@ -90,7 +91,13 @@ class TimedReplay(Replay):
             ends[one] = thread.over_ns
         unused_ns = wasted(self.kernel.sent, threads.spans)
         return Timed(
-            threads.now_ns, threads.compute_ns, threads.waited_ns, unused_ns, ends, self._work
+            threads.now_ns,
+            threads.compute_ns,
+            threads.waited_ns,
+            unused_ns,
+            ends,
+            self._work,
+            self._over_ns,
         )
 
     def _tell(self, now_ns: float) -> None:
@@ -118,6 +125,7 @@ class TimedReplay(Replay):
             self._over[row] = True
             self._threads.wake(row)
             change_ns = self._change(row) if operation >= 0 else 0.0
+            self._over_ns[row] = kernel.clock_ns + max(change_ns + saved, 0.0)
         yield Compute(max(tail_ns + change_ns + saved, 0.0))
 
     def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:

@@ -51,7 +51,7 @@ def _in_phases(row: Mapping[str, Any], situation: Situation) -> float:
     pair = [kib_to_pages(kb, page) for kb in (row["read_ahead_kb"], later_kb)]
     kernel = situation.prediction.model.removeprefix(f"{PREFIX}-")
     uses = [int(use) for use in sorted(set(first_uses(variant))) if use < len(variant.run.steps)]
-    late = [use for use in uses if begins_ns(phased(variant, [use], pair), use) >= after_s * 1e9]
+    late = [use for use in uses if begins_ns(phased(variant, [use], pair))[use] >= after_s * 1e9]
     begin = min(late, default=len(variant.run.steps))
     changed = phased(variant, [begin], pair)
     return frozen(changed, begin, freeze_ns(version_of(kernel))).cost().seconds

@@ -80,7 +80,8 @@ def assert_same(found, expected):
     assert found.work.tolist() == expected.work.tolist()
     for name in ("total_ns", "compute_ns", "waited_ns", "behind_ns"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9), name
-    np.testing.assert_allclose(found.ends_ns, expected.ends_ns, rtol=1e-9)
+    for name in ("ends_ns", "over_ns"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
 
 
 LIMITS = (
@@ -194,7 +195,7 @@ def arguments(run):
     arrays["numbers"] = np.array([run.tail_ns, 0.0, 0.0, 0.0])
     arrays["recorded"] = np.zeros(0, np.int64)
     arrays["times"], arrays["ends"] = np.zeros(4), np.zeros(2)
-    arrays["work"] = np.ones(6, np.int64)
+    arrays["work"], arrays["over"] = np.ones(6, np.int64), np.zeros(2)
     return arrays
 
 
@@ -218,7 +219,9 @@ def test_arrays_of_another_kind_are_refused(name):
             replay(arrays)
 
 
-@pytest.mark.parametrize("name", ["rules", "machine", "numbers", "recorded", "times", "work"])
+@pytest.mark.parametrize(
+    "name", ["rules", "machine", "numbers", "recorded", "times", "work", "over"]
+)
 def test_arrays_that_differ_in_length_are_refused(name):
     for more in (-1, 1):
         arrays = arguments(a_run())

@@ -174,6 +174,9 @@ end_step(struct replay *r, struct lx_thread *thread)
     lx_threads_wake(&r->threads, thread->row);
     bool own = r->run->steps[thread->row].operation >= 0;
     thread->behind_ns = own ? change(r, thread->row) : 0;
+    if (r->result->over_ns)
+        r->result->over_ns[thread->row] =
+            r->disk.now_ns + fmax(thread->behind_ns + thread->saved_ns, 0);
     thread->at++;
     return next_step(r, thread);
 }
@@ -335,6 +338,8 @@ set_up(struct replay *r)
     if (lx_device_set(&r->disk.device, r->run->device, r->run->n_device))
         error = lx_set_up(&r->kernel);
     memset(r->result->work, 0, LX_WORK * r->run->n_steps * sizeof(*r->result->work));
+    for (size_t row = 0; r->result->over_ns && row < r->run->n_steps; row++)
+        r->result->over_ns[row] = NAN;
     r->rows = calloc(steps, sizeof(*r->rows));
     r->over = calloc(steps, sizeof(*r->over));
     r->once = calloc(steps, sizeof(*r->once));

@@ -31,12 +31,13 @@ struct lx_timed_run {
     const int64_t *recorded;
 };
 
-/* Timed: ``ends_ns`` by thread, ``work`` by step. */
+/* Timed: ``ends_ns`` by thread, ``work`` and ``over_ns`` by step; ``over_ns`` may be NULL. */
 struct lx_timed {
     double total_ns, compute_ns, waited_ns, behind_ns;
     double *ends_ns;
     size_t n_ends;
     int64_t *work;
+    double *over_ns;
 };
 
 /* Replay a run under one window (pages). Negative: an error. */

@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 
 from analyzer.advise.bench import EARLY, LISTED, Bench
-from analyzer.advise.variant import Cost
+from analyzer.advise.offer import Offer
+from analyzer.advise.variant import Replayed
 from analyzer.predict.bands import DEVIATIONS
+from emulator.linux.operations import Machine
 
 
 class Fixed:
-    """A variant whose seconds are the same in each draw."""
+    """A variant, and its image, on which its seconds are the same in each draw."""
 
     def __init__(self, seconds, ranges=()):
         self.seconds, self.ranges = seconds, ranges
-        self.run = SimpleNamespace(steps=np.zeros(3))
+        self.run = SimpleNamespace(steps=np.zeros(3), machine=Machine())
+        self.image = self
 
-    def cost(self, draw=None):
-        return Cost(self.seconds, 0)
+    def replayed(self, variant, draw):
+        return Replayed(1e9 * variant.seconds, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class OfAList:
 
     ranges: list[tuple[int, int, int]]
     kind: str = "list"
+    what: str = "a list"
 
     def apply(self, variant):
         return Fixed(1.0, self.ranges)
@@ -55,3 +59,29 @@ def test_the_band_of_early_reads_contains_what_the_draws_do_not_explain():
 def test_the_band_of_other_changes_is_that_of_the_draws_alone():
     bench, chosen = bench_with([])
     assert bench.band(chosen) == pytest.approx(0.002 * 2.0)
+
+
+def test_a_change_that_combinations_share_is_made_once():
+    made = []
+
+    def change(kind):
+        def apply(variant):
+            made.append(kind)
+            return Fixed(variant.seconds - 0.5)
+
+        return Offer(kind, kind, kind, apply, (), "one setting", "")
+
+    listed, *windows = change("list"), change("window"), change("window"), change("window")
+    bench = Bench(SimpleNamespace(present=[Fixed(4.0)]))
+    together = [frozenset([listed, window]) for window in windows]
+    bench.replay([frozenset([listed]), *together, *together])
+    assert made == ["list", "window", "window", "window"]
+    assert [bench.cost(chosen).seconds for chosen in together] == [3.0] * 3
+    assert bench.replayed == 4
+
+
+def test_a_saving_below_what_draws_do_not_explain_needs_no_draws():
+    offer = OfAList([(0, 0, 1)])
+    bench = Bench(SimpleNamespace(present=[Fixed(1.05)]))
+    assert not bench.worth(frozenset([offer]))
+    assert not bench._drawn

@@ -46,8 +46,22 @@ def test_phases_begin_where_files_are_first_used():
     assert uses(variant) == [0, 4]
     assert boundaries(variant, 3) == [4]
     assert len(operations) == 10
-    assert begins_ns(variant, 4) == pytest.approx(4 * 1410)
-    assert begins_ns(variant, 0) == 0
+    assert begins_ns(variant).tolist() == pytest.approx([row * 1410 for row in range(8)])
+
+
+def test_a_step_begins_when_the_steps_of_all_threads_before_it_are_over():
+    """The second thread sleeps 1 ms, reads a page in 1,400 ns, and computes 10 more."""
+    script = Script()
+    handle = script.open(script.file(8))
+    for page in (0, 3, 5):
+        script.read(handle, page)
+    rows = [
+        {"operation": 1, "cpu_ns": 10},
+        {"operation": 2, "cpu_ns": 10, "sleep_ns": 1e6, "thread": 1},
+        {"operation": 3, "cpu_ns": 10},
+    ]
+    variant = variant_of(start_of(script, rows, [(0, 0), (0, 3), (0, 5)]), 0)
+    assert begins_ns(variant).tolist() == pytest.approx([0, 1410, 1e6 + 1410])
 
 
 @pytest.mark.parametrize("op", [Op.PRESENT, Op.SINGLE])

@@ -12,7 +12,7 @@ from program_strategy import Script
 from timed_runs import run_of
 
 from analyzer.advise.bench import Bench
-from analyzer.advise.offer import Offer, applied, trial_of
+from analyzer.advise.offer import Offer, trial_of
 from analyzer.advise.settings import best_alone, settings, with_windows
 from analyzer.advise.variant import Variant
 from analyzer.advise.windows import _with_window
@@ -84,12 +84,12 @@ def test_each_value_but_the_present_one_is_offered():
 def test_a_start_with_a_value_is_replayed_with_it():
     """Without readahead 42 and 60 alone are read; with 32 before them 32 and 27 more blocks."""
     one = variant()
-    off = applied(one, (offers(one)["inode_readahead_blks of 0 instead of 32"],))
+    off = offers(one)["inode_readahead_blks of 0 instead of 32"].apply(one)
     timed, run = off.timed()
     assert len(timed.work) == len(run.steps) == len(off.recorded.work)
     assert int(timed.work[:, 0].sum()) < int(one.timed()[0].work[:, 0].sum())
     assert off.cost().seconds < one.cost().seconds
-    back = applied(off, (offers(off)["inode_readahead_blks of 128 instead of 32"],))
+    back = offers(off)["inode_readahead_blks of 128 instead of 32"].apply(off)
     assert back.cost().seconds > one.cost().seconds
 
 

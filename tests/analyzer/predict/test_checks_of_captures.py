@@ -121,7 +121,9 @@ def test_a_thread_of_unknown_beginning_is_unusable():
 
 
 def of(total, compute, waited, requests=10):
-    return Timed(total, compute, waited, 0.0, np.zeros(1), np.array([[requests, requests]]))
+    return Timed(
+        total, compute, waited, 0.0, np.zeros(1), np.array([[requests, requests]]), np.zeros(1)
+    )
 
 
 def fake(**more):
