@@ -117,12 +117,30 @@ lx_prev_miss(struct lx_tree *tree, int64_t page, uint64_t limit, bool scans_all)
     return at.index - scans_all;
 }
 
+/*
+ * Pass up to ``limit`` entries after a folio that was found, as steps would, but at once: those of
+ * a node of shift 0 are in one leaf. Return how many.
+ */
+static uint64_t
+pass(struct cursor *at, uint64_t limit)
+{
+    uint64_t next = (uint64_t)(at->node * LX_SLOTS + at->offset + 1);
+    if (at->shift || at->offset + 1 == LX_SLOTS)
+        return 0;
+    uint64_t passed = lx_present(at->tree, next, next + limit);
+    at->index += (int64_t)passed;
+    at->offset += (int)passed;
+    return passed;
+}
+
 int64_t
 lx_next_miss(struct lx_tree *tree, int64_t page, uint64_t limit)
 {
     struct cursor at = {.tree = tree, .index = page, .node = 0, .shift = 0, .offset = -1};
-    while (limit--)
+    while (limit--) {
         if (!step(&at, 1))
             return at.index;
+        limit -= pass(&at, limit);
+    }
     return -1;
 }

@@ -316,6 +316,5 @@ lx_fault_end(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write
 {
     if (left == LX_FAULT_AGAIN && faults_around(k, write) && map_around(k, area, page, true))
         return;
-    if (left >= LX_FAULT_FINISH)
-        finish(k, area, page, write);
+    finish(k, area, page, write);
 }

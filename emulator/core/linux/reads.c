@@ -14,7 +14,7 @@ read_adaptive(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *neede
     struct lx_folio folio;
     struct lx_inode *inode = r->file->inode;
     int64_t page = r->following;
-    if (page * k->machine->page_size >= r->end || k->arena.failed)
+    if (page >= r->stop || k->arena.failed)
         return false;
     if (page == r->due && page < r->behind)
         r->due = lx_adaptive(k, r->file, page, r->behind - page);
@@ -78,6 +78,7 @@ begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint
         r.behind = page + lx_divide_up(asked, size);
     if (from >= end)
         r.end = 0;
+    r.stop = lx_divide_up(r.end, size);
     return r;
 }
 
@@ -110,10 +111,10 @@ go_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
         if (k->rules->prev_pos == LX_PREV_POS_EVERY_PAGE)
             state->prev_page = lx_min(r->page * size, r->end) / size;
     }
-    if (r->page * size >= r->end || k->arena.failed)
+    if (r->page >= r->stop || k->arena.failed)
         return find_past_end(k, r, needed);
     r->following = next_page(k, r->file, r->page, r->behind);
-    int64_t behind = lx_min(r->following, lx_divide_up(r->end, size));
+    int64_t behind = lx_min(r->following, r->stop);
     *needed = (struct lx_needed){.inode = r->file->inode, .first = r->page, .behind = behind};
     return true;
 }
@@ -130,11 +131,24 @@ lx_read_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
     return go_on(k, r, needed);
 }
 
+/* Pass cached pages at which nothing happens: of order 0, without a mark. */
+static void
+pass_cached(const struct lx_kernel *k, struct lx_reading *r)
+{
+    uint64_t page = (uint64_t)r->following, stop = (uint64_t)r->stop;
+    if (k->rules->algorithm == LX_ALGORITHM_ADAPTIVE || page >= stop)
+        return;
+    const struct lx_leaf *leaf = lx_leaf_of(&r->file->inode->tree, page);
+    if (leaf)
+        r->following += (int64_t)lx_run(leaf->present & ~leaf->marked & ~leaf->large, page, stop);
+}
+
 void
 lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
 {
     struct lx_needed needed;
     struct lx_reading r = begin(k, file, position, count);
-    while (go_on(k, &r, &needed))
-        ;
+    do
+        pass_cached(k, &r);
+    while (go_on(k, &r, &needed));
 }

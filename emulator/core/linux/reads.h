@@ -5,12 +5,12 @@
 #include "kernel.h"
 
 /*
- * A read up to ``end`` (bytes; 0: of nothing), of which ``page`` is needed now. ``past`` is a page
- * that it finds before it sees that the file has ended, or -1.
+ * A read up to ``end`` (bytes; 0: of nothing), before page ``stop``, of which ``page`` is needed
+ * now. ``past`` is a page that it finds before it sees that the file has ended, or -1.
  */
 struct lx_reading {
     struct lx_handle *file;
-    int64_t page, following, behind, end, due, past;
+    int64_t page, following, behind, end, stop, due, past;
 };
 
 struct lx_reading lx_read_begin(const struct lx_kernel *k, struct lx_handle *file,

@@ -42,6 +42,20 @@ add_folio(struct lx_kernel *k, uint32_t group, struct bio *bio, int64_t sectors)
     }
 }
 
+/* Add as many whole folios as the request has room for; return their sectors. */
+static int64_t
+add_whole(const struct lx_kernel *k, struct bio *bio, int64_t sectors, int64_t folio)
+{
+    const struct lx_machine *limits = k->machine;
+    if (folio > limits->max_segment_size / SECTOR)
+        return 0;
+    int64_t room = lx_min(sectors, lx_max_sectors(limits) - bio->sectors) / folio;
+    int64_t folios = lx_min(room, limits->max_segments - bio->segments);
+    bio->segments += folios;
+    bio->sectors += folios * folio;
+    return folios * folio;
+}
+
 /* Add ``sectors`` in folios of ``folio`` sectors; the first may be cut by ``skip``. */
 static void
 add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64_t sectors,
@@ -61,6 +75,9 @@ add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64
         return;
     }
     for (int64_t part; sectors; sectors -= part, skip = 0) {
+        part = skip ? 0 : add_whole(k, bio, sectors, folio);
+        if (part)
+            continue;
         part = lx_min(sectors, folio - skip);
         add_folio(k, group, bio, part);
     }

@@ -84,7 +84,9 @@ fresh_area(struct lx_kernel *k, uint32_t row)
 static void
 touch(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
 {
-    lx_fault_end(k, area, page, write, lx_fault_begin(k, area, page, write));
+    enum lx_fault_left left = lx_fault_begin(k, area, page, write);
+    if (left >= LX_FAULT_FINISH)
+        lx_fault_end(k, area, page, write, left);
 }
 
 static void
@@ -139,7 +141,7 @@ lx_go_on(struct lx_kernel *k, struct lx_call *call, struct lx_needed *needed)
         call->left = lx_fault_begin(k, call->area, page, write);
         return call->left != LX_FAULT_OVER;
     }
-    if (o->op == LX_FAULT)
+    if (o->op == LX_FAULT && call->left >= LX_FAULT_FINISH)
         lx_fault_end(k, call->area, page, write, call->left);
     else if (first)
         run_one(k, o);
@@ -158,14 +160,30 @@ lx_start(struct lx_kernel *k, int64_t window)
     lx_reset(&k->arena);
 }
 
+/*
+ * Whether this is a fault on a page that is mapped: nothing happens. Four faults in five are, which
+ * is why they are left out before anything else.
+ */
+static inline bool
+is_mapped(const struct lx_kernel *k, const struct lx_operation *o)
+{
+    if (o->op != LX_FAULT)
+        return false;
+    struct lx_area *area = &k->areas[o->mapping];
+    return area->stamp == k->stamp && lx_has(&area->filled, o->at);
+}
+
 /* Run operations [from, to) with one window. */
 static int
 run_part(struct lx_kernel *k, size_t from, size_t to, int64_t window)
 {
     lx_start(k, window);
     for (size_t i = from; i < to && !k->arena.failed; i++) {
+        const struct lx_operation *o = &k->program->operations[i];
+        if (is_mapped(k, o))
+            continue;
         k->operation = (uint32_t)i;
-        run_one(k, &k->program->operations[i]);
+        run_one(k, o);
     }
     return k->arena.failed ? LX_NO_MEMORY : LX_OK;
 }

@@ -10,10 +10,7 @@ enum { FORCED_CHUNK = 2 << 20 }; /* bytes */
 int64_t
 lx_power_of_two(int64_t number)
 {
-    int64_t found = 1;
-    while (found < number)
-        found <<= 1;
-    return found;
+    return number > 1 ? INT64_C(1) << (64 - __builtin_clzll((uint64_t)number - 1)) : 1;
 }
 
 int64_t
@@ -169,7 +166,7 @@ lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_
             readahead(k, file, page - run, page);
             run = 0;
         }
-        page++;
+        page += (int64_t)lx_present(&inode->tree, (uint64_t)page, (uint64_t)end);
     }
     if (run)
         readahead(k, file, start + pages - run, start + pages);
@@ -188,10 +185,7 @@ lx_read_forced(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64
 static unsigned
 log_two(int64_t number)
 {
-    unsigned found = 0;
-    while (number >>= 1)
-        found++;
-    return found;
+    return number > 1 ? 63 - (unsigned)__builtin_clzll((uint64_t)number) : 0;
 }
 
 static int64_t

@@ -155,13 +155,14 @@ is_free(struct lx_tree *tree, struct lx_folio folio)
 bool
 lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, bool marked)
 {
-    if (!is_free(tree, folio))
+    /* The one leaf of a smaller folio is looked up once, below. */
+    if (folio.order > LX_SLOT_BITS && !is_free(tree, folio))
         return false;
     uint64_t bits = bits_of(folio), pages = UINT64_C(1) << folio.order;
     uint64_t last = folio.index + pages - 1;
     for (uint64_t page = folio.index; page <= last; page += LX_SLOTS) {
         struct lx_leaf *leaf = make_leaf(arena, tree, page);
-        if (!leaf)
+        if (!leaf || leaf->present & bits)
             return false;
         leaf->present |= bits;
         if (marked)
@@ -176,25 +177,13 @@ lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, b
     return true;
 }
 
-/* How many of the pages [page, end) are in the leaf of the first. */
-static uint64_t
-in_leaf(uint64_t page, uint64_t end)
-{
-    uint64_t left = LX_SLOTS - page % LX_SLOTS;
-    return end - page < left ? end - page : left;
-}
-
 uint64_t
 lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end)
 {
-    unsigned from = page % LX_SLOTS;
-    uint64_t pages = in_leaf(page, end);
     struct lx_leaf *leaf = make_leaf(arena, tree, page);
     if (!leaf)
         return 0;
-    uint64_t taken = leaf->present & lx_bits(page, end);
-    if (taken)
-        pages = (uint64_t)__builtin_ctzll(taken) - from;
+    uint64_t pages = lx_run(~leaf->present, page, end);
     if (pages) {
         leaf->present |= lx_bits(page, page + pages);
         grow(tree, page + pages - 1, 0);
@@ -216,7 +205,7 @@ lx_insert_bits(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint
 void
 lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end)
 {
-    for (; page < end; page += in_leaf(page, end))
+    for (; page < end; page += lx_run(UINT64_MAX, page, end))
         lx_insert_bits(arena, tree, page, lx_bits(page, end));
 }
 

@@ -123,6 +123,27 @@ lx_bits(uint64_t page, uint64_t end)
     return (to < LX_SLOTS ? (UINT64_C(1) << to) - 1 : UINT64_MAX) & UINT64_MAX << from;
 }
 
+/*
+ * How many of the pages [page, end) follow each other in ``bits`` of the leaf of the first. Runs of
+ * pages are passed at once: page by page would take most of the time of an emulation.
+ */
+static inline uint64_t
+lx_run(uint64_t bits, uint64_t page, uint64_t end)
+{
+    uint64_t others = ~bits & lx_bits(page, end), left = LX_SLOTS - page % LX_SLOTS;
+    if (others)
+        return (uint64_t)__builtin_ctzll(others) - page % LX_SLOTS;
+    return end - page < left ? end - page : left;
+}
+
+/* How many of the pages [page, end) are in a tree from the first on, in its leaf. */
+static inline uint64_t
+lx_present(struct lx_tree *tree, uint64_t page, uint64_t end)
+{
+    const struct lx_leaf *leaf = lx_leaf_of(tree, page);
+    return leaf ? lx_run(leaf->present, page, end) : 0;
+}
+
 /* Whether a page is in a tree. */
 static inline bool
 lx_has(struct lx_tree *tree, uint64_t page)
