@@ -1,4 +1,4 @@
-"""Advice for a suite: the window of each disk, and what every start gains under it besides."""
+"""Advice for a suite: the window of each disk, and further changes that make each start faster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Key = tuple[str, str]  # board, start
 
 @dataclass(frozen=True, eq=False)
 class SuiteAdvised:
-    """The advice; ``tables`` and ``lists`` are those of each start, by board and start."""
+    """The advice; ``tables`` and ``lists`` are by board and start."""
 
     document: SuiteAdvice
     tables: Mapping[Key, AdviceDocument] = field(default_factory=dict)
@@ -63,11 +63,11 @@ def advise_suite(
         answer = answer_of(board, cases, question) if cases else None
         for disk in answer.disks if answer else []:
             rows: list[SuiteAdviceRow] = []
-            for case in (one for one in cases if one.disk == disk.name and disk.starts):
+            for case in (case for case in cases if case.disk == disk.name and disk.starts):
                 key = (board.board.name, case.loaded.name)
                 step(f"advice for {key[1]} on {key[0]}")
                 folder = Path(output) / key[0] / key[1]
-                found = advise(
+                advice = advise(
                     case.loaded.recordings[0],
                     case.loaded.recordings[1:],
                     question.device_model or board.device_model,
@@ -76,21 +76,21 @@ def advise_suite(
                     prediction=_under(case, disk),
                     output=folder,
                 )
-                tables[key], lists[key] = found.document, found.lists
-                rows += _rows(case, found.document)
+                tables[key], lists[key] = advice.document, advice.lists
+                rows += _rows(case, advice.document)
             disks.append(_disk(board, disk, rows))
     return SuiteAdvised(SuiteAdvice(suite=suite.name, table=DOCUMENT, disks=disks), tables, lists)
 
 
 def _under(case: PredictedCase, disk: SuiteDisk) -> Prediction:
-    """Return the prediction of a start whose window now is that of the answer."""
+    """Return the prediction of a start with the answer's window as the present window."""
     kib = disk.starts[0].read_ahead_kb
     total = structs.replace(case.prediction.total, current_read_ahead_kb=kib)
     return replace(case.prediction, total=total)
 
 
-def _rows(case: PredictedCase, found: AdviceDocument) -> Iterator[SuiteAdviceRow]:
-    for rank, row in enumerate(found.rows, 1):
+def _rows(case: PredictedCase, advice: AdviceDocument) -> Iterator[SuiteAdviceRow]:
+    for rank, row in enumerate(advice.rows, 1):
         if not _changes_shared_window(row):
             weight = case.loaded.weight
             yield SuiteAdviceRow(
@@ -112,6 +112,6 @@ def _disk(board: BoardCases, disk: SuiteDisk, rows: list[SuiteAdviceRow]) -> Sui
         verdict=disk.verdict,
         seconds_now=disk.seconds_now,
         seconds=disk.seconds,
-        rows=sorted(rows, key=lambda one: -one.saved),
+        rows=sorted(rows, key=lambda row: -row.saved),
         unpredicted=disk.unpredicted,
     )

@@ -1,4 +1,4 @@
-"""The answer for a suite as JSON: one window for each disk, and what it means for each start."""
+"""The answer for a suite as JSON: one window for each disk, and its effect on each start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Share = Annotated[float, says("a part of the seconds now")]
 
 
 class SuiteStartAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the answer means for one start."""
+    """The effect of the answer on one start."""
 
     __repr__ = brief
 
@@ -133,7 +133,7 @@ class SuiteAdviceRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SuiteAdviceDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """One disk: its window, and what its starts gain besides."""
+    """One disk: its window, and the further gains of its starts."""
 
     board: str
     disk: str

@@ -66,16 +66,16 @@ def _checked(case: Case, path: Path, recording: Recording) -> Capture:
 
 def _check_board(name: str, first: tuple[Path, Capture], other: tuple[Path, Capture]) -> None:
     """Raise SuiteError if two captures of a board are of different machines."""
-    for what, one, two in _compared(first[1], other[1]):
-        if one != two:
+    for what, value, other_value in _compared(first[1], other[1]):
+        if value != other_value:
             raise SuiteError(
                 f"{first[0]} and {other[0]} both name the board {name!r}, but {what} differs: "
-                f"{one!r} and {two!r}",
+                f"{value!r} and {other_value!r}",
                 "give each board of the suite its own captures",
             )
 
 
-def _compared(one: Capture, two: Capture) -> Iterator[tuple[str, object, object]]:
+def _compared(first: Capture, second: Capture) -> Iterator[tuple[str, object, object]]:
     for what, field in (
         ("the kernel", "kernel"),
         ("the machine", "machine"),
@@ -83,8 +83,8 @@ def _compared(one: Capture, two: Capture) -> Iterator[tuple[str, object, object]
         ("the number of CPUs", "cpu_count"),
         ("the page size", "page_size"),
     ):
-        yield what, getattr(one.host, field), getattr(two.host, field)
-    sizes = {disk.name: disk.size_bytes for disk in two.devices}
-    for disk in one.devices:
+        yield what, getattr(first.host, field), getattr(second.host, field)
+    sizes = {disk.name: disk.size_bytes for disk in second.devices}
+    for disk in first.devices:
         if disk.name in sizes:
             yield f"the size of {disk.name}", disk.size_bytes, sizes[disk.name]

@@ -1,4 +1,4 @@
-"""The answer for one disk: the verdict, each start under it, and what other ways would save."""
+"""The answer for one disk: the verdict, its effect on each start, and the alternatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from boards.base.units import kib_to_pages, pages_to_kib
 
 @dataclass(frozen=True, eq=False)
 class PredictedCase:
-    """A start with its prediction, that of the fixed window, and the windows that may answer."""
+    """A start with its prediction, the fixed window's prediction, and the candidates."""
 
     loaded: LoadedCase
     prediction: Prediction
@@ -26,7 +26,7 @@ class PredictedCase:
 
     @property
     def disk(self) -> str | None:
-        """The disk that most of its pages come from; None if it reads hardly any."""
+        """The disk with most of its pages; None if the start reads hardly any."""
         devices = self.prediction.devices
         return devices[0].name if devices and self.prediction.total.tap > FEW_PAGES else None
 
@@ -54,20 +54,22 @@ def answer_for_disk(
 ) -> SuiteDisk:
     """Return the answer for the starts that read from ``disk``.
 
-    ``by_paper`` is the published criterion summed, which decides if ``published``.
+    ``by_paper`` is the summed published criterion; it decides if ``published``.
     """
-    known = [(one, found) for one in cases if (found := one.weighted) is not None]
-    unpredicted = [_unpredicted(one) for one in cases if one.weighted is None]
-    joint = Joint([found for _, found in known]) if known else None
+    seconds_of = [(case, weighted) for case in cases if (weighted := case.weighted) is not None]
+    unpredicted = [_unpredicted(case) for case in cases if case.weighted is None]
+    joint = Joint([weighted for _, weighted in seconds_of]) if seconds_of else None
     kib = cases[0].kib
     verdict, window = _verdict(cases[0], joint, unpredicted)
     if published and by_paper is not None:
         verdict, window = _by_paper(by_paper, kib), by_paper.window
     if joint is not None and window not in joint.windows:
         window = None
-    nows = {one.now for one in joint.starts} if joint else set()
-    starts = [] if window is None else [_start(one, found, window) for one, found in known]
-    worst = max(starts, key=lambda one: one.regret, default=None)
+    nows = {start.now for start in joint.starts} if joint else set()
+    starts = (
+        [] if window is None else [_start(case, weighted, window) for case, weighted in seconds_of]
+    )
+    worst = max(starts, key=lambda start: start.regret, default=None)
     low, high = joint.band(window) if joint and window is not None else (None, None)
     saved, band = joint.saved(window) if joint and window is not None else (None, None)
     return SuiteDisk(
@@ -83,8 +85,8 @@ def answer_for_disk(
         confidence=joint.confidence(window, KEEP_PERCENT / 100)
         if joint and window is not None
         else None,
-        windows_kb=[kib(one) for one in joint.windows] if joint else [],
-        seconds_by_window=[joint.at(one) for one in joint.windows] if joint else [],
+        windows_kb=[kib(replayed) for replayed in joint.windows] if joint else [],
+        seconds_by_window=[joint.at(replayed) for replayed in joint.windows] if joint else [],
         best_read_ahead_kb=kib(joint.best) if joint else None,
         seconds_each_its_own=joint.each_its_own() if joint else None,
         worst_start=worst.name if worst and worst.regret > 0 else None,
@@ -102,12 +104,12 @@ def _verdict(
     window = None if joint is None else joint.smallest_within()
     if unpredicted or joint is None or window is None:
         first = unpredicted[0]
-        names = ", ".join(one.name for one in unpredicted)
+        names = ", ".join(start.name for start in unpredicted)
         why = f"no predicted seconds of {names}: {first.why}"
         return Verdict("measure", None, why, remedy=first.remedy), window
     kib, now = case.kib, joint.now()
     chosen = _chosen(joint, window, case)
-    windows_now = {one.now for one in joint.starts}
+    windows_now = {start.now for start in joint.starts}
     if windows_now == {window}:
         return Verdict(
             "keep", kib(window), f"the window now is the best: {chosen}", "seconds"
@@ -139,32 +141,33 @@ def _chosen(joint: Joint, window: int, case: PredictedCase) -> str:
     )
 
 
-def _by_paper(found: Summed, kib: Callable[[int], int]) -> Verdict:
+def _by_paper(published: Summed, kib: Callable[[int], int]) -> Verdict:
     why = (
-        f"F² + G² = {found.c_opt:,} is the minimum (F = {found.f:,}, G = {found.g:,}), summed over "
-        "the starts; the published criterion has no weights and ignores the speed of the disk"
+        f"F² + G² = {published.c_opt:,} is the minimum (F = {published.f:,}, G = {published.g:,}), "
+        "summed over the starts; the published criterion has no weights and "
+        "ignores the speed of the disk"
     )
-    return Verdict("set", kib(found.window), why, "criterion")
+    return Verdict("set", kib(published.window), why, "criterion")
 
 
 def _published(
-    found: Summed | None, joint: Joint | None, kib: Callable[[int], int]
+    published: Summed | None, joint: Joint | None, kib: Callable[[int], int]
 ) -> SuitePublished | None:
-    if found is None:
+    if published is None:
         return None
-    replayed = joint is not None and found.window in joint.windows
+    replayed = joint is not None and published.window in joint.windows
     return SuitePublished(
-        read_ahead_kb=kib(found.window),
-        f=found.f,
-        g=found.g,
-        c_opt=found.c_opt,
-        tap=found.tap,
-        seconds=joint.at(found.window) if joint and replayed else None,
+        read_ahead_kb=kib(published.window),
+        f=published.f,
+        g=published.g,
+        c_opt=published.c_opt,
+        tap=published.tap,
+        seconds=joint.at(published.window) if joint and replayed else None,
     )
 
 
-def _start(case: PredictedCase, found: Weighted, window: int) -> SuiteStartAnswer:
-    bands, prediction = found.bands, case.prediction
+def _start(case: PredictedCase, weighted: Weighted, window: int) -> SuiteStartAnswer:
+    bands, prediction = weighted.bands, case.prediction
     row = bands.windows.index(window)
     low, high = bands.band()
     capture = case.loaded.recordings[0].capture
@@ -173,16 +176,16 @@ def _start(case: PredictedCase, found: Weighted, window: int) -> SuiteStartAnswe
         weight=case.loaded.weight,
         captures=len(case.loaded.recordings),
         command=capture.command if capture else [],
-        read_ahead_kb_now=case.kib(found.now),
+        read_ahead_kb_now=case.kib(weighted.now),
         now_is=prediction.reference.name,
-        seconds_now=found.at(found.now),
+        seconds_now=weighted.at(weighted.now),
         read_ahead_kb=case.kib(window),
-        seconds=found.at(window),
+        seconds=weighted.at(window),
         seconds_low=float(low[row]),
         seconds_high=float(high[row]),
         own_read_ahead_kb=case.kib(bands.best),
-        own_seconds=found.at(bands.best),
-        regret=found.regret(window),
+        own_seconds=weighted.at(bands.best),
+        regret=weighted.regret(window),
         doubts=list(prediction.doubts),
     )
 

@@ -1,6 +1,6 @@
 """The suite: a TOML file that names boards, starts with their weights, and captures.
 
-Unknown keys and values out of range are refused with their line.
+The reader refuses unknown keys and values out of range, and reports their line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Paths = Annotated[list[Text], Meta(min_length=1, max_length=MOST_CAPTURES)]
 
 
 class SuiteBoard(Part, frozen=True, kw_only=True):
-    """A board: how to reach it, and what its disk costs."""
+    """A board: how to reach it, and the cost of its disk's requests."""
 
     name: Name
     target: Annotated[Text, says("as in --target")] = LOCAL
@@ -40,8 +40,9 @@ class SuiteBoard(Part, frozen=True, kw_only=True):
 class SuiteStart(Part, frozen=True, kw_only=True):
     """A start: its weight, how it is run, and its captures.
 
-    ``captures`` are paths, relative to the suite's folder: a list if the suite has one board, else
-    a list for each board by its name. Without them they are ``captures/BOARD/START-1`` and so on.
+    ``captures`` are paths, relative to the suite's folder: a list if the suite has one board,
+    otherwise a list for each board by its name. The default is ``captures/BOARD/START-1`` and so
+    on.
     """
 
     __repr__ = brief

@@ -1,8 +1,8 @@
 """Weighted seconds of several starts under one window, with their band.
 
-The error of a sum is taken as the sum of the errors, as if all of them had one direction: the disk
-and the processor, whose costs make most of the error, are the same for all starts. Where one start
-alone is given, the answer is that of the start.
+The error of a sum is the sum of the errors, as if all errors had one direction: the disk and the
+processor, which cause most of the error, are the same for all starts. The answer for a single start
+is the same as without a suite.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Weighted:
         return self.bands.at(window)
 
     def regret(self, window: int) -> float:
-        """Return the seconds lost against its own best window, as a part of those now."""
+        """Return the seconds lost against the own best window, as a share of the present."""
         now = self.at(self.now)
         return (self.at(window) - self.at(self.bands.best)) / now if now else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Starts whose bands have the same windows and candidates; at least one."""
+    """Starts with bands of the same windows and candidates; at least one start."""
 
     starts: Sequence[Weighted]
 
@@ -50,58 +50,58 @@ class Joint:
 
     @property
     def candidates(self) -> list[int]:
-        """The windows of which one can be the answer (pages, rising)."""
+        """The windows that may be the answer (pages, rising)."""
         return self.starts[0].bands.candidates
 
     @property
     def best(self) -> int:
-        """The window of the fewest weighted seconds; of equals the smallest."""
+        """The window with the fewest weighted seconds; the smallest of equal ones."""
         return min(self.candidates, key=self._shares.at)
 
     @cached_property
     def _shares(self) -> Joint:
-        """The starts with weights of sum 1: one start's seconds are not rounded, and stay apart."""
-        whole = sum(one.weight for one in self.starts)
-        return Joint([replace(one, weight=one.weight / whole) for one in self.starts])
+        """The starts with weights of sum 1: the seconds of a single start are not rounded."""
+        whole = sum(start.weight for start in self.starts)
+        return Joint([replace(start, weight=start.weight / whole) for start in self.starts])
 
     def at(self, window: int) -> float:
         """Return the weighted seconds at a window."""
-        return sum(one.weight * one.at(window) for one in self.starts)
+        return sum(start.weight * start.at(window) for start in self.starts)
 
     def now(self) -> float:
         """Return the weighted seconds with each start's window now."""
-        return sum(one.weight * one.at(one.now) for one in self.starts)
+        return sum(start.weight * start.at(start.now) for start in self.starts)
 
     def each_its_own(self) -> float:
-        """Return the weighted seconds with a window of its own for each start."""
-        return sum(one.weight * one.at(one.bands.best) for one in self.starts)
+        """Return the weighted seconds with each start at its own best window."""
+        return sum(start.weight * start.at(start.bands.best) for start in self.starts)
 
     def band(self, window: int) -> tuple[float, float]:
         """Return the lowest and the highest weighted seconds at a window."""
         row = self.windows.index(window)
-        ends = [(one.weight, one.bands.band()) for one in self.starts]
+        ends = [(start.weight, start.bands.band()) for start in self.starts]
         low, high = (sum(weight * both[end][row] for weight, both in ends) for end in (0, 1))
         return float(low), float(high)
 
     def slower(self, window: int, other: int) -> tuple[float, float]:
-        """Return by how many weighted seconds a window is slower, and the band of that."""
-        found = [(one.weight, *one.bands.slower(window, other)) for one in self.starts]
+        """Return how many weighted seconds slower a window is than another, and their band."""
+        differences = [(start.weight, *start.bands.slower(window, other)) for start in self.starts]
         return (
-            sum(weight * apart for weight, apart, _ in found),
-            sum(weight * band for weight, _, band in found),
+            sum(weight * apart for weight, apart, _ in differences),
+            sum(weight * band for weight, _, band in differences),
         )
 
     def saved(self, window: int) -> tuple[float, float]:
-        """Return how many weighted seconds a window saves now, and the band of that.
+        """Return the weighted seconds that a window saves now, and their band.
 
-        The band of each start is at least what identical runs differ by: where the disk's cost is
-        known, the draws of two windows differ by less than their measured seconds would.
+        The band of each start is at least the difference between identical runs: where the disk's
+        cost is known, the draws of two windows differ by less than their measured seconds would.
         """
         saved, band = 0.0, 0.0
-        for one in self.starts:
-            apart, drawn = one.bands.slower(one.now, window)
-            saved += one.weight * apart
-            band += one.weight * max(drawn, TOLD_APART * one.at(one.now))
+        for start in self.starts:
+            apart, drawn = start.bands.slower(start.now, window)
+            saved += start.weight * apart
+            band += start.weight * max(drawn, TOLD_APART * start.at(start.now))
         return saved, band
 
     def smallest_within(self) -> int:
@@ -119,16 +119,16 @@ class Joint:
         return min(self.candidates, key=lambda window: max(s.regret(window) for s in self.starts))
 
     def confidence(self, window: int, within: float) -> float:
-        """Return the share of draws in which a window is ``within`` a part of the fastest.
+        """Return the share of draws in which a window is within a share ``within`` of the fastest.
 
         A draw has a possible disk and processor, and captures drawn with replacement, for each
         start.
         """
         rng = np.random.default_rng(SEED)
         total: Array = np.zeros((DRAWS, len(self.windows)))
-        for one in self.starts:
-            draws = one.bands.draws
-            total += one.weight * draws[rng.integers(len(draws), size=DRAWS)]
+        for start in self.starts:
+            draws = start.bands.draws
+            total += start.weight * draws[rng.integers(len(draws), size=DRAWS)]
         candidates = [self.windows.index(each) for each in self.candidates]
         fastest = total[:, candidates].min(axis=1)
         near = total[:, self.windows.index(window)] <= fastest * (1 + within)

@@ -1,4 +1,4 @@
-"""The answer for a suite: for each disk of each board the window of the fewest weighted seconds."""
+"""The answer for a suite: each disk's window with the fewest weighted seconds."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ByDisk = dict[str, list[PredictedCase]]
 class SuiteQuestion:
     """How each start of a suite is predicted.
 
-    ``windows_kib``: the candidates in KiB, or a function of the page size (bytes) that returns
-    them; None: the usual windows.
+    ``windows_kib``: the candidates in KiB, or a function from the page size (bytes) to candidates;
+    None: the default windows.
     """
 
     model: str | None = None
@@ -38,10 +38,10 @@ class SuiteQuestion:
 
     def windows(self, page_size: int) -> list[int] | None:
         """Return the candidates in pages; raises WindowSizeError."""
-        given = self.windows_kib
-        if given is None:
+        kibs = self.windows_kib
+        if kibs is None:
             return None
-        return all_pages_of(given(page_size) if callable(given) else given, page_size)
+        return all_pages_of(kibs(page_size) if callable(kibs) else kibs, page_size)
 
 
 def predict_suite(
@@ -49,8 +49,8 @@ def predict_suite(
 ) -> SuiteDocument:
     """Return the window that minimises weighted seconds, for each disk of each board.
 
-    The captures are read and the starts replayed; nothing is run. ``step`` is called with each
-    step, in words. Raises SuiteError, and what reading and predicting a capture raise.
+    Reads the captures and replays the starts; runs nothing. ``step`` is called with each step, in
+    words. Raises SuiteError and the errors of reading and predicting a capture.
     """
     suite.check_captures()
     question = asked or SuiteQuestion()
@@ -59,96 +59,100 @@ def predict_suite(
 
 
 def predicted_cases(
-    of: BoardCases, asked: SuiteQuestion, step: Callable[[str], None] = silent
+    of: BoardCases, question: SuiteQuestion, step: Callable[[str], None] = silent
 ) -> list[PredictedCase]:
     """Return the starts of a board, predicted at the same windows."""
     step(f"reading the captures of {of.board.name}")
     loaded = load_board(of)
-    fixed = [predict_fixed(one.recordings[0]) for one in loaded]
-    wanted = asked.windows(fixed[0].page_size)
-    chosen, candidates = _windows(fixed, wanted)
-    found = []
-    for one, quasi in zip(loaded, fixed, strict=True):
-        step(f"predicting {one.name} on {of.board.name}")
-        prediction = _predicted(one.recordings, chosen, asked, of.device_model)
-        answer = replace(prediction, starts=())  # many starts would not fit into memory
-        found.append(PredictedCase(one, answer, quasi, candidates))
-    return found
+    fixed = [predict_fixed(case.recordings[0]) for case in loaded]
+    pages = question.windows(fixed[0].page_size)
+    chosen, candidates = _windows(fixed, pages)
+    cases = []
+    for case, quasi in zip(loaded, fixed, strict=True):
+        step(f"predicting {case.name} on {of.board.name}")
+        prediction = _predicted(case.recordings, chosen, question, of.device_model)
+        answer = replace(prediction, starts=())  # the prepared starts would fill the memory
+        cases.append(PredictedCase(case, answer, quasi, candidates))
+    return cases
 
 
 def _predicted(
     recordings: Sequence[Recording],
     windows: list[int],
-    asked: SuiteQuestion,
+    question: SuiteQuestion,
     device_model: str | None,
 ) -> Prediction:
     first, *more = recordings
-    model = asked.model or model_for(first)
-    if model == FIXED:  # has no seconds: neither a disk nor repeated captures change it
+    model = question.model or model_for(first)
+    if model == FIXED:  # without seconds, neither the disk nor further captures count
         return predict_by(first, model, windows)
-    return predict_by(first, model, windows, asked.device_model or device_model, more)
+    return predict_by(first, model, windows, question.device_model or device_model, more)
 
 
 def _windows(
-    fixed: Sequence[Prediction], asked: Sequence[int] | None
+    fixed: Sequence[Prediction], pages: Sequence[int] | None
 ) -> tuple[list[int], list[int]]:
-    """Return the windows to replay, and those of which one can be the answer (pages, rising)."""
-    now = {_now(one) for one in fixed}
-    quasi = {one.total.quasi_optimal for one in fixed}
-    disks = {curve.name for one in fixed for curve in one.devices}
-    quasi |= {found.window for disk in disks if (found := summed(fixed, disk))}
-    given = set(LADDER) | quasi | now if asked is None else set(asked)
-    if len(given | now) >= MOST_WINDOWS:
-        given = {window for window in given if window in LADDER} or set(sorted(given)[:32])
-    return sorted(given | now | {0}), sorted(given)
+    """Return the windows to replay, and the windows that may be the answer (pages, rising)."""
+    now = {_now(prediction) for prediction in fixed}
+    quasi = {prediction.total.quasi_optimal for prediction in fixed}
+    disks = {curve.name for prediction in fixed for curve in prediction.devices}
+    quasi |= {minimum.window for disk in disks if (minimum := summed(fixed, disk))}
+    candidates = set(LADDER) | quasi | now if pages is None else set(pages)
+    if len(candidates | now) >= MOST_WINDOWS:
+        candidates = {window for window in candidates if window in LADDER} or set(
+            sorted(candidates)[:32]
+        )
+    return sorted(candidates | now | {0}), sorted(candidates)
 
 
 def _now(prediction: Prediction) -> int:
     return emulated_pages(prediction.reference.kb, prediction.page_size)
 
 
-def _board(of: BoardCases, asked: SuiteQuestion, step: Callable[[str], None]) -> SuiteBoardAnswer:
-    return answer_of(of, predicted_cases(of, asked, step), asked)
+def _board(
+    of: BoardCases, question: SuiteQuestion, step: Callable[[str], None]
+) -> SuiteBoardAnswer:
+    return answer_of(of, predicted_cases(of, question, step), question)
 
 
 def answer_of(
-    of: BoardCases, cases: Sequence[PredictedCase], asked: SuiteQuestion
+    of: BoardCases, cases: Sequence[PredictedCase], question: SuiteQuestion
 ) -> SuiteBoardAnswer:
-    """Return the answer for a board from its predicted starts, of which there is at least one."""
+    """Return the answer for a board from its predicted starts, at least one."""
     by_disk: ByDisk = {}
     for case in cases:
         if case.disk is not None:
             by_disk.setdefault(case.disk, []).append(case)
-    sums = {disk: summed([one.fixed for one in cases], disk) for disk in by_disk}
-    published = asked.criterion == PUBLISHED
+    sums = {disk: summed([case.fixed for case in cases], disk) for disk in by_disk}
+    published = question.criterion == PUBLISHED
     capture = cases[0].loaded.recordings[0].capture
     return SuiteBoardAnswer(
         name=of.board.name,
         kernel=cases[0].prediction.kernel,
         machine=capture.host.machine if capture else None,
-        captures=sum(len(one.loaded.recordings) for one in cases),
+        captures=sum(len(case.loaded.recordings) for case in cases),
         disks=[answer_for_disk(disk, on, sums[disk], published) for disk, on in by_disk.items()],
         one_window=_one_window(by_disk, sums),
         idle=[
-            SuiteUnpredicted(name=one.loaded.name, why=one.prediction.verdict.why, remedy=None)
-            for one in cases
-            if one.disk is None
+            SuiteUnpredicted(name=case.loaded.name, why=case.prediction.verdict.why, remedy=None)
+            for case in cases
+            if case.disk is None
         ],
     )
 
 
 def _one_window(by_disk: ByDisk, sums: dict[str, Summed | None]) -> SuiteOneWindow | None:
-    """Return what one window for all disks costs; None for one disk, or without seconds."""
+    """Return the cost of one window for all disks; None for one disk or without seconds."""
     starts: list[list[Weighted]] = [
-        [found for one in cases if (found := one.weighted)] for cases in by_disk.values()
+        [weighted for case in cases if (weighted := case.weighted)] for cases in by_disk.values()
     ]
     joints = [Joint(some) for some in starts if some]
     if len(joints) < 2:
         return None
-    together = Joint([one for some in starts for one in some])
+    together = Joint([start for some in starts for start in some])
     case = next(iter(by_disk.values()))[0]
     return SuiteOneWindow(
         read_ahead_kb=case.kib(together.best),
         seconds=together.at(together.best),
-        seconds_by_disk=sum(one.at(one.best) for one in joints),
+        seconds_by_disk=sum(joint.at(joint.best) for joint in joints),
     )

@@ -1,8 +1,8 @@
 """The published criterion for many starts: F and G of all of them, summed.
 
 Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
-Tool", Linux Symposium 2010, equations 3 and 7. The paper optimises one application at a time. Its F
-counts requests and its G pages, so those of several cold starts add up; it has no weights.
+Tool", Linux Symposium 2010, equations 3 and 7. The paper optimises one application at a time. F
+counts requests and G pages, so both add up over several cold starts, without weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyzer.predict.prediction import Curve, Prediction
 
 @dataclass(frozen=True)
 class Summed:
-    """F² + G² of several starts on one disk, at its smallest; ``window`` is in pages."""
+    """The minimum of F² + G² for several starts on one disk; ``window`` is in pages."""
 
     window: int
     f: int
@@ -26,11 +26,11 @@ class Summed:
 
 
 def summed(fixed: Sequence[Prediction], disk: str) -> Summed | None:
-    """Return the minimum over the windows that ``fixed`` have; None if nobody reads the disk.
+    """Return the minimum over the windows of ``fixed``; None if no start reads the disk.
 
     ``fixed`` are predictions of the fixed window, all at the same windows.
     """
-    curves = [curve for one in fixed for curve in one.devices if curve.name == disk]
+    curves = [curve for prediction in fixed for curve in prediction.devices if curve.name == disk]
     if not curves:
         return None
     windows, tap = curves[0].windows, sum(curve.tap for curve in curves)

@@ -1,4 +1,4 @@
-"""Reads a suite: names, weights and paths are checked, captures are not opened."""
+"""Reads a suite: checks names, weights and paths, and opens no capture."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def missing(self) -> tuple[Path, ...]:
-        """The captures that are not there, or were interrupted while they were recorded."""
+        """The captures that are absent, or that an interrupted recording left incomplete."""
         return tuple(path for path in self.captures if not _is_complete(path))
 
 
@@ -69,7 +69,7 @@ class Suite:
     boards: tuple[BoardCases, ...]
 
     def check_captures(self) -> None:
-        """Raise SuiteError, naming all, unless each capture is there."""
+        """Raise SuiteError with the names of all captures that are missing."""
         missing = [path for board in self.boards for case in board.cases for path in case.missing]
         if missing:
             raise SuiteError(
@@ -101,22 +101,22 @@ def read_suite(path: StrPath) -> Suite:
 def decode_suite(data: bytes, path: Path) -> Suite:
     """Return the suite in a TOML text, whose file is ``path``; raises SuiteError."""
     try:
-        found = decode_toml(data, SuiteFile)
+        suite = decode_toml(data, SuiteFile)
     except DocumentError as error:
         raise _refused(data, path, str(error)) from error
-    boards = found.board or [SuiteBoard(name=LOCAL)]
-    _check_names(data, path, "board", [one.name for one in boards])
-    _check_names(data, path, "start", [one.name for one in found.start])
-    for row, start in enumerate(found.start):
-        for why, key in _wrong(start, [one.name for one in boards]):
+    boards = suite.board or [SuiteBoard(name=LOCAL)]
+    _check_names(data, path, "board", [board.name for board in boards])
+    _check_names(data, path, "start", [start.name for start in suite.start])
+    for row, start in enumerate(suite.start):
+        for why, key in _wrong(start, [board.name for board in boards]):
             raise _error(data, path, why, "start", row, key)
-    cases = tuple(_cases_of(board, found, path.parent) for board in boards)
+    cases = tuple(_cases_of(board, suite, path.parent) for board in boards)
     _check_paths(path, cases)
-    return Suite(path, found.name, cases)
+    return Suite(path, suite.name, cases)
 
 
 def _is_complete(path: Path) -> bool:
-    """Return whether something is recorded there; a folder needs its metadata or a bare trace."""
+    """Return whether a path holds a recording; a folder needs its metadata or a bare trace."""
     if not path.is_dir():
         return path.exists()
     names = {entry.name for entry in path.iterdir()}
@@ -124,12 +124,12 @@ def _is_complete(path: Path) -> bool:
 
 
 def _cases_of(board: SuiteBoard, suite: SuiteFile, folder: Path) -> BoardCases:
-    starts = [one for one in suite.start if one.boards is UNSET or board.name in one.boards]
+    starts = [start for start in suite.start if start.boards is UNSET or board.name in start.boards]
     model = None if board.device_model is UNSET else board.device_model
     if model is not None and (folder / model).exists():
         model = str(folder / model)
     key = None if board.identity is UNSET else folder / board.identity
-    cases = (Case(one, tuple(_captures(one, board, suite.repeat, folder))) for one in starts)
+    cases = (Case(start, tuple(_captures(start, board, suite.repeat, folder))) for start in starts)
     return BoardCases(board, tuple(cases), model, key)
 
 
@@ -145,19 +145,22 @@ def _captures(start: SuiteStart, board: SuiteBoard, repeat: int, folder: Path) -
 
 
 def _wrong(start: SuiteStart, boards: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a start, and the key at fault."""
-    asked = boards if start.boards is UNSET else start.boards
-    strangers = [name for name in asked if name not in boards]
-    if strangers or not asked:
+    """Yield each error of a start, and the key at fault."""
+    board_names = boards if start.boards is UNSET else start.boards
+    strangers = [name for name in board_names if name not in boards]
+    if strangers or not board_names:
         yield f"start {start.name!r} names no board of the suite ({', '.join(boards)})", "boards"
     if isinstance(start.captures, dict):
         strangers = [name for name in start.captures if name not in boards]
         if strangers:
-            yield f"start {start.name!r} has captures of {strangers[0]!r}, no board", "captures"
-    elif start.captures is not UNSET and len(asked) > 1:
+            yield (
+                f"start {start.name!r} has captures of {strangers[0]!r}, not a board of the suite",
+                "captures",
+            )
+    elif start.captures is not UNSET and len(board_names) > 1:
         yield (
-            f"start {start.name!r} is of {len(asked)} boards: give the captures of each, as in "
-            f"captures.{asked[0]} = [...]",
+            f"start {start.name!r} runs on {len(board_names)} boards: give the captures of each, "
+            f"as in captures.{board_names[0]} = [...]",
             "captures",
         )
     if start.until_output is not UNSET:
@@ -170,17 +173,17 @@ def _wrong(start: SuiteStart, boards: list[str]) -> Iterator[tuple[str, str]]:
 def _check_names(data: bytes, path: Path, table: str, names: list[str]) -> None:
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        row = [at for at, one in enumerate(names) if one == name][1]
+        row = [at for at, each in enumerate(names) if each == name][1]
         why = f"{times} {table}s are called {name!r}: each needs a name of its own"
         raise _error(data, path, why, table, row, "name")
 
 
 def _check_paths(path: Path, boards: tuple[BoardCases, ...]) -> None:
     """Raise SuiteError for a capture that is named twice."""
-    paths = [one for board in boards for case in board.cases for one in case.captures]
-    capture, times = Counter(paths).most_common(1)[0] if paths else (path, 0)
+    paths = [capture for board in boards for case in board.cases for capture in case.captures]
+    repeated, times = Counter(paths).most_common(1)[0] if paths else (path, 0)
     if times > 1:
-        raise SuiteError(f"{path}: {capture} is the capture of {times} starts", _REMEDY)
+        raise SuiteError(f"{path}: {repeated} is the capture of {times} starts", _REMEDY)
 
 
 def _refused(data: bytes, path: Path, why: str) -> SuiteError:
@@ -201,9 +204,10 @@ def _error(
 
 
 def line_of(text: str, table: str | None, row: int, key: str | None) -> int | None:
-    """Return the line of a key, or of the table that it is in; None if there is none.
+    """Return the line of a key, or of its table; None if the text has neither.
 
-    ``table`` and ``row`` are of an array of tables, None of the text's first keys.
+    ``table`` and ``row`` name an entry of an array of tables; ``table`` is None for the text's
+    first keys.
     """
     heads = re.compile(rf"\s*\[\[\s*{table}\s*\]\]")
     seen, head = -1, None
