@@ -1,7 +1,7 @@
-"""What of a difference the settings make: window, kernel and disk are changed one after another.
+"""The part of a difference that the settings cause: window, kernel and disk change in turn.
 
-OLD's start is replayed with NEW's window, then with NEW's kernel, too, then on NEW's disk. What is
-left after that is the application's: other files, other pages, another order, more computing.
+OLD's start is replayed with NEW's window, then also with NEW's kernel, then also on NEW's disk. The
+application causes the rest: other files, other pages, another order, more computing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyzer.predict.start import Start
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.steps import Timed
 
-_SHARE = 0.01  # computing that differs by less, in parts of the seconds, is not named
+_SHARE = 0.01  # smaller differences in computing, as a share of the seconds, are not named
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +70,17 @@ def settings_between(old: Side, new: Side) -> Settings:
         what = f"window: {old.kib:,} to {new.kib:,} KiB ({new.prediction.reference.name})"
         causes.append(_cause("window", what, last, now))
         last = now
-    taken = old.taken
+    start_inputs = old.taken
     if old.version != new.version:
-        taken = inputs(old.recording, new.version)
-        start = _under(start, taken, new.version)
-        now = _step(old, taken, new.version, new.window, start)
+        start_inputs = inputs(old.recording, new.version)
+        start = _under(start, start_inputs, new.version)
+        now = _step(old, start_inputs, new.version, new.window, start)
         what = f"kernel: the readahead of {_name(old.version)} to that of {_name(new.version)}"
         causes.append(_cause("kernel", what, last, now))
         last = now
     if start is not None and new.start is not None and _costs(start) != _costs(new.start):
         start = replace(start, device=new.start.device)
-        now = _step(old, taken, new.version, new.window, start)
+        now = _step(old, start_inputs, new.version, new.window, start)
         what = f"disk: {_costs(old.start)} to {_costs(new.start)}"
         causes.append(_cause("disk", what, last, now))
         last = now
@@ -88,16 +88,16 @@ def settings_between(old: Side, new: Side) -> Settings:
 
 
 def rest_of(settings: Settings, new: Side) -> list[DiffCause]:
-    """Return what the application makes of the difference: what it reads, what it computes."""
+    """Return the part of the difference that the application causes: its reads, its computing."""
     before, after = settings.under_new, _step(new, new.taken, new.version, new.window, new.start)
     requests, pages = after.requests - before.requests, after.pages - before.pages
-    one, two = before.timed, after.timed
-    if one is None or two is None:
+    before_run, after_run = before.timed, after.timed
+    if before_run is None or after_run is None:
         return [_difference("files", "what the application reads", requests, pages, None)]
-    seconds = (two.total_ns - one.total_ns) / 1e9
-    computing = (two.compute_ns - one.compute_ns) / 1e9
-    serial = all(run.compute_ns + run.waited_ns <= run.total_ns for run in (one, two))
-    if not serial or abs(computing) < _SHARE * one.total_ns / 1e9:
+    seconds = (after_run.total_ns - before_run.total_ns) / 1e9
+    computing = (after_run.compute_ns - before_run.compute_ns) / 1e9
+    serial = all(run.compute_ns + run.waited_ns <= run.total_ns for run in (before_run, after_run))
+    if not serial or abs(computing) < _SHARE * before_run.total_ns / 1e9:
         return [_difference("files", "what the application reads", requests, pages, seconds)]
     return [
         _difference("files", "what the application reads", requests, pages, seconds - computing),
@@ -106,19 +106,23 @@ def rest_of(settings: Settings, new: Side) -> list[DiffCause]:
 
 
 def _step(
-    side: Side, taken: Inputs | None, version: Version | None, window: int, start: Start | None
+    side: Side,
+    start_inputs: Inputs | None,
+    version: Version | None,
+    window: int,
+    start: Start | None,
 ) -> Step:
-    if taken is None or version is None:
+    if start_inputs is None or version is None:
         return Step(side.by_file)
-    by_file = counts_by_file(taken, version, window)
+    by_file = counts_by_file(start_inputs, version, window)
     return Step(by_file, start, None if start is None else start.timed([window])[0])
 
 
-def _under(start: Start | None, taken: Inputs, version: Version) -> Start | None:
+def _under(start: Start | None, start_inputs: Inputs, version: Version) -> Start | None:
     """Return a start as it runs under another kernel."""
     if start is None:
         return None
-    program = replace(start.run.program, files=taken.program.files)
+    program = replace(start.run.program, files=start_inputs.program.files)
     return replace(start, run=replace(start.run, program=program, rules=rules_for(version)))
 
 
@@ -146,4 +150,6 @@ def _name(version: Version) -> str:
 
 def largest(causes: list[DiffCause]) -> Iterator[DiffCause]:
     """Yield causes, the largest part of the seconds (else of the requests) first."""
-    yield from sorted(causes, key=lambda one: (-abs(one.seconds or 0.0), -abs(one.requests or 0)))
+    yield from sorted(
+        causes, key=lambda cause: (-abs(cause.seconds or 0.0), -abs(cause.requests or 0))
+    )

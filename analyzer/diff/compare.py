@@ -20,15 +20,17 @@ def compare(
     model: str | None = None,
     devices: tuple[DeviceModel | None, DeviceModel | None] = (None, None),
 ) -> StartDiff:
-    """Return what changed between two recordings of a start; ``devices`` are their disks."""
-    windows = [window_of(one) for one in (old, new)]
+    """Return what changed between two recordings; ``devices`` are the costs of their disks."""
+    windows = [window_of(recording) for recording in (old, new)]
     both = tuple(
-        side_of(one, order, model, device)
-        for one, order, device in zip((old, new), (windows, windows[::-1]), devices, strict=True)
+        side_of(recording, order, model, device)
+        for recording, order, device in zip(
+            (old, new), (windows, windows[::-1]), devices, strict=True
+        )
     )
     before, after = both
     settings = settings_between(before, after)
-    sides = [one.document() for one in both]
+    sides = [side.document() for side in both]
     share = share_of(sides[0].seconds, sides[1].seconds)
     doubts = [
         f"{which}: {doubt}"

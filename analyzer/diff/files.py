@@ -1,4 +1,4 @@
-"""The files that are read otherwise in NEW, with the reason for each and what it costs."""
+"""The files that NEW reads differently, with the reason and the cost of each."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from boards.base.units import KIB
 
 MOST_FILES = 1000
 _REPLAYED = 24  # files whose cost in seconds is replayed
-_PAGES_A_REQUEST = 32  # pages that cost about what a request does, to choose those files
-_MOVED = 0.8  # so much of the smaller set of pages stays where it was, or the pages have moved
+_PAGES_A_REQUEST = 32  # pages that cost about as much as a request, to choose those files
+_MOVED = 0.8  # pages have moved if less of the smaller set stays where it was
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,28 +35,28 @@ class _Read:
 
 
 def files_between(old: Side, new: Side, settings: Settings) -> list[DiffFile]:
-    """Return the files that are read otherwise, those that cost most first."""
-    found = []
+    """Return the files that are read differently, the most expensive first."""
+    changed = []
     touched_old, touched_new = _touched(old), _touched(new)
     for row_old, row_new in paired(_accessed(old), _accessed(new)):
-        one = _read(old, row_old, touched_old, old.by_file, settings.under_new.by_file)
-        two = _read(new, row_new, touched_new, new.by_file)
-        reasons = list(_reasons(one, two))
-        if not reasons or (one is None and two is None):
+        before = _read(old, row_old, touched_old, old.by_file, settings.under_new.by_file)
+        after = _read(new, row_new, touched_new, new.by_file)
+        reasons = list(_reasons(before, after))
+        if not reasons or (before is None and after is None):
             continue
-        found.append((_weight(one, two), row_old, row_new, one, two, reasons))
-    found.sort(key=lambda each: -each[0])
-    made = []
-    for at, (_, row_old, row_new, one, two, reasons) in enumerate(found[:MOST_FILES]):
+        changed.append((_weight(before, after), row_old, row_new, before, after, reasons))
+    changed.sort(key=lambda each: -each[0])
+    files = []
+    for at, (_, row_old, row_new, before, after, reasons) in enumerate(changed[:MOST_FILES]):
         seconds = None
         if at < _REPLAYED:
             seconds = _seconds(old, new, row_old, row_new)
-        made.append(_file(one, two, reasons, seconds))
-    return sorted(made, key=lambda one: -abs(one.seconds or 0.0))
+        files.append(_file(before, after, reasons, seconds))
+    return sorted(files, key=lambda file: -abs(file.seconds or 0.0))
 
 
 def _accessed(side: Side) -> list[str | None]:
-    """Return the paths of the files that were accessed; others are in no build."""
+    """Return the paths of the accessed files, by row; None for other files."""
     names = zip(side.recording.paths, side.recording.files["accessed"].tolist(), strict=True)
     files = side.recording.files
     return [
@@ -85,7 +85,7 @@ def _read(
     by_file: ByFile,
     under_new: ByFile | None = None,
 ) -> _Read | None:
-    """Return how a file is read; None where it is not."""
+    """Return how a build reads a file; None if the build does not read it."""
     if row is None or not side.recording.files["accessed"][row]:
         return None
     entries = side.recording.entries
@@ -107,31 +107,31 @@ def _accessed_name(side: Side, row: int) -> str:
     return side.recording.paths[row] or f"(inode {side.recording.files['ino'][row]})"
 
 
-def _weight(one: _Read | None, two: _Read | None) -> float:
-    """Return how much a file matters, before its cost is replayed."""
-    requests = (two.requests if two else 0) - (one.requests if one else 0)
-    pages = (two.pages if two else 0) - (one.pages if one else 0)
+def _weight(old: _Read | None, new: _Read | None) -> float:
+    """Return how much a file matters, estimated from its requests and pages."""
+    requests = (new.requests if new else 0) - (old.requests if old else 0)
+    pages = (new.pages if new else 0) - (old.pages if old else 0)
     return abs(requests) + abs(pages) / _PAGES_A_REQUEST
 
 
-def _reasons(one: _Read | None, two: _Read | None) -> Iterator[tuple[Reason, str]]:
-    """Yield why a file is read otherwise, in the order of importance."""
-    if one is None or two is None:
-        if two is not None:
-            what = "a new library" if is_library(two.path) else "a new file"
-            yield "new", f"{what}, {_read_text(two)}"
-        elif one is not None:
-            what = "the library is" if is_library(one.path) else "the file is"
-            yield "gone", f"{what} no longer read, {_read_text(one)}"
+def _reasons(old: _Read | None, new: _Read | None) -> Iterator[tuple[Reason, str]]:
+    """Yield the reasons why a file is read differently, in the order of importance."""
+    if old is None or new is None:
+        if new is not None:
+            what = "a new library" if is_library(new.path) else "a new file"
+            yield "new", f"{what}, {_read_text(new)}"
+        elif old is not None:
+            what = "the library is" if is_library(old.path) else "the file is"
+            yield "gone", f"{what} no longer read, {_read_text(old)}"
         return
-    before, after = len(one.touched), len(two.touched)
-    stayed = len(one.touched & two.touched)
-    if one.size >= 0 and two.size >= 0 and one.size != two.size and before != after:
-        grew = two.size > one.size
+    before, after = len(old.touched), len(new.touched)
+    stayed = len(old.touched & new.touched)
+    if old.size >= 0 and new.size >= 0 and old.size != new.size and before != after:
+        grew = new.size > old.size
         if grew == (after > before):
             yield (
                 ("grown" if grew else "shrunk"),
-                f"{'grown' if grew else 'shrunk'} {sizes_text(one.size, two.size)}: "
+                f"{'grown' if grew else 'shrunk'} {sizes_text(old.size, new.size)}: "
                 f"{plural(after, 'page')} accessed, before {before:,}",
             )
     elif before != after:
@@ -143,23 +143,23 @@ def _reasons(one: _Read | None, two: _Read | None) -> Iterator[tuple[Reason, str
             f"{plural(min(before, after) - stayed, 'accessed page')} of {min(before, after):,} at "
             "other places in the file",
         )
-    lost = two.requests - one.requests_under_new
-    if abs(lost) > max(1, 0.1 * two.requests) and abs(after - before) <= 0.02 * before:
-        yield "readahead", _readahead_text(one, two, lost)
-    by_settings = one.requests_under_new - one.requests
+    lost = new.requests - old.requests_under_new
+    if abs(lost) > max(1, 0.1 * new.requests) and abs(after - before) <= 0.02 * before:
+        yield "readahead", _readahead_text(old, new, lost)
+    by_settings = old.requests_under_new - old.requests
     if by_settings:
         yield "settings", f"requests {by_settings:+,} by the other window or kernel"
-    changed = one.requests != two.requests or one.pages != two.pages
-    if one.path != two.path and changed:
-        same_name = one.path.rpartition("/")[2] == two.path.rpartition("/")[2]
+    changed = old.requests != new.requests or old.pages != new.pages
+    if old.path != new.path and changed:
+        same_name = old.path.rpartition("/")[2] == new.path.rpartition("/")[2]
         yield "renamed", "another folder" if same_name else "another version"
 
 
-def _readahead_text(one: _Read, two: _Read, lost: int) -> str:
+def _readahead_text(old: _Read, new: _Read, lost: int) -> str:
     what = "readahead lost" if lost > 0 else "readahead gained"
-    if one.extents is not None and two.extents is not None and one.extents != two.extents:
-        pieces = plural(two.extents, "piece")
-        why = f"the file lies in {pieces} on the disk instead of {one.extents:,}"
+    if old.extents is not None and new.extents is not None and old.extents != new.extents:
+        pieces = plural(new.extents, "piece")
+        why = f"the file lies in {pieces} on the disk instead of {old.extents:,}"
     else:
         why = "the same number of pages is accessed in another order or at other places"
     return f"{what}: requests {lost:+,}, {why}"
@@ -181,13 +181,13 @@ def _kib(size: int) -> str:
 
 
 def _seconds(old: Side, new: Side, row_old: int | None, row_new: int | None) -> float | None:
-    """Return how much longer reading a file takes in NEW."""
+    """Return by how many seconds NEW reads a file more slowly; None if unknown."""
     before, after = _cost(old, row_old), _cost(new, row_new)
     return None if before is None or after is None else after - before
 
 
 def _cost(side: Side, row: int | None) -> float | None:
-    """Return by how much a start would be shorter if a file were in memory; None if unknown."""
+    """Return the seconds that a start would save if a file were in memory; None if unknown."""
     if side.start is None:
         return None
     if row is None:
@@ -197,7 +197,7 @@ def _cost(side: Side, row: int | None) -> float | None:
 
 
 def _without(start: Start, row: int) -> Start:
-    """Return a start that reads nothing of a file."""
+    """Return a start that reads nothing from a file."""
     run = start.run
     operations = run.steps["operation"]
     file = run.program.file_of_operations()
@@ -211,24 +211,24 @@ def _without(start: Start, row: int) -> Start:
 
 
 def _file(
-    one: _Read | None,
-    two: _Read | None,
+    old: _Read | None,
+    new: _Read | None,
     reasons: list[tuple[Reason, str]],
     seconds: float | None,
 ) -> DiffFile:
-    path = two.path if two else one.path if one else ""
+    path = new.path if new else old.path if old else ""
     return DiffFile(
         path=path,
-        was=one.path if one and one.path != path else None,
+        was=old.path if old and old.path != path else None,
         reasons=[kind for kind, _ in reasons],
         why="; ".join(why for _, why in reasons),
-        size_old=one.size if one else 0,
-        size_new=two.size if two else 0,
-        accessed_old=len(one.touched) if one else 0,
-        accessed_new=len(two.touched) if two else 0,
-        pages_old=one.pages if one else 0,
-        pages_new=two.pages if two else 0,
-        requests_old=one.requests if one else 0,
-        requests_new=two.requests if two else 0,
+        size_old=old.size if old else 0,
+        size_new=new.size if new else 0,
+        accessed_old=len(old.touched) if old else 0,
+        accessed_new=len(new.touched) if new else 0,
+        pages_old=old.pages if old else 0,
+        pages_new=new.pages if new else 0,
+        requests_old=old.requests if old else 0,
+        requests_new=new.requests if new else 0,
         seconds=seconds,
     )

@@ -1,7 +1,7 @@
-"""Which file of one build is which file of another.
+"""Pairs each file of one build with the same file of another build.
 
-By path, else by path without versions, and a library else by its name: merging /lib into /usr/lib,
-or another architecture, moves libraries to another folder.
+Files pair by path, then by path without versions, and libraries then by name: merging /lib into
+/usr/lib, or another architecture, moves libraries to another folder.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ Pair = tuple[int | None, int | None]
 
 
 def paired(old: Sequence[str | None], new: Sequence[str | None]) -> Iterator[Pair]:
-    """Yield the rows of each file in both builds, None where a build lacks it.
+    """Yield the rows of each file in both builds, None where a build lacks the file.
 
-    A path that occurs more than once, or that is unknown, is paired with no other.
+    A path that is unknown, or that occurs more than once, is not paired.
     """
     rows_old, rows_new = _unique(old), _unique(new)
     same = rows_old.keys() & rows_new.keys()
     yield from ((rows_old[path], rows_new[path]) for path in sorted(same, key=rows_new.__getitem__))
-    left = {path: row for path, row in rows_old.items() if path not in same}
-    right = {path: row for path, row in rows_new.items() if path not in same}
-    renamed = _by_name(left, right, without_versions)
+    old_only = {path: row for path, row in rows_old.items() if path not in same}
+    new_only = {path: row for path, row in rows_new.items() if path not in same}
+    renamed = _by_name(old_only, new_only, without_versions)
     for path_old, path_new in renamed:
-        del left[path_old], right[path_new]
-    renamed += _by_name(left, right, _library)
-    yield from ((rows_old[one], rows_new[two]) for one, two in renamed)
-    gone = {rows_old[one] for one, _ in renamed} | {rows_old[path] for path in same}
-    come = {rows_new[two] for _, two in renamed} | {rows_new[path] for path in same}
+        del old_only[path_old], new_only[path_new]
+    renamed += _by_name(old_only, new_only, _library)
+    yield from ((rows_old[before], rows_new[after]) for before, after in renamed)
+    gone = {rows_old[before] for before, _ in renamed} | {rows_old[path] for path in same}
+    come = {rows_new[after] for _, after in renamed} | {rows_new[path] for path in same}
     yield from ((row, None) for row in range(len(old)) if row not in gone)
     yield from ((None, row) for row in range(len(new)) if row not in come)
 
 
 def without_versions(path: str) -> str:
-    """Return a path with versions and hashes as a mark: libssl.so.1.1 and libssl.so.3 are one."""
+    """Return a path with a mark for versions and hashes: libssl.so.1.1 equals libssl.so.3."""
     return _NUMBERS.sub("#", _HASH.sub("#", path))
 
 
 def is_library(path: str) -> bool:
-    """Return whether a path is that of a shared library."""
+    """Return whether a path names a shared library."""
     return re.search(r"\.so(\.\d[\w.]*)?$", path) is not None
 
 
@@ -52,7 +52,7 @@ def _unique(paths: Sequence[str | None]) -> dict[str, int]:
     for row, path in enumerate(paths):
         if path is not None:
             rows[path].append(row)
-    return {path: found[0] for path, found in rows.items() if len(found) == 1}
+    return {path: places[0] for path, places in rows.items() if len(places) == 1}
 
 
 def _library(path: str) -> str | None:
@@ -61,17 +61,19 @@ def _library(path: str) -> str | None:
 
 
 def _by_name(
-    left: dict[str, int], right: dict[str, int], name_of: Callable[[str], str | None]
+    old: dict[str, int], new: dict[str, int], name_of: Callable[[str], str | None]
 ) -> list[tuple[str, str]]:
-    """Return the paths of one name, if they are unmistakable."""
+    """Return the pairs of paths with the same unique name in both builds."""
     groups: list[dict[str, list[str]]] = []
-    for paths in (left, right):
-        found = defaultdict(list)
+    for paths in (old, new):
+        by_name = defaultdict(list)
         for path in paths:
             if (name := name_of(path)) is not None:
-                found[name].append(path)
-        groups.append(found)
-    one, two = groups
+                by_name[name].append(path)
+        groups.append(by_name)
+    old_by_name, new_by_name = groups
     return [
-        (one[key][0], two[key][0]) for key in one if len(one[key]) == len(two.get(key, [])) == 1
+        (old_by_name[key][0], new_by_name[key][0])
+        for key in old_by_name
+        if len(old_by_name[key]) == len(new_by_name.get(key, [])) == 1
     ]

@@ -26,21 +26,23 @@ def is_report(path: Path) -> bool:
 
 
 def compare_reports(old: Path, new: Path, limit: float | None = None) -> StartDiff:
-    """Return what changed between two reports: requests, pages and seconds at the windows of each.
+    """Return what changed between two reports: requests, pages and seconds at each report's window.
 
-    A report has no list of all files, so that the difference is not explained by file.
+    A report does not list all files, so the difference is not explained by file.
     """
-    found = [_prediction(path) for path in (old, new)]
-    sides = [_side(path, one) for path, one in zip((old, new), found, strict=True)]
+    predictions = [_prediction(path) for path in (old, new)]
+    sides = [
+        _side(path, prediction) for path, prediction in zip((old, new), predictions, strict=True)
+    ]
     share = share_of(sides[0].seconds, sides[1].seconds)
     doubts = [
         f"{which}: {doubt}"
-        for which, one in zip(("OLD", "NEW"), found, strict=True)
-        for doubt in one.doubts
+        for which, prediction in zip(("OLD", "NEW"), predictions, strict=True)
+        for doubt in prediction.doubts
     ]
     doubts += [
-        f"{which}: no predicted seconds: {one.verdict.why}"
-        for which, one, side in zip(("OLD", "NEW"), found, sides, strict=True)
+        f"{which}: no predicted seconds: {prediction.verdict.why}"
+        for which, prediction, side in zip(("OLD", "NEW"), predictions, sides, strict=True)
         if side.seconds is None
     ]
     return StartDiff(
@@ -51,7 +53,7 @@ def compare_reports(old: Path, new: Path, limit: float | None = None) -> StartDi
         new=sides[1],
         share=share,
         regressed=exceeds(share, limit),
-        causes=_causes(sides[0], sides[1], found[0].total),
+        causes=_causes(sides[0], sides[1], predictions[0].total),
         files=[],
         doubts=[
             *doubts,
@@ -120,12 +122,12 @@ def _row(total: Curve, kib: int) -> int | None:
 
 
 def _causes(old: DiffSide, new: DiffSide, curve: Curve) -> list[DiffCause]:
-    """Return the part of the window, if OLD was predicted at NEW's, and the rest."""
+    """Return the window's part, if OLD has a prediction at NEW's window, and the rest."""
     at = None if old.read_ahead_kb == new.read_ahead_kb else _row(curve, new.read_ahead_kb)
     requests, pages, seconds = old.requests, old.pages, old.seconds
     causes = []
     if at is not None:
-        there = _at(curve.seconds, at)
+        seconds_there = _at(curve.seconds, at)
         causes.append(
             DiffCause(
                 kind="window",
@@ -133,10 +135,12 @@ def _causes(old: DiffSide, new: DiffSide, curve: Curve) -> list[DiffCause]:
                 f"({new.window_is})",
                 requests=curve.f[at] - requests,
                 pages=curve.pages[at] - pages,
-                seconds=None if there is None or seconds is None else there - seconds,
+                seconds=None
+                if seconds_there is None or seconds is None
+                else seconds_there - seconds,
             )
         )
-        requests, pages, seconds = curve.f[at], curve.pages[at], there
+        requests, pages, seconds = curve.f[at], curve.pages[at], seconds_there
     causes.append(
         DiffCause(
             kind="application",

@@ -1,4 +1,4 @@
-"""One recording of a comparison: what it reads at its own window, by file, and its seconds."""
+"""One recording of a comparison: its reads at its own window, by file, and its seconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from emulator.linux.windows import Emulation
 
 @dataclass(frozen=True, eq=False)
 class ByFile:
-    """What each file (row) is read with at one window."""
+    """The requests and pages of each file (row) at one window."""
 
     requests: Array
     pages: Array
@@ -35,10 +35,10 @@ class ByFile:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A recording with its prediction at ``window`` (pages), the one that it has.
+    """A recording with its prediction at its own ``window`` (pages).
 
-    ``taken``, ``version`` and ``start`` are of the kernel's model; ``start`` is None without
-    seconds, all three with the fixed window.
+    ``taken``, ``version`` and ``start`` belong to the kernel's model; ``start`` is None without
+    seconds, and all three are None for the fixed window.
     """
 
     recording: Recording
@@ -51,16 +51,16 @@ class Side:
 
     @property
     def kib(self) -> int:
-        """Its window in KiB."""
+        """The window in KiB."""
         return pages_to_kib(self.window, self.recording.page_size)
 
     @property
     def seconds(self) -> float | None:
-        """The predicted seconds at its window."""
+        """The predicted seconds at the window."""
         return self.prediction.total.seconds_at(self.window)
 
     def document(self) -> DiffSide:
-        """Return it as JSON has it."""
+        """Return the side for the JSON document."""
         total, capture = self.prediction.total, self.recording.capture
         at = total.windows.index(self.window)
         best = total.predicted_best
@@ -86,44 +86,46 @@ class Side:
 
 
 def window_of(recording: Recording) -> int:
-    """Return the window (pages) that a recording's board has."""
-    found = kib_to_pages(predict_fixed(recording, [0]).reference.kb, recording.page_size)
-    return min(found, MAX_WINDOW)
+    """Return the window (pages) of the recorded board."""
+    pages = kib_to_pages(predict_fixed(recording, [0]).reference.kb, recording.page_size)
+    return min(pages, MAX_WINDOW)
 
 
 def side_of(
     recording: Recording, windows: Sequence[int], model: str | None, device: DeviceModel | None
 ) -> Side:
-    """Return a recording, predicted at ``windows`` (pages), of which the first is its own."""
+    """Return a recording, predicted at ``windows`` (pages); its own window is the first."""
     chosen = model or model_for(recording)
-    wanted = sorted({0, *windows, *LADDER})
+    predicted_windows = sorted({0, *windows, *LADDER})
     own = windows[0]
     if chosen == FIXED:
-        prediction = predict_by(recording, FIXED, wanted)
-        found = waste(recording, own)
+        prediction = predict_by(recording, FIXED, predicted_windows)
+        wasted = waste(recording, own)
         accessed = recording.files["accessed"].astype(np.int64)
-        by_file = ByFile(found.requests, accessed + found.wasted)
+        by_file = ByFile(wasted.requests, accessed + wasted.wasted)
         return Side(recording, prediction, own, by_file)
-    prediction = predict_by(recording, chosen, wanted, device)
+    prediction = predict_by(recording, chosen, predicted_windows, device)
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     start = prediction.starts[0] if prediction.starts else None
-    taken = inputs(recording, version) if start is None else start.taken
-    by_file = counts_by_file(taken, version, own)
-    return Side(recording, prediction, own, by_file, taken, version, start)
+    start_inputs = inputs(recording, version) if start is None else start.taken
+    by_file = counts_by_file(start_inputs, version, own)
+    return Side(recording, prediction, own, by_file, start_inputs, version, start)
 
 
-def counts_by_file(taken: Inputs, version: Version, window: int) -> ByFile:
-    """Return what each file of a start is read with at ``window`` (pages) under a kernel."""
-    program = taken.program
+def counts_by_file(start_inputs: Inputs, version: Version, window: int) -> ByFile:
+    """Return the requests and pages of each file at ``window`` (pages) under a kernel."""
+    program = start_inputs.program
     files = len(program.files)
     requests, pages = np.zeros((2, files), np.int64)
-    on_disk = taken.disk_of_file[program.file_of_operations()]
-    for row in range(len(taken.disks)):
+    on_disk = start_inputs.disk_of_file[program.file_of_operations()]
+    for row in range(len(start_inputs.disks)):
         part = replace(program, operations=program.operations[on_disk == row])
-        machine, limits = taken.machine(row)
+        machine, limits = start_inputs.machine(row)
         group = np.arange(files, dtype=np.uint32)
-        emulation = Emulation(part, rules_for(version), machine, limits, taken.extents, group)
-        found = emulation.counts([window])
-        requests += found.requests[:, 0]
-        pages += found.pages[:, 0]
+        emulation = Emulation(
+            part, rules_for(version), machine, limits, start_inputs.extents, group
+        )
+        reads = emulation.counts([window])
+        requests += reads.requests[:, 0]
+        pages += reads.pages[:, 0]
     return ByFile(requests, pages)

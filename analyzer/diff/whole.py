@@ -93,7 +93,7 @@ def _document(
     only: tuple[list[str], list[str]],
     limit: float | None,
 ) -> DiffDocument:
-    unknown = [one for one in starts if one.old.seconds is None or one.new.seconds is None]
+    unknown = [start for start in starts if start.old.seconds is None or start.new.seconds is None]
     if limit is not None and unknown:
         doubts = unknown[0].doubts
         why = next((doubt for doubt in doubts if "no predicted seconds" in doubt), "")
@@ -103,8 +103,8 @@ def _document(
         )
     old = new = None
     if not unknown:
-        old = sum(one.weight * (one.old.seconds or 0.0) for one in starts)
-        new = sum(one.weight * (one.new.seconds or 0.0) for one in starts)
+        old = sum(start.weight * (start.old.seconds or 0.0) for start in starts)
+        new = sum(start.weight * (start.new.seconds or 0.0) for start in starts)
     share = share_of(old, new)
     whole = exceeds(share, limit)
     return DiffDocument(
@@ -117,17 +117,17 @@ def _document(
         seconds_new=new,
         share=share,
         limit=limit,
-        regressed=None if whole is None else whole or any(one.regressed for one in starts),
+        regressed=None if whole is None else whole or any(start.regressed for start in starts),
         notes=list(_notes(starts)),
     )
 
 
 def _notes(starts: list[StartDiff]) -> Iterator[str]:
-    """Yield what the comparison rests on."""
-    for one in starts:
-        if one.old.machine != one.new.machine:
-            machines = f"{one.old.machine} and {one.new.machine}"
-            yield f"{one.name}: two boards ({machines}): their processors differ, too"
+    """Yield differences between the machines that limit the comparison."""
+    for start in starts:
+        if start.old.machine != start.new.machine:
+            machines = f"{start.old.machine} and {start.new.machine}"
+            yield f"{start.name}: two boards ({machines}): their processors differ, too"
 
 
 def _suites(
@@ -138,12 +138,12 @@ def _suites(
     device_model: StrPath | None,
     step: Callable[[str], None],
 ) -> tuple[list[StartDiff], tuple[list[str], list[str]]]:
-    """Compare the first capture of each start that both suites have on a board of one name."""
+    """Compare the first capture of each start that both suites have on a board of the same name."""
     suites = read_suite(old), read_suite(new)
     for suite in suites:
         suite.check_captures()
-    one, two = map(_cases, suites)
-    both = [key for key in two if key in one]
+    old_cases, new_cases = map(_cases, suites)
+    both = [key for key in new_cases if key in old_cases]
     if not both:
         raise DiffError(
             f"{old} and {new} have no start on a board of the same name",
@@ -152,7 +152,7 @@ def _suites(
     starts = []
     for board, name in both:
         step(f"comparing {name} on {board}")
-        cases = one[board, name], two[board, name]
+        cases = old_cases[board, name], new_cases[board, name]
         devices = [device_from(device_model or of.device_model) for of, _ in cases]
         recordings = [load(case.captures[0]) for _, case in cases]
         starts.append(
@@ -168,7 +168,8 @@ def _suites(
             )
         )
     missing = [
-        sorted(f"{n} on {b}" for b, n in x.keys() - y.keys()) for x, y in ((one, two), (two, one))
+        sorted(f"{n} on {b}" for b, n in x.keys() - y.keys())
+        for x, y in ((old_cases, new_cases), (new_cases, old_cases))
     ]
     return starts, (missing[0], missing[1])
 
