@@ -17,7 +17,7 @@ from emulator.linux.rules import Version
 
 
 def change_of(timing: Timing) -> ForecastChange:
-    """Return the difference between the kernels with their windows."""
+    """Return the seconds that the other kernel adds, each kernel with its own window."""
     both = timing.both
     added, band = both.slower(timing.then, timing.now)
     present = both.now.at(timing.now)
@@ -39,7 +39,7 @@ def best_window(timing: Timing) -> int:
 
 
 def advise(timing: Timing, version: Version, path: str | None) -> ForecastAdvice:
-    """Return what to set under the other kernel, whose ``version`` this is."""
+    """Return what to set under the other kernel, ``version``; ``path`` is the capture's."""
     both, windows, now, then = timing.both, timing.windows, timing.now, timing.then
     bands = _bands(both, windows)
     best = bands.smallest_within()

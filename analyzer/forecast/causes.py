@@ -1,4 +1,4 @@
-"""The part of each change between two kernels: what it does alone."""
+"""Each change between two kernels, tried alone: the requests, pages and seconds that it adds."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ MOST_CAUSES = 3
 
 
 def causes_of(
-    taken: Inputs,
+    inputs: Inputs,
     kernel: Kernel,
     changes: Sequence[Change],
     seconds: Callable[[Kernel], float] | None,
 ) -> tuple[list[ForecastCause], int]:
-    """Return the changes with the largest parts, and how many have any.
+    """Return the changes with the largest effect, and the number of changes with any effect.
 
-    ``kernel`` is the one of now, under which each is tried alone; ``seconds`` returns those of the
-    start under a kernel, None if there are none.
+    ``kernel`` is the present kernel; each change is applied to it alone. ``seconds`` returns the
+    seconds of the start under a kernel; None if seconds cannot be predicted.
     """
-    before = counts(taken, kernel)
+    before = counts(inputs, kernel)
     seconds_before = None if seconds is None else seconds(kernel)
-    found = []
+    causes = []
     for change in changes:
         changed = change.apply(kernel)
-        after = counts(taken, changed)
+        after = counts(inputs, changed)
         added = None
         if seconds is not None and seconds_before is not None:
             added = seconds(changed) - seconds_before
@@ -42,9 +42,9 @@ def causes_of(
             seconds=added,
         )
         if part.requests or part.pages or part.seconds:
-            found.append(part)
-    found.sort(key=_size, reverse=True)
-    return found[:MOST_CAUSES], len(found)
+            causes.append(part)
+    causes.sort(key=_size, reverse=True)
+    return causes[:MOST_CAUSES], len(causes)
 
 
 def _size(part: ForecastCause) -> tuple[float, int, int]:

@@ -19,7 +19,7 @@ from emulator.linux.rules import CHANGES, Version
 
 @dataclass(frozen=True)
 class Topic:
-    """Fields of Rules that belong together, and what they decide, for the user."""
+    """Fields of Rules that change together; ``what`` describes their effect to the user."""
 
     what: str
     fields: tuple[str, ...]
@@ -67,9 +67,10 @@ TOPICS = (
 
 @dataclass(frozen=True)
 class Change:
-    """One difference of two kernels; ``apply`` makes it alone in the older or newer one.
+    """One difference between two kernels; ``apply`` returns a kernel with this difference alone.
 
-    ``since`` is the kernel that has it and ``source`` where that was read. ``undone``: it is lost.
+    ``since`` is the first kernel with the change, and ``source`` the kernel source that shows it.
+    ``undone``: the other kernel is older, and lacks the change.
     """
 
     what: str
@@ -79,23 +80,23 @@ class Change:
     apply: Callable[[Kernel], Kernel]
 
 
-def changes_between(taken: Inputs, now: Side, then: Side) -> list[Change]:
-    """Return what differs from the kernel ``now`` to the kernel ``then``."""
+def changes_between(inputs: Inputs, now: Side, then: Side) -> list[Change]:
+    """Return the differences from the kernel ``now`` to the kernel ``then``."""
     return [
         *_of_rules(now, then),
-        *_of_folios(taken, now, then),
+        *_of_folios(inputs, now, then),
         *_of_disks(now.kernel, then.kernel),
     ]
 
 
 def _of_rules(now: Side, then: Side) -> Iterator[Change]:
     older, newer = sorted((now.version, then.version))
-    rules, others = now.kernel.rules, then.kernel.rules
+    rules, other_rules = now.kernel.rules, then.kernel.rules
     for topic in TOPICS:
         values = {
-            name: getattr(others, name)
+            name: getattr(other_rules, name)
             for name in topic.fields
-            if getattr(others, name) != getattr(rules, name)
+            if getattr(other_rules, name) != getattr(rules, name)
         }
         if not values:
             continue
@@ -121,11 +122,11 @@ def _with_files(kernel: Kernel, files: Array) -> Kernel:
     return replace(kernel, files=files)
 
 
-def _of_folios(taken: Inputs, now: Side, then: Side) -> Iterator[Change]:
-    """Yield a change for each file system whose files are kept in folios of another size."""
+def _of_folios(inputs: Inputs, now: Side, then: Side) -> Iterator[Change]:
+    """Yield a change for each file system that caches its files in folios of another size."""
     before, after = now.kernel.files, then.kernel.files
     differs = before["large_folios"] != after["large_folios"]
-    of_file = np.array(fstypes(taken.recording))
+    of_file = np.array(fstypes(inputs.recording))
     for fstype in sorted(set(of_file[differs].tolist())):
         files, rows = before.copy(), differs & (of_file == fstype)
         files["large_folios"][rows] = after["large_folios"][rows]

@@ -1,4 +1,4 @@
-"""What a kernel gives the disks of a recorded start: windows and largest requests."""
+"""The windows and largest requests that a kernel sets on the disks of a recorded start."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ForecastError(AnalyzerError, ValueError):
 class DiskUnder:
     """A disk under one kernel.
 
-    ``read_ahead_kb`` is the kernel's default, or as given; ``why`` says which. ``max_sectors_kb``
-    is None if the capture does not have the limit.
+    ``read_ahead_kb`` is the kernel's default or the caller's value; ``why`` says which.
+    ``max_sectors_kb`` is None if the capture lacks the limit.
     """
 
     name: str
@@ -47,62 +47,62 @@ def name_of(version: Version) -> str:
 
 
 def disks_under(
-    taken: Inputs, version: Version, recorded: Version, given_kb: int | None, option: str
+    inputs: Inputs, version: Version, recorded: Version, given_kb: int | None, option: str
 ) -> tuple[DiskUnder, ...]:
-    """Return the disks of a recording under a kernel, in the order of ``taken.disks``.
+    """Return the disks of a recording under a kernel, in the order of ``inputs.disks``.
 
-    ``recorded`` is the kernel that the capture describes. ``given_kb`` is the window of all disks,
-    if the caller knows it; ``option`` is how the remedy asks for it. Raises ForecastError for a
-    disk whose default is unknown.
+    ``recorded`` is the kernel that the capture describes. ``given_kb`` is the caller's window for
+    all disks, None without one; ``option`` is the command-line option that sets it, for the remedy.
+    Raises ForecastError for a disk with an unknown default.
     """
     return tuple(
-        _disk_under(taken, row, version, recorded, given_kb, option)
-        for row in range(len(taken.disks))
+        _disk_under(inputs, row, version, recorded, given_kb, option)
+        for row in range(len(inputs.disks))
     )
 
 
 def _disk_under(
-    taken: Inputs, row: int, version: Version, recorded: Version, given_kb: int | None, option: str
+    inputs: Inputs, row: int, version: Version, recorded: Version, given_kb: int | None, option: str
 ) -> DiskUnder:
-    device = taken.device(row)
-    name = dev_text(taken.disks[row]) if device is None else device.name
-    queue = None if device is None else _queue(device, recorded, taken.recording.page_size)
-    if queue is not None and queue == queue.under(recorded):  # else somebody has set the limit
+    device = inputs.device(row)
+    name = dev_text(inputs.disks[row]) if device is None else device.name
+    queue = None if device is None else _queue(device, recorded, inputs.recording.page_size)
+    if queue is not None and queue == queue.under(recorded):  # otherwise a user has set the limit
         queue = queue.under(version)
     sectors = None if queue is None else queue.max_sectors_kb or None
     if given_kb is not None:
         return DiskUnder(name, given_kb, sectors, "as given")
-    found = _default(taken, row, version, queue)
-    if found.read_ahead_kb is None and not _matters(taken, row):
+    default = _default(inputs, row, version, queue)
+    if default.read_ahead_kb is None and not _matters(inputs, row):
         before = 0 if device is None else device.read_ahead_kb_before
         return DiskUnder(name, before, sectors, "as found: its default is unknown")
-    if found.read_ahead_kb is None:
+    if default.read_ahead_kb is None:
         raise ForecastError(
-            f"the default window of {name} under {name_of(version)} is unknown: {found.why}",
+            f"the default window of {name} under {name_of(version)} is unknown: {default.why}",
             f"give the window that it has there: {option} KB",
         )
-    return DiskUnder(name, found.read_ahead_kb, sectors, found.why)
+    return DiskUnder(name, default.read_ahead_kb, sectors, default.why)
 
 
-def accessed_pages(taken: Inputs) -> list[int]:
-    """Return the pages that the start accessed on each of ``taken.disks``."""
-    accessed = taken.recording.files["accessed"].astype(np.int64)
-    return [int(n) for n in np.bincount(taken.disk_of_file, accessed, len(taken.disks))]
+def accessed_pages(inputs: Inputs) -> list[int]:
+    """Return the pages that the start accessed on each of ``inputs.disks``."""
+    accessed = inputs.recording.files["accessed"].astype(np.int64)
+    return [int(n) for n in np.bincount(inputs.disk_of_file, accessed, len(inputs.disks))]
 
 
-def _matters(taken: Inputs, row: int) -> bool:
-    """Whether a disk has so many of the pages that its window must be known."""
-    pages = accessed_pages(taken)
+def _matters(inputs: Inputs, row: int) -> bool:
+    """Return whether a disk has enough of the accessed pages that its window must be known."""
+    pages = accessed_pages(inputs)
     return pages[row] >= max(1, MINOR_SHARE * sum(pages))
 
 
 def _queue(device: Device, recorded: Version, page_size: int) -> DiskQueue | None:
     """Return the limits of a disk; None where the capture lacks some.
 
-    A disk keeps the window that it got when it was made: a loop device is rotational until it has
-    its file. It is taken for rotational if it had the window of such a disk.
+    A disk keeps the window of its creation: a loop device is rotational until a file is attached. A
+    disk counts as rotational if its window is the default of a rotational disk.
     """
-    # A capture may be anybody's: no number of more than 10 digits.
+    # A capture may be hostile: numbers have at most 10 digits.
     queue = DiskQueue.from_sysfs({k: text for k, text in device.queue.items() if len(text) < 11})
     if queue is None or queue.rotational:
         return queue
@@ -111,9 +111,9 @@ def _queue(device: Device, recorded: Version, page_size: int) -> DiskQueue | Non
     return turning if kb[0] != kb[1] == device.read_ahead_kb_before else queue
 
 
-def _default(taken: Inputs, row: int, version: Version, queue: DiskQueue | None) -> DefaultWindow:
-    page = taken.recording.page_size
-    fstype = _most_read_fstype(taken, row)
+def _default(inputs: Inputs, row: int, version: Version, queue: DiskQueue | None) -> DefaultWindow:
+    page = inputs.recording.page_size
+    fstype = _most_read_fstype(inputs, row)
     return default_window(version, queue, fstype=fstype, page_size=page)
 
 
@@ -124,12 +124,12 @@ def fstypes(recording: Recording) -> list[str]:
     return [types.get(dev, "") for dev in recording.files["dev"].tolist()]
 
 
-def _most_read_fstype(taken: Inputs, row: int) -> str:
-    """Return the file system on a disk from which most pages were accessed; "" if unknown."""
+def _most_read_fstype(inputs: Inputs, row: int) -> str:
+    """Return the file system with the most accessed pages on a disk; "" if unknown."""
     pages: dict[str, int] = {}
-    accessed = taken.recording.files["accessed"].tolist()
-    columns = (fstypes(taken.recording), accessed, taken.disk_of_file.tolist())
+    accessed = inputs.recording.files["accessed"].tolist()
+    columns = (fstypes(inputs.recording), accessed, inputs.disk_of_file.tolist())
     for fstype, number, disk in zip(*columns, strict=True):
         if disk == row:
             pages[fstype] = pages.get(fstype, 0) + number
-    return max(pages, key=lambda one: pages[one], default="")
+    return max(pages, key=lambda fstype: pages[fstype], default="")

@@ -1,4 +1,4 @@
-"""One kernel as a recorded start meets it, and what the start reads under it."""
+"""The part of a kernel that decides about readahead, and what a recorded start reads under it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from emulator.linux.windows import Emulation
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """What decides about readahead: ``files`` is the FILE table, ``disks`` are those of Inputs."""
+    """Rules, files and disks that decide about readahead.
+
+    ``files`` is the FILE table; ``disks`` are in the order of ``Inputs.disks``.
+    """
 
     rules: Rules
     files: Array
     disks: tuple[DiskUnder, ...]
 
     def reads_as(self, other: Kernel) -> bool:
-        """Whether a start reads the same under both at every window."""
-        limits = [one.max_sectors_kb for one in self.disks]
-        others = [one.max_sectors_kb for one in other.disks]
+        """Return whether a start reads the same pages under both kernels at every window."""
+        limits = [disk.max_sectors_kb for disk in self.disks]
+        other_limits = [disk.max_sectors_kb for disk in other.disks]
         same = bool((self.files == other.files).all())
-        return same and self.rules == other.rules and limits == others
+        return same and self.rules == other.rules and limits == other_limits
 
     def with_window(self, row: int, read_ahead_kb: int) -> Kernel:
         """Return the kernel with another window of one disk."""
@@ -54,7 +57,7 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One of the two kernels; ``kernel`` has its windows."""
+    """A kernel with its version and its own windows."""
 
     version: Version
     kernel: Kernel
@@ -73,25 +76,25 @@ class Counts:
     pages: int
 
 
-def counts(taken: Inputs, kernel: Kernel) -> Counts:
-    """Return what a start reads under a kernel, with its windows."""
-    each = [_on_disk(taken, kernel, row) for row in range(len(taken.disks))]
+def counts(inputs: Inputs, kernel: Kernel) -> Counts:
+    """Return the requests and pages of a start under a kernel with its windows."""
+    each = [_on_disk(inputs, kernel, row) for row in range(len(inputs.disks))]
     return Counts(sum(requests for requests, _ in each), sum(pages for _, pages in each))
 
 
-def _on_disk(taken: Inputs, kernel: Kernel, row: int) -> tuple[int, int]:
-    program = taken.program
-    wanted = (taken.disk_of_file == row)[program.file_of_operations()]
-    part = replace(program, operations=program.operations[wanted], files=kernel.files)
-    machine, limits = _limited(*taken.machine(row), kernel.disks[row])
+def _on_disk(inputs: Inputs, kernel: Kernel, row: int) -> tuple[int, int]:
+    program = inputs.program
+    on_disk = (inputs.disk_of_file == row)[program.file_of_operations()]
+    part = replace(program, operations=program.operations[on_disk], files=kernel.files)
+    machine, limits = _limited(*inputs.machine(row), kernel.disks[row])
     group = np.zeros(len(program.files), np.uint32)
-    emulation = Emulation(part, kernel.rules, machine, limits, taken.extents, group)
-    found = emulation.counts([kernel.disks[row].window(taken.recording.page_size)])
-    return int(found.requests[0, 0]), int(found.pages[0, 0])
+    emulation = Emulation(part, kernel.rules, machine, limits, inputs.extents, group)
+    emulated = emulation.counts([kernel.disks[row].window(inputs.recording.page_size)])
+    return int(emulated.requests[0, 0]), int(emulated.pages[0, 0])
 
 
 def start_under(start: Start, kernel: Kernel, row: int) -> Start:
-    """Return a prepared start as it runs under a kernel; ``row`` is that of its disk."""
+    """Return a prepared start as it runs under a kernel; ``row`` is the row of the start's disk."""
     run = start.run
     machine, limits = _limited(run.machine, run.limits, kernel.disks[row])
     program = replace(run.program, files=kernel.files)

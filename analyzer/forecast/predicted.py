@@ -68,26 +68,26 @@ def forecast(
             whole_pages(kib, recording.page_size)
     versions = _versions(recording, model)
     device = device_from(device_model)
-    taken = [inputs(recording, version) for version in versions]
-    given = ((read_ahead_kb_now, NOW), (read_ahead_kb_then, THEN))
+    of_each = [inputs(recording, version) for version in versions]
+    windows_kb = ((read_ahead_kb_now, NOW), (read_ahead_kb_then, THEN))
     now, then = (
         Side(
             version,
             Kernel(
                 rules_for(version),
-                one.program.files,
-                disks_under(one, version, versions[0], *asked),
+                start_inputs.program.files,
+                disks_under(start_inputs, version, versions[0], *window_kb),
             ),
         )
-        for version, one, asked in zip(versions, taken, given, strict=True)
+        for version, start_inputs, window_kb in zip(versions, of_each, windows_kb, strict=True)
     )
-    return _forecast(taken[0], now, then, timing_of(taken[0], now, then, device))
+    return _forecast(of_each[0], now, then, timing_of(of_each[0], now, then, device))
 
 
 def _versions(recording: Recording, model: str) -> tuple[Version, Version]:
     """Return the recorded kernel and the other one; raises ForecastError and KernelError."""
-    prefix, _, asked = model.partition("-")
-    if prefix != PREFIX or not asked:
+    prefix, _, release = model.partition("-")
+    if prefix != PREFIX or not release:
         raise ForecastError(
             f"{model!r} does not name the other kernel", "give its version: --model linux-7.2"
         )
@@ -100,33 +100,33 @@ def _versions(recording: Recording, model: str) -> tuple[Version, Version]:
         raise ForecastError(
             "the recording has no page that was read from a disk", remedy.record_again(recording)
         )
-    now, then = version_of(recording.kernel), version_of(asked)
+    now, then = version_of(recording.kernel), version_of(release)
     for version in (now, then):
         rules_for(version)
     return now, then
 
 
-def _forecast(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Forecast:
-    recording = taken.recording
+def _forecast(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Forecast:
+    recording = start_inputs.recording
     timed = None if isinstance(timing, Missing) else timing
-    row = _most_read(taken) if timed is None else timed.row
-    changes = changes_between(taken, now, then)
+    row = _most_read(start_inputs) if timed is None else timed.row
+    changes = changes_between(start_inputs, now, then)
     seconds = None if timed is None else timed.seconds
-    causes, effective = causes_of(taken, now.kernel, changes, seconds)
+    causes, effective = causes_of(start_inputs, now.kernel, changes, seconds)
     kept = Side(then.version, then.kernel.with_windows_of(now.kernel))
     best = None
     if timed is not None:
         kb = timed.windows[best_window(timed)]
-        best = _case(taken, Side(then.version, then.kernel.with_window(row, kb)), row, timed)
-    read = [at for at, pages in enumerate(accessed_pages(taken)) if pages]
+        best = _case(start_inputs, Side(then.version, then.kernel.with_window(row, kb)), row, timed)
+    read = [at for at, pages in enumerate(accessed_pages(start_inputs)) if pages]
     return Forecast(
         kernel=recording.kernel or "",
         page_size=recording.page_size,
         accessed=recording.accesses.rows,
-        disks=[_disk(taken, at, now, then) for at in read],
-        now=_case(taken, now, row, timed, recorded=True),
-        then=_case(taken, then, row, timed),
-        kept=_case(taken, kept, row, timed),
+        disks=[_disk(start_inputs, at, now, then) for at in read],
+        now=_case(start_inputs, now, row, timed, recorded=True),
+        then=_case(start_inputs, then, row, timed),
+        kept=_case(start_inputs, kept, row, timed),
         best=best,
         change=None if timed is None else change_of(timed),
         causes=causes,
@@ -134,7 +134,7 @@ def _forecast(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) ->
         effective=effective,
         advice=_advice(recording, then.version, timing),
         doubts=list(dict.fromkeys(_doubts(recording, now, then, timing))),
-        notes=list(_notes(taken, now, then, timing)),
+        notes=list(_notes(start_inputs, now, then, timing)),
     )
 
 
@@ -144,18 +144,18 @@ def _advice(recording: Recording, version: Version, timing: Timing | Missing) ->
     return _without_seconds(timing)
 
 
-def _most_read(taken: Inputs) -> int:
-    """Return the row of the disk that most pages were accessed on."""
-    pages = accessed_pages(taken)
+def _most_read(start_inputs: Inputs) -> int:
+    """Return the row of the disk with the most accessed pages."""
+    pages = accessed_pages(start_inputs)
     return pages.index(max(pages))
 
 
-def _disk(taken: Inputs, row: int, now: Side, then: Side) -> ForecastDisk:
-    device = taken.device(row)
+def _disk(start_inputs: Inputs, row: int, now: Side, then: Side) -> ForecastDisk:
+    device = start_inputs.device(row)
     before, after = now.kernel.disks[row], then.kernel.disks[row]
     return ForecastDisk(
         name=before.name,
-        accessed=accessed_pages(taken)[row],
+        accessed=accessed_pages(start_inputs)[row],
         found_read_ahead_kb=None if device is None else device.read_ahead_kb_before,
         now_read_ahead_kb=before.read_ahead_kb,
         now_why=before.why,
@@ -167,22 +167,22 @@ def _disk(taken: Inputs, row: int, now: Side, then: Side) -> ForecastDisk:
 
 
 def _case(
-    taken: Inputs, side: Side, row: int, timing: Timing | None, recorded: bool = False
+    start_inputs: Inputs, side: Side, row: int, timing: Timing | None, recorded: bool = False
 ) -> ForecastCase:
-    """Return the start under a kernel; ``recorded``: the kernel of now."""
-    found = counts(taken, side.kernel)
+    """Return the start under a kernel; ``recorded``: under the kernel of the recording."""
+    reads = counts(start_inputs, side.kernel)
     disk = side.kernel.disks[row]
     seconds, low, high = None, None, None
     if timing is not None:
         column = timing.both.now if recorded else timing.both.then
-        window = disk.window(taken.recording.page_size)
+        window = disk.window(start_inputs.recording.page_size)
         seconds, (low, high) = column.at(window), column.band(window)
     return ForecastCase(
         model=side.model,
         read_ahead_kb=disk.read_ahead_kb,
-        requests=found.requests,
-        pages=found.pages,
-        unused=max(found.pages - taken.recording.accesses.rows, 0),
+        requests=reads.requests,
+        pages=reads.pages,
+        unused=max(reads.pages - start_inputs.recording.accesses.rows, 0),
         seconds=seconds,
         seconds_low=low,
         seconds_high=high,
@@ -200,7 +200,7 @@ def _without_seconds(missing: Missing) -> ForecastAdvice:
 
 
 def _doubts(recording: Recording, now: Side, then: Side, timing: Timing | Missing) -> Iterator[str]:
-    """Yield what makes the forecast less certain."""
+    """Yield the reasons why the forecast is less certain."""
     for version in (now.version, then.version):
         if is_unread(version):
             yield (
@@ -215,8 +215,8 @@ def _doubts(recording: Recording, now: Side, then: Side, timing: Timing | Missin
         yield from (finding.text for finding in timing.both.findings)
 
 
-def _notes(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Iterator[str]:
-    """Yield what the figures rest on."""
+def _notes(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Iterator[str]:
+    """Yield the assumptions of the figures."""
     for disk in then.kernel.disks:
         if now.version < _ROTATION_SAID <= then.version and "rotational" in disk.why:
             yield Note(
@@ -226,18 +226,18 @@ def _notes(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) -> It
                 NoteKind.ANSWER,
             )
     for row, disk in enumerate(now.kernel.disks):
-        device = taken.device(row)
-        found = None if device is None else device.read_ahead_kb_before
-        if found not in (None, disk.read_ahead_kb) and accessed_pages(taken)[row]:
+        device = start_inputs.device(row)
+        kib = None if device is None else device.read_ahead_kb_before
+        if kib not in (None, disk.read_ahead_kb) and accessed_pages(start_inputs)[row]:
             yield Note(
-                f"{disk.name} had {found:,} KiB before the recording, not {disk.read_ahead_kb:,} "
-                f"({disk.why}): if a script or a udev rule sets it, give {NOW} {found} "
-                f"{THEN} {found}",
+                f"{disk.name} had {kib:,} KiB before the recording, not {disk.read_ahead_kb:,} "
+                f"({disk.why}): if a script or a udev rule sets it, give {NOW} {kib} "
+                f"{THEN} {kib}",
                 NoteKind.ANSWER,
             )
     if isinstance(timing, Timing):
         yield from timing.notes()
-    yield from taken.recording.notes
-    if taken.notes:
-        listed = "; ".join(taken.notes)
+    yield from start_inputs.recording.notes
+    if start_inputs.notes:
+        listed = "; ".join(start_inputs.notes)
         yield f"assumed for accesses that the capture does not describe: {listed}"

@@ -1,7 +1,7 @@
 """Seconds of a start under two kernels, drawn together.
 
-A draw is one possible device and processor (analyzer/predict/bands.py); both kernels have the same
-draws, so that their difference is known better than the seconds of either.
+A draw is one possible device and processor (analyzer/predict/bands.py). Both kernels have the same
+draws, so that their difference is known more precisely than the seconds under either kernel.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from analyzer.predict.start import UNCONFIRMED, Start
 from emulator.linux.rules import Version
 from emulator.linux.steps import Timed
 
-# Relative standard deviation of the difference between two kernels beside what the start reads:
-# what the kernel itself computes for an exec, a fault, a page. It is the rms of measured less
+# Relative standard deviation of the difference between two kernels that the start's reads do not
+# explain: the kernel's own computing for an exec, a fault, a page. It is the rms of measured less
 # predicted differences of three starts on x86_64 between 5.10, 6.1 and 6.12, at their default
 # windows (studies/accuracy/forecast.md).
 OTHER_KERNEL = 0.016
@@ -32,9 +32,9 @@ OTHER_KERNEL = 0.016
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Seconds of a start under one kernel, by window (pages); ``draws`` are draws × windows.
+    """Seconds of a start under one kernel, by window (pages).
 
-    ``half`` is half of the band of each.
+    ``draws`` are draws × windows; ``half`` is half of the width of each window's band, in seconds.
     """
 
     windows: list[int]
@@ -58,10 +58,10 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Both:
-    """Seconds under the kernels of now and then; ``recorded`` is the replay of the recorded run.
+    """Seconds under both kernels; ``recorded`` is the replay of the recorded run.
 
-    ``shared`` is the relative standard deviation of errors that both have, ``apart`` of those that
-    only one of them has.
+    ``shared`` is the relative standard deviation of errors that both kernels have, ``apart`` of
+    errors that only one kernel has.
     """
 
     now: Column
@@ -73,15 +73,15 @@ class Both:
 
     @property
     def unusable(self) -> str | None:
-        """Why the seconds must not be used; None if they may."""
-        return "; ".join(found.text for found in self.findings if found.unusable) or None
+        """The reasons not to use the seconds; None if the seconds are usable."""
+        return "; ".join(finding.text for finding in self.findings if finding.unusable) or None
 
     def slower(self, then: int, now: int) -> tuple[float, float]:
-        """Return by how many seconds a window of then is slower than one of now, and the band."""
+        """Return by how many seconds window ``then`` is slower than ``now``, and the band."""
         drawn = self.then.drawn(then) - self.now.drawn(now)
         added = self.then.at(then) - self.now.at(now)
-        others = hypot(self.shared * added, self.apart * self.then.at(then))
-        return added, DEVIATIONS * hypot(float(drawn.std()), others)
+        systematic = hypot(self.shared * added, self.apart * self.then.at(then))
+        return added, DEVIATIONS * hypot(float(drawn.std()), systematic)
 
 
 def predict_both(
@@ -92,13 +92,13 @@ def predict_both(
 ) -> Both:
     """Return the seconds of a start under two kernels, each at its ``windows`` (pages, with 0).
 
-    ``starts`` are the start under each; the first is the recorded one. ``alike``: both kernels read
-    the same.
+    ``starts`` are the start under each kernel, the recorded kernel first. ``alike``: both kernels
+    read the same pages.
     """
     now, then = starts
     replays = now.timed(windows[0])
     recorded = replays[windows[0].index(0)]
-    there = then.timed(windows[1], recorded=recorded)
+    replays_then = then.timed(windows[1], recorded=recorded)
     findings = distinct(
         [
             *now.findings,
@@ -110,7 +110,7 @@ def predict_both(
     shared = total_spread(findings)
     apart = 0.0 if alike else hypot(OTHER_KERNEL, *map(total_spread, unlike_judged))
     there_alone = 0.0 if alike else hypot(OTHER_KERNEL, total_spread(unlike_judged[1]))
-    seconds = [_seconds(replays), _seconds(there)]
+    seconds = [_seconds(replays), _seconds(replays_then)]
     drawn = _draws(starts, windows, recorded)
     columns = []
     for at, spread in enumerate((shared, hypot(shared, there_alone))):
@@ -122,7 +122,7 @@ def predict_both(
 
 
 def _unconfirmed(start: Start, version: Version) -> list[Finding]:
-    """Return findings if the readahead of a kernel was not compared with measured seconds."""
+    """Return findings if no measured seconds confirm the readahead of a kernel."""
     return [
         Finding(f"the predicted seconds are unconfirmed for {what}", spread=UNCONFIRMED)
         for what in unlike(setting_of(start.recording, version, start.disk), SECONDS)
@@ -136,7 +136,7 @@ def _seconds(runs: Sequence[Timed]) -> Array:
 def _draws(
     starts: tuple[Start, Start], windows: tuple[list[int], list[int]], recorded: Timed
 ) -> list[Array]:
-    """Return random draws (× windows) of the seconds under each kernel, the same for both."""
+    """Return random draws (draws × windows) of the seconds under each kernel, the same for both."""
     work = max(len(starts[0].run.steps), 1) * (len(windows[0]) + len(windows[1]))
     number = min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
     drawn: list[list[Array]] = [[], []]

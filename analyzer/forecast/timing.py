@@ -17,7 +17,7 @@ from emulator.devices.device import DeviceModel
 
 @dataclass(frozen=True)
 class Missing:
-    """Why there are no seconds, and the command that obtains them."""
+    """The reason why there are no seconds, and the command that obtains them."""
 
     why: str
     remedy: str
@@ -28,8 +28,8 @@ class Missing:
 class Timing:
     """The seconds of a ``start`` on the disk in row ``row`` of Inputs.
 
-    ``windows`` are those of the other kernel, in pages, with their KiB; ``now`` and ``then`` are
-    the windows of both kernels in pages.
+    ``windows`` are the other kernel's windows: pages to KiB. ``now`` and ``then`` are the windows
+    of the present and the other kernel in pages.
     """
 
     start: Start
@@ -46,20 +46,22 @@ class Timing:
         return start.timed([window], recorded=self.both.recorded)[0].total_ns / 1e9
 
     def notes(self) -> tuple[str, ...]:
-        """Return what the seconds rest on."""
+        """Return the assumptions of the seconds."""
         return (*self.start.notes, again(self.start, self.both.recorded))
 
 
-def timing_of(taken: Inputs, now: Side, then: Side, device: DeviceModel | None) -> Timing | Missing:
+def timing_of(
+    inputs: Inputs, now: Side, then: Side, device: DeviceModel | None
+) -> Timing | Missing:
     """Return the seconds under both kernels; raises DeviceModelError for a wrong ``device``."""
     try:
-        start = prepare(taken, now.version, device)
+        start = prepare(inputs, now.version, device)
     except DeviceModelError as error:
         if device is not None:
             raise
-        command = remedy.for_another_kernel(error.remedy, taken.recording, then.model)
+        command = remedy.for_another_kernel(error.remedy, inputs.recording, then.model)
         return Missing(str(error), command)
-    row, page = taken.disks.index(start.disk), taken.recording.page_size
+    row, page = inputs.disks.index(start.disk), inputs.recording.page_size
     first, last = (side.kernel.disks[row].window(page) for side in (now, then))
     windows = sorted({*LADDER, first, last})
     starts = (start_under(start, now.kernel, row), start_under(start, then.kernel, row))
@@ -73,11 +75,11 @@ def timing_of(taken: Inputs, now: Side, then: Side, device: DeviceModel | None) 
 
 
 def _unusable(both: Both, start: Start, then: Side, by_disk: bool) -> Missing:
-    """Return why the seconds must not be used; ``by_disk``: the cost of the disk was given."""
+    """Return why the seconds must not be used; ``by_disk``: the disk's cost was passed in."""
     recording = start.recording
     command = remedy.record_again(recording)
-    if by_disk and all(found.of_disk for found in both.findings if found.unusable):
+    if by_disk and all(finding.of_disk for finding in both.findings if finding.unusable):
         command = remedy.calibrate(recording, start.disk)
         command = remedy.for_another_kernel(command, recording, then.model)
-    doubts = tuple(found.text for found in both.findings)
+    doubts = tuple(finding.text for finding in both.findings)
     return Missing(both.unusable or "", command, doubts)
