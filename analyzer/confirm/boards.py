@@ -1,7 +1,8 @@
-"""What each of the boards of ``foreread confirm`` gains, and whether the boards differ in it.
+"""The gain of each board of ``foreread confirm``, and whether the boards differ in it.
 
-The intervals of all boards hold at once, at every look, with probability CONFIDENCE: each has its
-share of the rest (Bonferroni). Two boards differ if their intervals have no point in common.
+The intervals of all boards are valid at once, at every look, with probability CONFIDENCE: each
+interval has its share of the error probability (Bonferroni). Two boards differ if their intervals
+have no point in common.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ class BoardGain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def board_gains(of: Confirmation) -> list[BoardGain]:
-    """Return what each board gains; nothing if the runs were made on one board."""
+    """Return the gain of each board; an empty list if all runs were made on one board."""
     return [_gain(of, place) for place in range(len(of.boards))]
 
 
 def differing(gains: Sequence[BoardGain]) -> tuple[BoardGain, BoardGain] | None:
-    """Return the two boards that differ most in their gain, the greater first; None if none do."""
+    """Return the two boards that differ most in gain, the greater gain first; or None."""
     apart = [
         (more.low - less.high, more, less)
         for more, less in permutations(gains, 2)
         if more.low is not None and less.high is not None and more.low > less.high
     ]
-    return max(apart, key=lambda one: one[0])[1:] if apart else None
+    return max(apart, key=lambda difference: difference[0])[1:] if apart else None
 
 
 def _gain(of: Confirmation, place: int) -> BoardGain:

@@ -13,7 +13,7 @@ from tracer.formats.confirmation import Confirmation
 
 
 class ConfirmationDocument(Confirmation, Encoded, frozen=True, kw_only=True):
-    """A measured proof with the command that was run and what had been predicted."""
+    """A measured proof with the command that was run and the predicted gain."""
 
     schema: Literal[1] = SCHEMA
     command: list[str]

@@ -68,11 +68,12 @@ class Assessment:
 
 
 def assess(pairs: Sequence[Pair], made_on: Sequence[int] = ()) -> Assessment:
-    """Return what ``pairs`` of seconds (present, proposed) show so far; ValueError if not positive.
+    """Return the result of ``pairs`` of seconds (present, proposed) so far.
 
     *Too small*: the interval of the gain lies within TOO_SMALL about 0. *Confirmed*,
-    *contradicted*: it lies above, below 0. Nothing is decided within a block. ``made_on``: the
-    board of each pair, where there are several.
+    *contradicted*: the interval lies above, below 0. Nothing is decided within a block.
+    ``made_on``: the board of each pair, where there are several. Raises ValueError if a duration is
+    not positive.
     """
     if any(not 0 < seconds < math.inf for pair in pairs for seconds in pair):
         raise ValueError("seconds of a run are positive numbers")
@@ -86,7 +87,7 @@ def balanced(pairs: int, made_on: Sequence[int]) -> bool:
     """Return whether enough pairs are in whole blocks of their board for a look."""
     if not made_on:
         return pairs % BLOCK == 0
-    open_pairs = sum(made % BLOCK for made in Counter(made_on).values())
+    open_pairs = sum(on_board % BLOCK for on_board in Counter(made_on).values())
     return open_pairs <= MOST_OPEN * pairs
 
 
@@ -122,7 +123,7 @@ def half_width(
     if n < FEWEST:
         return None
     mean = fmean(differences)
-    variance = sum((one - mean) ** 2 for one in differences) / (n - 1)
+    variance = sum((difference - mean) ** 2 for difference in differences) / (n - 1)
     spread = max(math.sqrt(variance), least_spread)
     grown = 1 + n * PRIOR**2
     ratio = (math.sqrt(grown) / (1 - confidence)) ** (2 / n)
@@ -151,7 +152,7 @@ def _resolution(pairs: Sequence[Pair]) -> float:
     Four time stamps, each rounded down to a hundredth of a second, give a difference an error
     of (0.01 s / sqrt(3)) in seconds.
     """
-    seconds = [one for pair in pairs for one in pair]
-    if any(abs(one - round(one, 2)) > 1e-6 for one in seconds):
+    seconds = [duration for pair in pairs for duration in pair]
+    if any(abs(duration - round(duration, 2)) > 1e-6 for duration in seconds):
         return _LEAST_SPREAD
     return max(_LEAST_SPREAD, _CENTISECOND / math.sqrt(3) / min(seconds))

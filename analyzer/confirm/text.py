@@ -16,7 +16,7 @@ def interval_text(low: float, high: float) -> str:
 
 
 def gain_text(of: Confirmation) -> str:
-    """Return the result of the runs, as the end of a sentence."""
+    """Return the measured gain, as the end of a sentence."""
     if of.gain is None or of.low is None or of.high is None:
         return f"not known after {plural(len(of.pairs), 'pair')} of runs"
     interval = interval_text(of.low, of.high)
@@ -29,7 +29,7 @@ def gain_text(of: Confirmation) -> str:
 
 
 def windows_text(of: Confirmation) -> str:
-    """Return what the two runs of a pair have, as the beginning of a sentence."""
+    """Return the two windows of a pair, as the beginning of a sentence."""
     text = f"{of.present_kb} -> {of.proposed_kb} KiB"
     if of.change and of.present_kb == of.proposed_kb:
         return f"{of.change}, at {of.present_kb} KiB,"
@@ -37,7 +37,7 @@ def windows_text(of: Confirmation) -> str:
 
 
 def cited(of: Confirmation) -> str:
-    """Return the line with which other commands cite a result."""
+    """Return a result as other commands cite it."""
     windows = windows_text(of)
     board = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
     where = f"{beside(of.scenario).lstrip()} {board}".lstrip()
@@ -46,31 +46,31 @@ def cited(of: Confirmation) -> str:
 
 
 def cited_upper(of: Confirmation) -> str:
-    """Return the same as a sentence."""
+    """Return the citation with a capital and a full stop."""
     text = cited(of)
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def board_text(of: Confirmation) -> str:
-    """Return the board's name."""
+    """Return the board's model or machine, and its kernel."""
     return f"{of.model or of.machine}, Linux {of.kernel}"
 
 
 def stored(capture: Capture | None) -> list[Confirmation]:
-    """Return the results about windows whose outcome follows from their runs, the latest last.
+    """Return the results about windows that follow from their runs, the latest last.
 
-    A capture may come from anybody: a result that does not follow from its runs is not cited.
+    A capture may be hostile: a result that does not follow from its runs is not cited.
     """
-    return [one for one in _followed(capture) if not one.change]
+    return [result for result in _followed(capture) if not result.change]
 
 
 def stored_changes(capture: Capture | None) -> list[Confirmation]:
-    """Return the same about other changes than that of a window alone (rows of advice)."""
-    return [one for one in _followed(capture) if one.change]
+    """Return the results about other changes than a window (rows of advice), the latest last."""
+    return [result for result in _followed(capture) if result.change]
 
 
 def _followed(capture: Capture | None) -> list[Confirmation]:
-    return [one for one in capture.confirmations if _follows(one)] if capture else []
+    return [result for result in capture.confirmations if _follows(result)] if capture else []
 
 
 def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation | None:
@@ -79,30 +79,33 @@ def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation |
 
 
 def warnings_of(capture: Capture | None, read_ahead_kb: int | None) -> list[str]:
-    """Return a warning for each load beside which results contradict a window."""
+    """Return a warning for each load under which results contradict a window."""
     if read_ahead_kb is None:
         return []
-    found = _contradicting(capture, read_ahead_kb)
+    by_scenario = _contradicting(capture, read_ahead_kb)
     return [
-        f"{beside(scenario).lstrip()}, {read_ahead_kb:,} KiB {gain_text(one)} than "
-        f"{one.present_kb:,} KiB: keep {one.present_kb:,} KiB if the board has such a load"
-        for scenario, one in found.items()
+        f"{beside(scenario).lstrip()}, {read_ahead_kb:,} KiB {gain_text(result)} than "
+        f"{result.present_kb:,} KiB: keep {result.present_kb:,} KiB if the board has such a load"
+        for scenario, result in by_scenario.items()
         if scenario != IDLE
     ]
 
 
 def _contradicting(capture: Capture | None, read_ahead_kb: int) -> dict[str, Confirmation]:
-    """Return by scenario the latest decided result about a window, if it contradicts the window."""
-    about = [one for one in stored(capture) if one.proposed_kb == read_ahead_kb]
-    latest = {one.scenario: one for one in about if one.outcome != "undecided"}
-    return {name: one for name, one in latest.items() if one.outcome == "contradicted"}
+    """Return the latest decided results that contradict a window, by scenario."""
+    about = [result for result in stored(capture) if result.proposed_kb == read_ahead_kb]
+    latest = {result.scenario: result for result in about if result.outcome != "undecided"}
+    return {name: result for name, result in latest.items() if result.outcome == "contradicted"}
 
 
 def _follows(of: Confirmation) -> bool:
-    found = assess(of.pairs, of.made_on)
-    said = (of.gain, of.low, of.high)
+    assessment = assess(of.pairs, of.made_on)
+    stated = (of.gain, of.low, of.high)
     close = all(
-        one is two or (one is not None and two is not None and abs(one - two) <= 1e-6)
-        for one, two in zip((found.gain, found.low, found.high), said, strict=True)
+        computed is value
+        or (computed is not None and value is not None and abs(computed - value) <= 1e-6)
+        for computed, value in zip(
+            (assessment.gain, assessment.low, assessment.high), stated, strict=True
+        )
     )
-    return close and found.outcome == of.outcome
+    return close and assessment.outcome == of.outcome
