@@ -1,1 +1,1 @@
-"""Judges the emulated readahead by a kernel: generated programs, their pages and requests."""
+"""Compares the emulated readahead with a kernel's: generated programs, their pages and requests."""

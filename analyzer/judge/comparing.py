@@ -1,4 +1,4 @@
-"""Compares the pages and requests of a run with those of the emulation, program by program."""
+"""Compares the pages and requests of a run with the emulation's, program by program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _SHOWN = 6  # ranges of pages in a difference
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a kernel first did otherwise: a program, a window in pages, an operation, in words."""
+    """The first difference of a kernel from the emulation.
+
+    ``window`` is in pages; ``step`` is the row of the operation; the others describe pages in
+    words.
+    """
 
     task: Task
     window: int
@@ -31,28 +35,35 @@ class Difference:
 def first_difference(
     task: Task, expected: Expected, seen: Sequence[Folio], window: int, orders: bool
 ) -> Difference | None:
-    """Return where the pages differ, None if they are the same in the same order.
+    """Return the first difference in pages, None if the pages are the same in the same order.
 
-    ``orders``: whether the run shows the sizes of folios; without them their first pages count.
+    ``orders``: whether the run shows the sizes of folios; without them, only first pages count.
     """
-    wanted = expected.folios if orders else [(page, 0) for page, _ in expected.folios]
-    found = list(seen) if orders else [(page, 0) for page, _ in seen]
-    if wanted == found:
+    expected_folios = expected.folios if orders else [(page, 0) for page, _ in expected.folios]
+    seen_folios = list(seen) if orders else [(page, 0) for page, _ in seen]
+    if expected_folios == seen_folios:
         return None
-    pairs = zip(wanted, found, strict=False)
-    row = next((row for row, (a, b) in enumerate(pairs) if a != b), min(len(wanted), len(found)))
-    if row < len(wanted):
+    pairs = zip(expected_folios, seen_folios, strict=False)
+    row = next(
+        (row for row, (a, b) in enumerate(pairs) if a != b),
+        min(len(expected_folios), len(seen_folios)),
+    )
+    if row < len(expected_folios):
         step = expected.steps[row]
         end = row + expected.steps[row:].count(step)
     else:  # the kernel read more, during the last operation or after it
         step, end = len(task.operations) - 1, row
     return Difference(
-        task, window, step, pages(wanted[row:end]), pages(found[row : max(end, row + 1)])
+        task,
+        window,
+        step,
+        pages(expected_folios[row:end]),
+        pages(seen_folios[row : max(end, row + 1)]),
     )
 
 
 def pages(folios: Sequence[Folio]) -> str:
-    """Say which pages folios hold: ranges, in the order in which they were read."""
+    """Return the pages of folios as text: ranges, in the order of reading."""
     if not folios:
         return "no page"
     ranges: list[list[int]] = []
@@ -62,8 +73,8 @@ def pages(folios: Sequence[Folio]) -> str:
             ranges[-1][1] = end
         else:
             ranges.append([page, end, order])
-    said = [_range(*one) for one in ranges[:_SHOWN]]
-    return ", ".join(said) + (", …" if len(ranges) > _SHOWN else "")
+    texts = [_range(*each) for each in ranges[:_SHOWN]]
+    return ", ".join(texts) + (", …" if len(ranges) > _SHOWN else "")
 
 
 def _range(first: int, end: int, order: int) -> str:
@@ -73,11 +84,11 @@ def _range(first: int, end: int, order: int) -> str:
 
 @dataclass(frozen=True)
 class Requested:
-    """The requests of one program: those expected, and how many the queue merged.
+    """The requests of one program: the expected ones, and the number that the queue merged.
 
-    ``difference`` is None where all sectors were read by requests that begin and end where the
-    emulation's do. A request that waits in the queue may grow by the next one: that is the
-    scheduler's merging, not readahead's.
+    ``difference`` is None where all sectors were read by requests that begin and end at borders of
+    the emulation's requests. A request that waits in the queue may grow by the next one: the
+    scheduler merges it, not readahead.
     """
 
     expected: int
@@ -88,28 +99,30 @@ class Requested:
 def compare_requests(
     expected: Expected, layout: Layout, limits: Limits, page_size: int, seen: Sequence[Piece]
 ) -> Requested | None:
-    """Compare one program's requests; None if a request may have too many segments to be known.
+    """Compare one program's requests; None if a request may exceed the queue's limit of segments.
 
-    ``layout`` is that of the program's file, as file 0.
+    ``layout`` is the layout of the program's file, as file 0.
     """
-    runs = (len(list(run)) for _, run in groupby(expected.outcome.inserts, key=lambda one: one[3]))
+    runs = (
+        len(list(run)) for _, run in groupby(expected.outcome.inserts, key=lambda insert: insert[3])
+    )
     if max(runs, default=0) > limits.max_segments:
         return None
-    made = requests(expected.outcome, layout, limits, page_size)
-    wanted = [(sector, sectors) for _, sector, sectors, _ in made]
-    starts, ends = {at for at, _ in wanted}, {at + count for at, count in wanted}
+    sent = requests(expected.outcome, layout, limits, page_size)
+    pieces = [(sector, sectors) for _, sector, sectors, _ in sent]
+    starts, ends = {at for at, _ in pieces}, {at + count for at, count in pieces}
     for at, count in seen:
         if at not in starts or at + count not in ends:
-            said = f"a request of {_kib(count)} at sector {at} that is not the emulation's"
-            return Requested(len(wanted), 0, said)
-    if _covered(wanted) != _covered(seen):
-        said = f"{plural(len(seen), 'request')} that do not cover the same sectors"
-        return Requested(len(wanted), 0, said)
-    return Requested(len(wanted), len(wanted) - len(seen), None)
+            difference = f"a request of {_kib(count)} at sector {at} that is not the emulation's"
+            return Requested(len(pieces), 0, difference)
+    if _covered(pieces) != _covered(seen):
+        difference = f"{plural(len(seen), 'request')} that do not cover the same sectors"
+        return Requested(len(pieces), 0, difference)
+    return Requested(len(pieces), len(pieces) - len(seen), None)
 
 
 def _covered(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
-    """Return the sectors of pieces as joined ranges; what is read twice is there twice."""
+    """Return the sectors of pieces as joined ranges; sectors that are read twice occur twice."""
     joined: list[tuple[int, int]] = []
     for at, count in sorted(pieces):
         if joined and joined[-1][1] == at:

@@ -1,4 +1,4 @@
-"""What the emulation reads for each program of a judgement at each window, step by step."""
+"""The emulation's reads for each generated program at each window, step by step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Emulated:
-    """The programs, and what a kernel of ``rules`` would read; ``large_folios``: of their files."""
+    """The programs under a kernel of ``rules``; ``large_folios``: whether their files have them."""
 
     tasks: Sequence[Task]
     rules: Rules

@@ -1,7 +1,7 @@
-"""The programs of a judgement: each rule of the readahead by name, then random ones by seed.
+"""The generated programs: one for each rule of the readahead, by name, then random ones by seed.
 
-All sizes but the last byte's are multiples of a page, so that a board with larger pages gets the
-same programs on fewer of them.
+All sizes are multiples of a page, except for the last byte, so that a board with larger pages gets
+the same programs on fewer pages.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _faults(make: _Make) -> Iterator[Task]:
 def _misses(make: _Make) -> Task:
     """More misses than are read around, and mapped pages that lower their count (3.15, 4.9, 7.2).
 
-    Only writes add to it before 7.2: after other faults the page is mapped around.
+    Only writes add to the count before 7.2: after other faults the page is mapped around.
     """
     task = make("writes to more than 100 far pages, touches mapped ones between", MISSED)
     mapping = task.map(task.open())
@@ -243,7 +243,7 @@ def _random_part(task: Task, dice: random.Random, handle: int) -> None:
 
 
 def _read_on(task: Task, handle: int, at: int, length: int, count: int) -> None:
-    """Read pieces one after another, as far as the file goes."""
+    """Read ``count`` pieces one after another, up to the end of the file."""
     for _ in range(count):
         if at < task.size:
             task.read(handle, at, length)
@@ -251,7 +251,7 @@ def _read_on(task: Task, handle: int, at: int, length: int, count: int) -> None:
 
 
 def _strided(task: Task, stride: int, count: int) -> range:
-    """Return at most so many pages of a file, by stride; a negative one begins at its end."""
+    """Return at most ``count`` pages of a file, by stride; a negative stride begins at the end."""
     if stride < 0:
         return range(task.pages - 1, -1, stride)[:count]
     return range(0, task.pages, stride)[:count]

@@ -1,4 +1,4 @@
-"""One recorded run of all programs at one window, against the emulation."""
+"""Compares one recorded run of all programs at one window with the emulation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Files:
 
 @dataclass
 class Compared:
-    """What one window's comparison found; ``different`` are rows of programs."""
+    """The totals of one window's comparison; ``differences`` are by row of the program."""
 
     folios: int = 0
     requests: int = 0
@@ -43,16 +43,16 @@ class Compared:
 
 
 def extent_table(extents: Sequence[Extent], first_sector: int) -> Array:
-    """Return the places of a file on a partition that begins at ``first_sector``, as EXTENT."""
+    """Return the extents of a file on a partition that begins at ``first_sector``, as EXTENT."""
     rows = [
         (
             0,
-            one.at // SECTOR,
-            first_sector + one.physical // SECTOR,
-            one.length // SECTOR,
-            one.written,
+            extent.at // SECTOR,
+            first_sector + extent.physical // SECTOR,
+            extent.length // SECTOR,
+            extent.written,
         )
-        for one in extents
+        for extent in extents
     ]
     return np.array(rows, EXTENT)
 
@@ -66,20 +66,20 @@ def compare(
     only: frozenset[int],
 ) -> Compared:
     """Compare the programs in the rows ``only`` with a recording of them at a window in pages."""
-    found = Compared()
+    totals = Compared()
     folios = _folios(recording, files)
     requests = _requests(recording, files)
     # Older kernels' event has no order: large folios then show by their first pages.
     orders = any(order for some in folios for _, order in some) or not emulated.large_folios
     for row in sorted(only):
         task = emulated.tasks[row]
-        found.folios += len(expected[row].folios)
+        totals.folios += len(expected[row].folios)
         different = first_difference(task, expected[row], folios[row], window, orders)
         if different is None and requests is not None:
-            different = _compare_requests(emulated, expected, files, window, row, requests, found)
+            different = _compare_requests(emulated, expected, files, window, row, requests, totals)
         if different is not None:
-            found.differences[row] = different
-    return found
+            totals.differences[row] = different
+    return totals
 
 
 def _compare_requests(
@@ -89,40 +89,40 @@ def _compare_requests(
     window: int,
     row: int,
     requests: Sequence[Piece],
-    found: Compared,
+    totals: Compared,
 ) -> Difference | None:
     extents = files.extents[row] if files.extents is not None else np.array([], EXTENT)
     own = [(at, count) for at, count in requests if _is_inside(extents, at)]
     page_size = emulated.machine.page_size
-    one = compare_requests(expected[row], Layout(extents), files.limits, page_size, own)
-    if one is None:
-        found.uncompared += 1
+    requested = compare_requests(expected[row], Layout(extents), files.limits, page_size, own)
+    if requested is None:
+        totals.uncompared += 1
         return None
-    found.requests += one.expected
-    found.merged += one.merged
-    if one.difference is None:
+    totals.requests += requested.expected
+    totals.merged += requested.merged
+    if requested.difference is None:
         return None
     step = len(emulated.tasks[row].operations) - 1
-    said = plural(one.expected, "request")
-    return Difference(emulated.tasks[row], window, step, said, one.difference)
+    expected_text = plural(requested.expected, "request")
+    return Difference(emulated.tasks[row], window, step, expected_text, requested.difference)
 
 
 def _folios(recording: Recording, files: Files) -> list[list[Folio]]:
     """Return the (page, order) that entered the page cache, by program."""
     events = recording.trace.events
     rows = {inode: row for row, inode in enumerate(files.inodes)}
-    wanted = (events["kind"] == Kind.INSERT) & (events["dev"] == dev_of(files.dev))
-    found: list[list[Folio]] = [[] for _ in files.inodes]
-    table = events.take(wanted)
+    is_insert = (events["kind"] == Kind.INSERT) & (events["dev"] == dev_of(files.dev))
+    folios: list[list[Folio]] = [[] for _ in files.inodes]
+    table = events.take(is_insert)
     columns = (table[name].tolist() for name in ("ino", "index", "value"))
     for inode, page, order in zip(*columns, strict=True):
         if inode in rows:
-            found[rows[inode]].append((page, order))
-    return found
+            folios[rows[inode]].append((page, order))
+    return folios
 
 
 def _requests(recording: Recording, files: Files) -> list[Piece] | None:
-    """Return the reads of file data that were sent to the disk; None if places are unknown."""
+    """Return the reads of file data that were sent to the disk; None if the extents are unknown."""
     if files.extents is None:
         return None
     table = recording.requests

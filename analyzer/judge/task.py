@@ -1,4 +1,4 @@
-"""A program of a judgement: what it does to its own file."""
+"""A generated program: its operations on its own file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from boards.base.counted import plural
 from emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
 
-# Each mapping is in a piece of its own, below 2 GiB on any machine, and apart from the runner
+# Each mapping is in its own piece, below 2 GiB on any machine, and apart from the runner
 # itself (tracer/runner/executable.py).
 MAPPED, PIECE, MOST_MAPPINGS = 0x2000_0000, 0x0100_0000, 60
-_OFFSETS = 16  # a mapping begins at one of so many pages of its piece
+_OFFSETS = 16  # number of pages of its piece at which a mapping may begin
 
 Operation = tuple[Op, int, int, int, int]  # op, handle, mapping, at, length, as in OPERATION
 
 
 @dataclass
 class Task:
-    """A program on a file of ``size`` bytes that nothing else opens; ``name`` says what it does.
+    """A program on a file of ``size`` bytes that no other program opens; ``name`` describes it.
 
     Each method adds an operation. ``mappings`` are (handle, first page, pages, flags).
     """
@@ -43,12 +43,12 @@ class Task:
         return self.handles - 1
 
     def map(self, handle: int, start: int = 0, pages: int = 0, flags: int = 0) -> int:
-        """Map pages of the file, by default all; return the mapping."""
+        """Map pages of the file, by default all; return the number of the mapping."""
         self.mappings.append((handle, start, pages or self.pages - start, MapFlag(flags)))
         return len(self.mappings) - 1
 
     def read(self, handle: int, at: int, length: int) -> None:
-        """Read bytes."""
+        """Read ``length`` bytes at ``at``."""
         self.operations.append((Op.READ, handle, 0, at, length))
 
     def touch(self, mapping: int, page: int, write: bool = False) -> None:
@@ -60,7 +60,7 @@ class Task:
         self.operations.append((op, handle, 0, start, pages))
 
     def program(self, first_mapping: int, large_folios: bool) -> Program:
-        """Return it for the emulation; its mappings are those from ``first_mapping`` on."""
+        """Return the program for the emulation; ``first_mapping`` numbers its first mapping."""
         rows = [
             (handle, start, pages, self.address(first_mapping + row) // self.page_size, flags)
             for row, (handle, start, pages, flags) in enumerate(self.mappings)
@@ -73,7 +73,7 @@ class Task:
         )
 
     def describe(self, step: int) -> str:
-        """Say in words what the operation in row ``step`` does."""
+        """Return the operation in row ``step`` in words."""
         op, handle, _, at, length = self.operations[step]
         by = f" (descriptor {handle + 1})" if self.handles > 1 else ""
         match op:
@@ -90,5 +90,5 @@ class Task:
         return f"advises POSIX_FADV_{op.name}{by}"
 
     def address(self, number: int) -> int:
-        """Return where mapping ``number`` of all programs is in memory, in bytes."""
+        """Return the address of mapping ``number`` of all programs, in bytes."""
         return MAPPED + number * PIECE + number * 7 % _OFFSETS * self.page_size
