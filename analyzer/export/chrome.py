@@ -1,7 +1,7 @@
 """Trace events as JSON, for chrome://tracing, Speedscope and Perfetto.
 
 Format: "Trace Event Format" of the Chromium project: times in microseconds; complete events (X) of
-one thread nest; here no two of a lane overlap.
+one thread nest; here no two events of a lane overlap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Event = dict[str, Any]
 
 
 def chrome_of(exported: Exported) -> bytes:
-    """Return the JSON; characters that HTML or a terminal would take for its own are escaped."""
+    """Return the JSON; characters with a meaning in HTML or a terminal are escaped."""
     lines = (_line(event) for event in _events(exported))
     notes = _line({"notes": list(exported.notes)})
     body = ",\n".join(lines)

@@ -19,7 +19,7 @@ _WAITS = {DISK: Wait.DISK, THREAD: Wait.THREAD, SLEEP: Wait.SLEEP, PROCESSOR: Wa
 
 
 def replayed(start: Start, window: int) -> History:
-    """Return the replay of a start under ``window`` (pages), as ``Start.timed`` counts it.
+    """Return the replay of a start under ``window`` (pages), with the times of ``Start.timed``.
 
     Raises ExportError for a start of too many steps.
     """
@@ -36,12 +36,12 @@ def replayed(start: Start, window: int) -> History:
     return history(run, window, start.device, cpu, recorded)
 
 
-def emulated_events(run: int, start: Start, found: History) -> Iterator[Table]:
+def emulated_events(run: int, start: Start, history: History) -> Iterator[Table]:
     """Yield the events of an emulated run by track."""
-    yield _accesses(run, start, found)
-    yield _requests(run, start, found)
-    yield _unused(run, start, found)
-    waits = found.waits
+    yield _accesses(run, start, history)
+    yield _requests(run, start, history)
+    yield _unused(run, start, history)
+    waits = history.waits
     yield events_of(
         run,
         Track.WAITING,
@@ -53,12 +53,12 @@ def emulated_events(run: int, start: Start, found: History) -> Iterator[Table]:
     )
 
 
-def _accesses(run: int, start: Start, found: History) -> Table:
-    accesses, touched = start.recording.accesses, found.touched
-    known = np.isin(
+def _accesses(run: int, start: Start, history: History) -> Table:
+    accesses, touched = start.recording.accesses, history.touched
+    accessed = np.isin(
         page_key(touched["file"], touched["page"]), page_key(accesses["file"], accesses["page"])
     )
-    touched = touched[known]
+    touched = touched[accessed]
     return events_of(
         run,
         Track.ACCESSES,
@@ -71,8 +71,8 @@ def _accesses(run: int, start: Start, found: History) -> Table:
     )
 
 
-def _requests(run: int, start: Start, found: History) -> Table:
-    sent = found.sent
+def _requests(run: int, start: Start, history: History) -> Table:
+    sent = history.sent
     return _while_read(
         run,
         Track.REQUESTS,
@@ -85,9 +85,9 @@ def _requests(run: int, start: Start, found: History) -> Table:
     )
 
 
-def _unused(run: int, start: Start, found: History) -> Table:
-    """Return runs of pages of one request that nobody accessed."""
-    accesses, loaded = start.recording.accesses, found.loaded
+def _unused(run: int, start: Start, history: History) -> Table:
+    """Return runs of pages of one request that the start did not access."""
+    accesses, loaded = start.recording.accesses, history.loaded
     size = start.recording.files["size_bytes"][loaded["file"]]
     exists = (size < 0) | (loaded["page"] * start.recording.page_size < size)
     accessed = np.isin(
@@ -104,7 +104,7 @@ def _unused(run: int, start: Start, found: History) -> Table:
         run,
         Track.UNUSED,
         start,
-        found.sent[vain["request"][first]],
+        history.sent[vain["request"][first]],
         file=vain["file"][first],
         page=vain["page"][first],
         pages=np.diff(np.append(first, len(vain))),
@@ -115,7 +115,7 @@ def _unused(run: int, start: Start, found: History) -> Table:
 def _while_read(
     run: int, track: Track, start: Start, sent: npt.NDArray[np.void], **columns: object
 ) -> Table:
-    """Return events that last as long as the requests ``sent`` (SENT), one for each."""
+    """Return the thread ids of the run's threads; -1 for threads that only represent requests."""
     return events_of(
         run,
         track,

@@ -1,4 +1,4 @@
-"""The events of a run as one table: what every exported format is written from."""
+"""The events of a run as one table, the source of every exported format."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from analyzer.ingest.tables import Array, Column, Rwbs, Schema, Table
 from boards.base.printable import printable
 from emulator.linux.operations import Cause
 
-NONE = -1  # a file, thread or place that an event does not have
+NONE = -1  # an event without a file, thread or place
 
 
 class ExportError(AnalyzerError, ValueError):
-    """A capture that cannot be exported as asked for."""
+    """A capture that cannot be exported in the requested way."""
 
 
 class Track(IntEnum):
@@ -61,9 +61,9 @@ EXPORTED = Schema(
 class Exported:
     """All events, in order of run, track and time.
 
-    ``runs`` are the names of the runs, the recorded one first; ``files`` the names of the rows that
-    ``file`` refers to, without control characters; ``threads`` the names of some threads;
-    ``notes`` say what is missing.
+    ``runs`` are the names of the runs, the recorded one first; ``files`` the names, without control
+    characters, of the rows that ``file`` refers to; ``threads`` the names of some threads by id;
+    ``notes`` name missing data.
     """
 
     events: Table
@@ -74,7 +74,7 @@ class Exported:
     notes: tuple[str, ...]
 
     def name(self, file: int) -> str:
-        """Return the name of a file; empty for none."""
+        """Return the name of a file; empty for an event without one."""
         return "" if file < 0 else self.files[file]
 
     def thread(self, thread: int) -> str:
@@ -84,13 +84,13 @@ class Exported:
 
 
 def events_of(run: int, track: Track, rows: int, **columns: object) -> Table:
-    """Return ``rows`` events; missing columns are empty."""
+    """Return ``rows`` events; columns that are not passed are empty."""
     base: dict[str, object] = {"run": run, "track": track, "thread": NONE, "file": NONE}
-    given = {**base, "page": NONE, "sector": NONE, **columns}
-    made = Table.empty(EXPORTED, rows)
-    for name, values in given.items():
-        made[name][:] = values
-    return made
+    filled = {**base, "page": NONE, "sector": NONE, **columns}
+    events = Table.empty(EXPORTED, rows)
+    for name, values in filled.items():
+        events[name][:] = values
+    return events
 
 
 def joined(parts: Sequence[Table]) -> Table:
@@ -105,7 +105,7 @@ def joined(parts: Sequence[Table]) -> Table:
 
 
 def what(track: int, detail: int) -> str:
-    """Return what an event's ``detail`` means, in a word or two."""
+    """Return the meaning of an event's ``detail`` in a word or two."""
     match track:
         case Track.REQUESTS:
             return _request(detail)
@@ -119,8 +119,8 @@ def what(track: int, detail: int) -> str:
 def _request(flags: int) -> str:
     names = (Rwbs.WRITE, "write"), (Rwbs.DISCARD, "discard"), (Rwbs.FLUSH, "flush")
     kind = next((name for flag, name in names if flags & flag), "read")
-    beside = (Rwbs.AHEAD, "ahead"), (Rwbs.META, "metadata")
-    return " ".join([kind, *(name for flag, name in beside if flags & flag)])
+    further = (Rwbs.AHEAD, "ahead"), (Rwbs.META, "metadata")
+    return " ".join([kind, *(name for flag, name in further if flags & flag)])
 
 
 def file_names(paths: Sequence[str | None], devs: Array, inodes: Array) -> tuple[str, ...]:

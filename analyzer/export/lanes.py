@@ -1,4 +1,4 @@
-"""Requests side by side: viewers draw slices of one track only if they nest."""
+"""Lanes for requests: viewers draw overlapping slices of one track only if they nest."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from analyzer.ingest.tables import Array
 
 
 def lanes(start: Array, duration: Array) -> Array:
-    """Return the lane of each slice: no two of a lane overlap. ``start`` rises."""
+    """Return the lane of each slice, so that no two slices of a lane overlap. ``start`` rises."""
     free: list[int] = []
     busy: list[tuple[int, int]] = []
-    made = 0
-    found = np.zeros(len(start), np.int64)
+    lane_count = 0
+    lane_of = np.zeros(len(start), np.int64)
     for row, (begin, length) in enumerate(zip(start.tolist(), duration.tolist(), strict=True)):
         while busy and busy[0][0] <= begin:
             heappush(free, heappop(busy)[1])
         if free:
             lane = heappop(free)
         else:
-            lane, made = made, made + 1
-        found[row] = lane
+            lane, lane_count = lane_count, lane_count + 1
+        lane_of[row] = lane
         heappush(busy, (begin + max(length, 0), lane))
-    return found
+    return lane_of
 
 
 def lanes_of_requests(exported: Exported, run: int) -> tuple[Array, Array]:
@@ -42,7 +42,7 @@ def rows_of(exported: Exported, run: int, track: Track) -> Array:
 
 
 def threads_that_wait(exported: Exported, run: int) -> list[int]:
-    """Return the threads whose waits a run has."""
+    """Return the threads with waits in a run."""
     rows = rows_of(exported, run, Track.WAITING)
     threads: list[int] = np.unique(exported.events["thread"][rows]).tolist()
     return threads

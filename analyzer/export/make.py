@@ -51,7 +51,7 @@ class ExportedRun(Encoded, frozen=True, kw_only=True):
 
 
 class ExportDocument(Document, frozen=True, kw_only=True):
-    """What was written, and what it contains: the document of `foreread export --json`."""
+    """The exported file and its contents: the document of `foreread export --json`."""
 
     file: str
     format: Format
@@ -128,7 +128,7 @@ def exported_runs(
 
 
 def _missing(parts: Sequence[Table]) -> Iterator[str]:
-    """Yield what the recording does not have."""
+    """Yield a sentence for each kind of event that the recording lacks."""
     tracks = {int(track) for part in parts if part.rows for track in part["track"][:1]}
     if Track.REQUESTS not in tracks:
         yield "the recording has no block events: no requests are exported of it"

@@ -1,6 +1,6 @@
-"""A Perfetto trace: one process track a run, and below it a track for each kind of event.
+"""A Perfetto trace: a process track for each run, with a child track for each kind of event.
 
-Written packet by packet by Perfetto's own builder (``foreread[perfetto]``).
+Perfetto's own builder writes the packets (``foreread[perfetto]``).
 """
 
 from __future__ import annotations

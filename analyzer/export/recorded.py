@@ -44,7 +44,7 @@ def recorded_events(recording: Recording) -> Iterator[Table]:
 
 
 def start_ns(recording: Recording) -> int:
-    """Return when the run began, by the trace's clock."""
+    """Return the beginning of the run in ns of the trace's clock."""
     if recording.capture is not None:
         return recording.capture.start_ns
     time = recording.trace.events["time_ns"]
@@ -73,7 +73,7 @@ def _requests(requests: Table, begin: int) -> Table:
 
 
 def _unused(recording: Recording, begin: int) -> Table:
-    """Return the pages that were read for the application and that it never accessed."""
+    """Return the pages that were read for the application and never accessed by it."""
     inserts = recording.inserts
     if inserts is None:
         return events_of(0, Track.UNUSED, 0)
@@ -131,18 +131,18 @@ def _waits(recording: Recording, begin: int) -> Iterator[Table]:
     by_thread = stays(events, sorted(recording.threads), capture.end_ns)
     threads = np.array([*by_thread], np.int64)
     reads = Reads(recording.requests.take((recording.requests["flags"] & Rwbs.READ) > 0))
-    others = OtherWork(events, set(by_thread), event_cost(events))
+    other_work = OtherWork(events, set(by_thread), event_cost(events))
     why_to_wait = np.array([_WAITS[why] for why in Why], np.uint16)
     for thread, rows in by_thread.items():
-        off = off_cpu_intervals(thread, rows, capture.start_ns, threads, reads, others)
-        left, came = off.left_ns, off.came_ns
-        some = came > left
+        off = off_cpu_intervals(thread, rows, capture.start_ns, threads, reads, other_work)
+        gone, came = off.left_ns, off.came_ns
+        some = came > gone
         yield events_of(
             0,
             Track.WAITING,
             int(some.sum()),
-            start_ns=_since(left[some], begin),
-            duration_ns=_since(came[some], 0) - _since(left[some], 0),
+            start_ns=_since(gone[some], begin),
+            duration_ns=_since(came[some], 0) - _since(gone[some], 0),
             thread=thread,
             detail=why_to_wait[off.why[some]],
         )

@@ -27,14 +27,14 @@ COLUMNS = (
     "sectors",
     "what",
 )
-# A spreadsheet takes a cell that begins so for a formula (OWASP, CSV injection).
+# A spreadsheet interprets a cell with this beginning as a formula (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_of(exported: Exported) -> bytes:
-    """Return CSV in UTF-8: a line of names, then a line an event; empty where there is no value.
+    """Return CSV in UTF-8: a header, then a line for each event; missing values are empty.
 
-    A name that a spreadsheet would take for a formula has an apostrophe before it.
+    A name that a spreadsheet would interpret as a formula has an apostrophe before it.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -66,7 +66,7 @@ def _arrow() -> tuple[Any, Any]:
 
 
 def _texts(exported: Exported, name: str) -> tuple[list[str], Array] | None:
-    """Return the values of a column of text, and the row of each event among them (-1: none)."""
+    """Return the distinct texts of a column, and the index of each event's text (-1: none)."""
     events = exported.events
     match name:
         case "run":
@@ -89,7 +89,7 @@ def _texts(exported: Exported, name: str) -> tuple[list[str], Array] | None:
 
 
 def _numbers(exported: Exported, name: str) -> tuple[Array, Array]:
-    """Return a column of numbers, and which of them are none."""
+    """Return a column of numbers, and the rows without a value."""
     values = exported.events[name]
     if name in ("pages", "sectors"):
         beside = "page" if name == "pages" else "sector"

@@ -1,8 +1,8 @@
 """A trace.dat (version 6) for KernelShark and ``trace-cmd report``.
 
-The recorded run has the kernel's own events on the CPUs where they were recorded; what foreread
-derived of a run is on one further CPU for each run, as events of the system ``foreread``. Layout:
-trace-cmd.dat.v6(5); pages: kernel/trace/ring_buffer.c.
+The recorded run has the kernel's own events on the CPUs that recorded them. The events that
+foreread derives from a run are on one further CPU for each run, as events of the system
+``foreread``. Layout: trace-cmd.dat.v6(5); pages: kernel/trace/ring_buffer.c.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ def tracedat_of(exported: Exported, recording: Recording, begin_ns: int) -> byte
     last = max(cpus, default=-1)
     for run in range(len(exported.runs)):
         cpus[last + 1 + run] = _derived(exported, run, begin_ns)
-    known = ((begin_ns, data) for data in _file_systems(recording))
-    cpus[last + 1] = merge(known, cpus[last + 1], key=lambda one: one[0])
+    file_systems = ((begin_ns, data) for data in _file_systems(recording))
+    cpus[last + 1] = merge(file_systems, cpus[last + 1], key=lambda event: event[0])
     pages = [_pages(cpus.get(cpu, ())) for cpu in range(max(cpus) + 1)]
     return _file(pages, exported, recording)
 
 
 def _file_systems(recording: Recording) -> Iterator[bytes]:
-    """Yield the windows in force and the types of file systems, as far as they are known."""
+    """Yield the present windows and the types of file systems, as far as the recording has them."""
     kb, page_kb = recording.recorded_read_ahead_kb, recording.page_size // KIB
-    known = recording.windows.pages if recording.windows else {}
+    windows = recording.windows.pages if recording.windows else {}
     for dev in np.unique(recording.files["dev"]).tolist():
-        pages = known.get(dev, _MOST_SECTORS if kb is None else kb // page_kb)
+        pages = windows.get(dev, _MOST_SECTORS if kb is None else kb // page_kb)
         fstype = recording.fstypes.get(dev, "").encode(errors="replace")[:15]
         yield FORMATS["file_system"].pack(0, dev, min(pages, _MOST_SECTORS), fstype)
 
@@ -61,16 +61,16 @@ def _recorded(recording: Recording, names: Mapping[int, str]) -> dict[int, Itera
     events = recording.trace.events
     kept = np.flatnonzero(np.isin(events["kind"], [*_PACKED]))
     comms = {thread: name.encode()[:15] for thread, name in names.items()}
-    found: dict[int, Iterable[Timed]] = {}
+    by_cpu: dict[int, Iterable[Timed]] = {}
     for cpu in np.unique(events["cpu"][kept]).tolist():
         here = events.take(kept[events["cpu"][kept] == cpu])
         columns = (here[c].tolist() for c in ("kind", "pid", "dev", "ino", "index", "value"))
         rows = zip(*columns, here["flags"].tolist(), strict=True)
-        found[cpu] = (
+        by_cpu[cpu] = (
             (time, _PACKED[kind](row, comms))
             for time, (kind, *row) in zip(here["time_ns"].tolist(), rows, strict=True)
         )
-    return found
+    return by_cpu
 
 
 # An event's pid, dev, ino, index, value and flags; the names of threads.
@@ -144,7 +144,7 @@ _PACKED: dict[int, _Packer] = {
 def _derived(exported: Exported, run: int, begin_ns: int) -> Iterator[Timed]:
     """Return foreread's events of a run, in order of time."""
     parts = [_track(exported, run, track) for track in Track]
-    return ((max(begin_ns + at, 0), data) for at, data in merge(*parts, key=lambda one: one[0]))
+    return ((max(begin_ns + at, 0), data) for at, data in merge(*parts, key=lambda event: event[0]))
 
 
 def _track(exported: Exported, run: int, track: Track) -> Iterator[Timed]:
@@ -192,7 +192,7 @@ def _page(time: int, body: bytearray) -> bytes:
 
 
 def _encoded(delta: int, data: bytes) -> bytes:
-    """Return an event with its time since the one before (rb_update_event)."""
+    """Return an event with its time since the previous event (rb_update_event)."""
     extend = b""
     if delta >> _DELTA_BITS:
         low = delta & ((1 << _DELTA_BITS) - 1)

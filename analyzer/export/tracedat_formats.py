@@ -1,7 +1,8 @@
-"""Event formats of an exported trace.dat: those of the kernel that foreread can fill, and its own.
+"""Event formats of an exported trace.dat: the kernel's formats that foreread can fill, and its own.
 
-The kernel's print formats: include/trace/events/{filemap,block,sched}.h, Linux 6.18. A field whose
-value no table has is left out; where viewers need it, it is 0 (priorities) or "?" (names).
+The kernel's print formats: include/trace/events/{filemap,block,sched}.h, Linux 6.18. A field
+without a value in any table is left out; where viewers need it, it is 0 (priorities) or "?"
+(names).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _SIGNED = "bhiq"
 
 @dataclass(frozen=True)
 class Format:
-    """One event: fields as (declaration, struct code), and how it is printed.
+    """One event: fields as (declaration, struct code), and its print format.
 
     ``named`` adds a string of any length at the end (``name``).
     """
@@ -40,7 +41,7 @@ class Format:
         return fixed + struct.pack("<I", len(name) << 16 | len(fixed) + 4) + name
 
     def text(self, page_size: int) -> bytes:
-        """Return the format as the ``format`` files of a kernel with such pages have it."""
+        """Return the text of the ``format`` file of a kernel with this page size (bytes)."""
         lines, at = [], 0
         for row, (declared, code) in enumerate((*_COMMON, *self.fields)):
             size = struct.calcsize(f"<{code}")
@@ -170,4 +171,4 @@ _EVENTS = (
         named=True,
     ),
 )
-FORMATS = {one.name: one for one in _EVENTS}
+FORMATS = {event.name: event for event in _EVENTS}
