@@ -23,7 +23,7 @@ class Interval:
 
 
 class Decoder:
-    """Decodes pages of one kernel, whose ``formats`` are texts by "system:name".
+    """Decodes pages of one kernel; ``formats`` are the texts of its events by "system:name".
 
     ``header_page`` is tracefs' description of a page. Raises TraceError for unknown formats.
     """
@@ -50,10 +50,10 @@ class Decoder:
     def _names(self, rings: RingBuffers) -> dict[int, str]:
         if EXIT not in self._formats.names:
             return {}
-        found = rings.reader_of_fields()(EXIT, ("comm",))
+        ended = rings.reader_of_fields()(EXIT, ("comm",))
         return {
             int(pid): _text(name)
-            for pid, name in zip(found["pid"].tolist(), found["comm"].tolist(), strict=True)
+            for pid, name in zip(ended["pid"].tolist(), ended["comm"].tolist(), strict=True)
         }
 
 
@@ -62,6 +62,6 @@ def _text(name: bytes | str) -> str:
 
 
 def until(events: Table, time_ns: int) -> tuple[Table, Table]:
-    """Return the events before a time, and the others."""
+    """Return the events before a time, and the rest."""
     early: Array = events["time_ns"] < np.uint64(max(time_ns, 0))
     return events.take(early), events.take(~early)

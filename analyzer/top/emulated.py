@@ -1,4 +1,4 @@
-"""The touches, run through the emulation of the machine's readahead."""
+"""Runs the recorded touches through the emulation of the machine's readahead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_PAGES = 1 << 19  # of one read(2): the kernel gives 2 GiB at most (MAX_RW_
 
 @dataclass(frozen=True)
 class Fates:
-    """What becomes of pages under the emulation, each by the thread that caused it.
+    """The fate of pages under the emulation, each with the thread that caused it.
 
     ``hits``: touched, and read ahead before. ``missed``: touched, and read for this touch.
     ``unused``: read ahead, and not touched yet. The kernel has read all of them.
@@ -29,15 +29,15 @@ class Fates:
 
     @property
     def pages(self) -> int:
-        """Return the number of pages that the emulation and the kernel both read."""
+        """The number of pages that both the emulation and the kernel read."""
         return len(self.hits) + len(self.missed) + len(self.unused)
 
 
 def fates(seen: Seen) -> Fates:
-    """Return what the emulation of the machine's readahead makes of all touches so far."""
+    """Return the fates of all pages of the touches so far."""
     if not seen.touches:
         return Fates({}, {}, {})
-    # Readahead reads every absent page of its window: one that the kernel did not read was cached.
+    # Readahead reads every absent page of its window: a page that it did not read was cached.
     cached: set[Page] = set()
     brought = _brought(seen, cached)
     cached = brought.keys() - seen.read_by.keys()
@@ -61,7 +61,7 @@ def fates(seen: Seen) -> Fates:
 
 
 def _touched(seen: Seen, touch: Touch) -> Iterator[Page]:
-    """Yield the pages that an operation gets."""
+    """Yield the pages that an operation accesses."""
     if touch.mapped:
         yield from ((touch.row, page) for page in touch.mapped)
         return
@@ -74,17 +74,17 @@ def _operations(
 ) -> tuple[list[tuple[int, int, int, int, int]], list[int]]:
     """Return the operations (OPERATION) and the touch of each; pages ``cached`` before come first.
 
-    A page that is touched, and that no insert was seen of, was cached, too.
+    A touched page without an insert was cached, too.
     """
     page_size = seen.watched.machine.page_size
     handles = _handles(seen)
     rows = [(int(Op.PRESENT), row, 0, page, 1) for row, page in cached]
     touch_of = [0] * len(rows)
-    known = cached | seen.read_by.keys()
+    known_pages = cached | seen.read_by.keys()
     for number, touch in enumerate(seen.touches):
         for page in _touched(seen, touch):
-            if page not in known:
-                known.add(page)
+            if page not in known_pages:
+                known_pages.add(page)
                 rows.append((int(Op.PRESENT), page[0], 0, page[1], 1))
                 touch_of.append(number)
         handle = handles[touch.row, touch.thread]
@@ -98,13 +98,13 @@ def _operations(
 
 
 def _handles(seen: Seen) -> dict[tuple[int, int], int]:
-    """Number the files as opened, and mapped, by each thread."""
+    """Return a number for each pair of file row and thread: its handle and mapping."""
     pairs = dict.fromkeys((touch.row, touch.thread) for touch in seen.touches)
     return {pair: number for number, pair in enumerate(pairs)}
 
 
 def _brought(seen: Seen, cached: set[Page]) -> dict[Page, int]:
-    """Return the touch for which the emulation reads each page."""
+    """Return for each page the touch that makes the emulation read the page."""
     operations, touch_of = _operations(seen, cached)
     handles = _handles(seen)
     of_handle = np.array([row for row, _ in handles], np.uint32)
@@ -131,12 +131,19 @@ def _brought(seen: Seen, cached: set[Page]) -> dict[Page, int]:
 
 
 def _files(seen: Seen) -> np.ndarray:
-    """Return the FILE table. A file ends after the last page that was seen of it: readahead that
-    had gone on would have been seen."""
+    """Return the FILE table.
+
+    A file ends after its last page seen: further readahead would have shown more pages.
+    """
     page_size = seen.watched.machine.page_size
     systems = [seen.watched.file_systems[dev] for dev, _ in seen.inodes]
     rows = [
-        ((last + 1) * page_size, one.large_folios, one.block_pages, one.window)
-        for one, last in zip(systems, seen.last, strict=True)
+        (
+            (last + 1) * page_size,
+            file_system.large_folios,
+            file_system.block_pages,
+            file_system.window,
+        )
+        for file_system, last in zip(systems, seen.last, strict=True)
     ]
     return np.array(rows, FILE)

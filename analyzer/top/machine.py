@@ -1,4 +1,4 @@
-"""What the emulation needs to know of the watched machine."""
+"""The parameters of the watched machine that the emulation needs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tracer.formats.capture import Squashfs
 class FileSystem:
     """A file system on disks: its type and whether its files are in large folios.
 
-    ``window`` is that of its files, in pages; 0 without readahead. ``block_pages`` are those of a
-    squashfs block, else 0.
+    ``window`` is the window of its files in pages; 0 without readahead. ``block_pages`` are the
+    pages of a squashfs block; 0 for other file systems.
     """
 
     fstype: str
@@ -33,7 +33,7 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Watched:
-    """A machine that is watched; ``file_systems`` are by dev_t. ``doubts``: what is assumed."""
+    """A watched machine; ``file_systems`` are by dev_t; ``doubts`` are assumptions."""
 
     rules: Rules
     machine: Machine
@@ -53,28 +53,28 @@ def watched(
     disks: frozenset[int],
     images: Mapping[str, Squashfs],
 ) -> Watched:
-    """Return what is known of a machine; ``kernel`` is its release, ``cpu`` as ``uname -m``.
+    """Return a machine's description; ``kernel`` is its release, ``cpu`` as in ``uname -m``.
 
-    Sizes are in bytes; ``disks`` are dev_t, ``images`` what is known of each squashfs, by device.
-    Raises KernelError for an unknown kernel.
+    Sizes are in bytes; ``disks`` are dev_t, ``images`` the known superblocks of squashfs, by
+    device. Raises KernelError for an unknown kernel.
     """
     version = version_of(kernel)
     options = {mount.dev: (mount.fstype, mount.options) for mount in mounts}
-    found, doubts = {}, []
+    file_systems, doubts = {}, []
     for stack in stacks:
         fstype, option = options.get(stack.dev, (stack.file_system, ""))
         length = block_length(images.get(stack.dev), page_size)
         if fstype == "squashfs" and length == ASSUMED:
             doubts.append(unknown_block(stack.mountpoint))
         has_window = stack.read_ahead_kb and fstype not in WITHOUT_WINDOW
-        found[number_of(stack.dev)] = FileSystem(
+        file_systems[number_of(stack.dev)] = FileSystem(
             fstype=fstype,
             window=kib_to_pages(stack.read_ahead_kb or 0, page_size) if has_window else 0,
             large_folios=long_size == 8 and has_large_folios(fstype, option, version),
             block_pages=length.pages(page_size) if fstype == "squashfs" else 0,
         )
     machine, limits = machine_of(page_size, cpu, {})
-    return Watched(rules_for(version), machine, limits, found, disks, tuple(doubts))
+    return Watched(rules_for(version), machine, limits, file_systems, disks, tuple(doubts))
 
 
 def number_of(dev: str) -> int:

@@ -17,9 +17,9 @@ Key = TypeVar("Key", bound=Hashable)
 class Figures:
     """Pages of a file, or of a process: read in the last interval, and since the beginning.
 
-    ``hits`` were there when they were first touched, since readahead had read them; ``missed`` had
-    to be waited for; ``unused`` were read and are not touched yet. None if the kernel does not
-    record touches.
+    ``hits`` were in the page cache at their first touch because readahead had read them; the
+    process waited for ``missed``; ``unused`` were read and are not touched yet. None if the kernel
+    does not record touches.
     """
 
     now: int
@@ -41,7 +41,10 @@ def by_key(
     fates: Fates | None,
     key: Callable[[int, int], Key],
 ) -> dict[Key, Figures]:
-    """Return the figures by ``key`` of a file's row and a thread; ``now``: pages by these."""
+    """Return the figures grouped by ``key(row of the file, thread)``.
+
+    ``now`` has the pages of the last interval by (row, thread).
+    """
     counts: defaultdict[Key, Counter[str]] = defaultdict(Counter)
     for (row, thread), pages in now.items():
         counts[key(row, thread)]["now"] += pages
@@ -50,7 +53,7 @@ def by_key(
         _count(counts, "hits", fates.hits.items(), key)
         _count(counts, "missed", fates.missed.items(), key)
         _count(counts, "unused", fates.unused.items(), key)
-    return {one: _figures(found, fates is not None) for one, found in counts.items()}
+    return {group: _figures(counter, fates is not None) for group, counter in counts.items()}
 
 
 def _count(
@@ -63,8 +66,8 @@ def _count(
         counts[key(row, thread)][name] += 1
 
 
-def _figures(found: Counter[str], touches: bool) -> Figures:
+def _figures(counter: Counter[str], touches: bool) -> Figures:
     hits, missed, unused = (
-        found[name] if touches else None for name in ("hits", "missed", "unused")
+        counter[name] if touches else None for name in ("hits", "missed", "unused")
     )
-    return Figures(found["now"], found["read"], hits, missed, unused)
+    return Figures(counter["now"], counter["read"], hits, missed, unused)

@@ -10,10 +10,10 @@ from analyzer.ingest.tables import Kind, Table
 from analyzer.top.machine import Watched
 from emulator.linux.operations import Op
 
-# Operations and pages that are kept: some 50 MB. Beyond them the figures begin anew.
+# Limits of stored operations and pages: some 50 MB. Beyond them the figures begin anew.
 MOST_OPERATIONS = 200_000
 MOST_PAGES = 1_000_000
-_LAST_PAGE = (1 << 36) - 2  # no file is larger: what a damaged trace says of such pages is left out
+_LAST_PAGE = (1 << 36) - 2  # larger pages of a damaged trace are ignored
 _TOUCHES = frozenset({Kind.FAULT, Kind.GET_PAGES, Kind.MAP_PAGES})
 Inode = tuple[int, int]  # dev_t, inode number
 Page = tuple[int, int]  # row of the file, page index
@@ -37,8 +37,11 @@ class Touch:
 
 @dataclass
 class Seen:
-    """Files are numbered by rows. A file whose pages are read again has left the page cache, and
-    gets another row."""
+    """The pages that were read and touched so far.
+
+    Rows number the files. A file with pages that are read again has left the page cache, and gets
+    another row.
+    """
 
     watched: Watched
     inodes: list[Inode] = field(default_factory=list)
@@ -50,7 +53,7 @@ class Seen:
 
     @property
     def is_full(self) -> bool:
-        """Return whether it is time to begin anew."""
+        """Whether the limits are reached and the figures must begin anew."""
         return len(self.touches) > MOST_OPERATIONS or len(self.read_by) > MOST_PAGES
 
     def add(self, events: Table) -> Counter[tuple[int, int]]:
@@ -71,16 +74,18 @@ class Seen:
 
     def _pages_of_inserts(self, events: Table) -> dict[int, int]:
         """Return the pages that each insert (row of the events) read from a disk."""
-        fstypes = {dev: one.fstype for dev, one in self.watched.file_systems.items()}
+        fstypes = {
+            dev: file_system.fstype for dev, file_system in self.watched.file_systems.items()
+        }
         page_size = self.watched.machine.page_size
         disks = {disk: disk for disk in self.watched.disks}
         blocks = {
-            dev: one.block_pages
-            for dev, one in self.watched.file_systems.items()
-            if one.block_pages
+            dev: file_system.block_pages
+            for dev, file_system in self.watched.file_systems.items()
+            if file_system.block_pages
         }
-        found = find_inserts(events, page_size, fstypes, disks=disks, block_pages=blocks)
-        return dict(zip(found.row.tolist(), found.pages.tolist(), strict=True))
+        inserts = find_inserts(events, page_size, fstypes, disks=disks, block_pages=blocks)
+        return dict(zip(inserts.row.tolist(), inserts.pages.tolist(), strict=True))
 
     def _file(self, inode: Inode) -> int:
         if inode not in self._row:

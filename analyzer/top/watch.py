@@ -13,8 +13,8 @@ from analyzer.top.machine import Watched
 from analyzer.top.rows import Figures, by_key
 from analyzer.top.seen import Inode, Seen
 
-# The buffers of the processors are taken one after another: an insert and the read that fills its
-# page may be taken apart. So the last events wait for the next interval.
+# The buffers of the processors are read one after another: an insert and the read that fills its
+# page may be in different intervals. So the last events wait for the next interval.
 _WAIT_NS = 50_000_000
 _QUIET_INTERVALS = 3
 
@@ -23,9 +23,9 @@ _QUIET_INTERVALS = 3
 class Shown:
     """The figures after an interval, by (dev_t, inode) and by thread.
 
-    ``read`` are the pages that the kernel read; ``explained`` those of them that the emulation
-    reads, too, None where touches are not recorded. ``afresh``: the figures began anew, as there
-    were too many.
+    ``read`` is the number of pages that the kernel read; ``explained`` the number of them that the
+    emulation also reads, None where touches are not recorded. ``afresh``: the figures began anew
+    because there were too many.
     """
 
     files: Mapping[Inode, Figures]
@@ -36,7 +36,7 @@ class Shown:
 
 
 class Watch:
-    """The state of a machine that is watched; ``touches`` says whether its kernel records them."""
+    """The state of a watched machine; ``touches``: whether its kernel records touches."""
 
     def __init__(self, watched: Watched, decoder: Decoder, touches: bool) -> None:
         self._watched, self._decoder, self._touches = watched, decoder, touches
@@ -47,11 +47,14 @@ class Watch:
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether no disk has been read for some intervals."""
+        """Whether no disk has been read for some intervals."""
         return self._quiet >= _QUIET_INTERVALS
 
     def add(self, pages: Mapping[int, bytes], last: bool = False) -> Shown:
-        """Add the pages of an interval; ``last``: no other one will come. Raises TraceError."""
+        """Add the pages of an interval and return the figures.
+
+        ``last``: no further interval follows. Raises TraceError for damaged pages.
+        """
         interval = self._decoder.decode(pages)
         self.ended |= interval.ended
         events = by_time([self._waiting, interval.events])
@@ -62,12 +65,12 @@ class Watch:
             self._seen = Seen(self._watched)
         now = self._seen.add(events)
         self._quiet = 0 if now else self._quiet + 1
-        found = fates(self._seen) if self._touches else None
+        page_fates = fates(self._seen) if self._touches else None
         inodes = self._seen.inodes
         return Shown(
-            files=by_key(self._seen, now, found, lambda row, _: inodes[row]),
-            threads=by_key(self._seen, now, found, lambda _, thread: thread),
+            files=by_key(self._seen, now, page_fates, lambda row, _: inodes[row]),
+            threads=by_key(self._seen, now, page_fates, lambda _, thread: thread),
             read=len(self._seen.read_by),
-            explained=None if found is None else found.pages,
+            explained=None if page_fates is None else page_fates.pages,
             afresh=afresh,
         )
