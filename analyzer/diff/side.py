@@ -11,8 +11,9 @@ from analyzer.diff.document import DiffSide
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict.choice import predict_by
+from analyzer.predict.counts import FIXED
 from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.linux import FIXED, PREFIX, model_for
+from analyzer.predict.linux import PREFIX, model_for
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.seconds import LADDER
 from analyzer.predict.start import Start

@@ -21,11 +21,11 @@ from analyzer.forecast.timing import Missing, Timing, timing_of
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.predict import remedy
-from analyzer.predict.confirmed import PAGES, setting_of, unlike
 from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.doubts.kernel import setting_of, untried
+from analyzer.predict.doubts.recording import of_recording
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.kib import whole_pages
-from analyzer.predict.recorded import of_recording
 from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
 from emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
@@ -207,12 +207,11 @@ def _doubts(recording: Recording, now: Side, then: Side, timing: Timing | Missin
                 f"{name_of(version)} is newer than the newest kernel whose readahead foreread "
                 f"knows: the rules of {name_of(NEWEST_READ)} are used"
             )
-        for what in unlike(setting_of(recording, version), PAGES):
-            yield f"the readahead model was not compared with a running kernel for {what}"
+        yield from (doubt.text for doubt in untried(setting_of(recording, version)))
     if isinstance(timing, Missing):
-        yield from timing.doubts or (finding.text for finding in of_recording(recording))
+        yield from timing.doubts or (doubt.text for doubt in of_recording(recording))
     else:
-        yield from (finding.text for finding in timing.both.findings)
+        yield from (doubt.text for doubt in timing.both.doubts)
 
 
 def _notes(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Iterator[str]:

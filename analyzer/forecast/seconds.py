@@ -13,13 +13,13 @@ from math import hypot
 import numpy as np
 
 from analyzer.ingest.tables import Array
-from analyzer.predict.bands import DEVIATIONS, SEED
-from analyzer.predict.check_replay import replay_findings
-from analyzer.predict.checks import Finding, distinct, total_spread
-from analyzer.predict.confirmed import SECONDS, setting_of, unlike
-from analyzer.predict.left_out import left_out
-from analyzer.predict.seconds import FEWEST_DRAWS, MOST_DRAWS, WORK, replay_of_the_recorded
-from analyzer.predict.start import UNCONFIRMED, Start
+from analyzer.predict.bands import DEVIATIONS, SEED, left_out
+from analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
+from analyzer.predict.doubts.kernel import setting_of, unconfirmed
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.doubts.start import of_start
+from analyzer.predict.seconds import FEWEST_DRAWS, MOST_DRAWS, WORK
+from analyzer.predict.start import Start
 from emulator.linux.rules import Version
 from emulator.linux.steps import Timed
 
@@ -67,14 +67,14 @@ class Both:
     now: Column
     then: Column
     recorded: Timed
-    findings: list[Finding]
+    doubts: list[Doubt]
     shared: float
     apart: float
 
     @property
     def unusable(self) -> str | None:
         """The reasons not to use the seconds; None if the seconds are usable."""
-        return "; ".join(finding.text for finding in self.findings if finding.unusable) or None
+        return unusable(self.doubts)
 
     def slower(self, then: int, now: int) -> tuple[float, float]:
         """Return by how many seconds window ``then`` is slower than ``now``, and the band."""
@@ -99,15 +99,10 @@ def predict_both(
     replays = now.timed(windows[0])
     recorded = replays[windows[0].index(0)]
     replays_then = then.timed(windows[1], recorded=recorded)
-    findings = distinct(
-        [
-            *now.findings,
-            *replay_of_the_recorded(now, recorded.total_ns / 1e9),
-            *replay_findings(now, windows[0], replays),
-        ]
-    )
-    unlike_judged = [[] if alike else _unconfirmed(now, version) for version in versions]
-    shared = total_spread(findings)
+    doubts = distinct([*of_recording(now.recording), *of_start(now, windows[0], replays)])
+    settings = [setting_of(now.recording, version, now.disk) for version in versions]
+    unlike_judged = [[] if alike else [*unconfirmed(setting)] for setting in settings]
+    shared = total_spread(doubts)
     apart = 0.0 if alike else hypot(OTHER_KERNEL, *map(total_spread, unlike_judged))
     there_alone = 0.0 if alike else hypot(OTHER_KERNEL, total_spread(unlike_judged[1]))
     seconds = [_seconds(replays), _seconds(replays_then)]
@@ -117,16 +112,8 @@ def predict_both(
         rest = left_out(now.device, seconds[at], recorded.total_ns / 1e9)
         half = np.hypot(drawn[at].std(axis=0), np.hypot(rest, spread * seconds[at]))
         columns.append(Column(windows[at], seconds[at], drawn[at], DEVIATIONS * half))
-    every = distinct([*findings, *unlike_judged[1]])
+    every = distinct([*doubts, *unlike_judged[1]])
     return Both(columns[0], columns[1], recorded, every, shared, apart)
-
-
-def _unconfirmed(start: Start, version: Version) -> list[Finding]:
-    """Return findings if no measured seconds confirm the readahead of a kernel."""
-    return [
-        Finding(f"the predicted seconds are unconfirmed for {what}", spread=UNCONFIRMED)
-        for what in unlike(setting_of(start.recording, version, start.disk), SECONDS)
-    ]
 
 
 def _seconds(runs: Sequence[Timed]) -> Array:

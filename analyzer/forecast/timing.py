@@ -78,8 +78,8 @@ def _unusable(both: Both, start: Start, then: Side, by_disk: bool) -> Missing:
     """Return why the seconds must not be used; ``by_disk``: the disk's cost was passed in."""
     recording = start.recording
     command = remedy.record_again(recording)
-    if by_disk and all(finding.of_disk for finding in both.findings if finding.unusable):
+    if by_disk and all(doubt.of_disk for doubt in both.doubts if doubt.unusable):
         command = remedy.calibrate(recording, start.disk)
         command = remedy.for_another_kernel(command, recording, then.model)
-    doubts = tuple(finding.text for finding in both.findings)
+    doubts = tuple(doubt.text for doubt in both.doubts)
     return Missing(both.unusable or "", command, doubts)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from msgspec import structs
 
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.interpret import dev_of
@@ -24,24 +23,20 @@ from analyzer.layout.images_compared import NO_COMPRESSOR, described
 from analyzer.layout.on_erofs import OnErofs, on_erofs
 from analyzer.layout.order import LayoutError
 from analyzer.layout.seconds import Unpacking
-from analyzer.predict.bands import Bands
-from analyzer.predict.check_replay import replay_findings
-from analyzer.predict.checks import Finding, distinct, total_spread
+from analyzer.predict.bands import Bands, left_out
+from analyzer.predict.conclusion import conclude
+from analyzer.predict.counts import Counts, total_of
 from analyzer.predict.disk.device_model import DeviceModelError, device_from
-from analyzer.predict.left_out import left_out
-from analyzer.predict.linux import count_linux, total_of, with_counts
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.remedy import record_again
-from analyzer.predict.seconds import (
-    LADDER,
-    Seconds,
-    decided,
-    parts_of,
-    predict_seconds,
-    replay_of_the_recorded,
-    without_seconds,
-)
-from analyzer.predict.start import Start, again, prepare
+from analyzer.predict.disks import MetadataReads
+from analyzer.predict.doubts.counts import of_counts
+from analyzer.predict.doubts.doubt import Doubt
+from analyzer.predict.doubts.kernel import of_model
+from analyzer.predict.doubts.start import of_seconds
+from analyzer.predict.linux import count_linux
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.seconds import LADDER, Seconds, replayed_bands, seconds_of
+from analyzer.predict.start import Start, prepare
+from analyzer.predict.verdict import Missing
 from boards.base.counted import plural
 from boards.base.units import KIB
 from emulator.devices.device import DeviceModel
@@ -87,28 +82,30 @@ def predict_on_image(
     wanted = sorted({0, present_window(start.taken, start.disk), *(windows or LADDER)})
     kernels = [start.counting(window)[0] for window in wanted]
     unread = _unread_clusters(start, kernels[0])
-    found = _counted(start, count_linux(start.taken, start.version, wanted), kernels)
-    if unread:
-        found = replace(found, doubts=(*found.doubts, unread))
+    plain = count_linux(start.taken, start.version, wanted)
+    known = of_model(recording, start.version)
+    doubts = [*of_counts(plain), *known.doubts, *unread]
+    counts = _on_image(start, plain, kernels)
     try:
         replayed = prepare(start.taken, start.version, device)
     except DeviceModelError as error:
         if device is not None:
             raise
-        return without_seconds(found, recording, str(error), error.remedy)
+        return conclude(counts, Missing(str(error), error.remedy), doubts, known.notes)
     cost = cluster_cost(recording, kernels[0].calls, first_sector(start))
     if cost is None:
         if compressor != NO_COMPRESSOR and compressor not in (unpacking or {}):
-            return without_seconds(found, recording, *_unknown(compressor))
+            return conclude(counts, _unknown(compressor), doubts, known.notes)
         cost = ClusterCost(replayed.cpu, 0.0, 0.0)
     if unpacking and compressor in unpacking:
         cost = replace(cost, unpack_page_ns=unpacking[compressor].page_ns)
-    timed = _TimedStart(start, replayed, kernels[0], cost)
-    return _decided(found, timed, timed.seconds(wanted))
+    seconds = _TimedStart(start, replayed, kernels[0], cost).seconds(wanted)
+    doubts += [*of_seconds(seconds), *large_clusters(start.image)]
+    return conclude(counts, seconds, doubts, known.notes)
 
 
-def _unread_clusters(start: OnErofs, at_zero: CountingOnErofs) -> str:
-    """Return how many clusters the replay at window 0 reads that were not recorded; "" if none.
+def _unread_clusters(start: OnErofs, at_zero: CountingOnErofs) -> list[Doubt]:
+    """Return the doubt about clusters that the replay at window 0 reads and no request did.
 
     Raises LayoutError if most clusters of the image were not read where it has them.
     """
@@ -123,50 +120,41 @@ def _unread_clusters(start: OnErofs, at_zero: CountingOnErofs) -> str:
         )
     unread = len(here) - int(np.count_nonzero(begun))
     if not unread:
-        return ""
-    return (
+        return []
+    text = (
         f"the replay at the recorded window, 0 KiB, reads {plural(len(here), 'cluster')} of the "
         f"image; {unread:,} of them were not recorded"
     )
+    return [Doubt(text)]
 
 
-def _unknown(compressor: str) -> tuple[str, str]:
-    return (
+def _unknown(compressor: str) -> Missing:
+    return Missing(
         f"the recording has too few clusters to learn how long {compressor} takes to unpack",
         "foreread layout CAPTURE --image IMAGE --target T -o layout "
         "(then give --unpacking layout/unpacking.json)",
     )
 
 
-def _counted(start: OnErofs, found: Prediction, kernels: Sequence[CountingOnErofs]) -> Prediction:
-    """Return a prediction whose disk with the image has F and pages as they are read there."""
+def _on_image(start: OnErofs, plain: Counts, kernels: Sequence[CountingOnErofs]) -> Counts:
+    """Return the counts with requests and pages as they are read from the image."""
     f, pages = [], []
     for kernel in kernels:
         most = kernel.limits.max_sectors * SECTOR
         f.append(sum(-(-read.length // most) for read in kernel.reads if not read.metadata))
         pages.append(sum(1 << order for _, _, order, _ in kernel.outcome.inserts))
-    disk = start.taken.disks[start.disk]
-    read = sum(one.length for one in kernels[0].reads if not one.metadata) // found.page_size
-
-    def on_image(curve: Curve) -> Curve:
+    page_size, image = plain.recording.page_size, start.taken.disks[start.disk]
+    read = sum(one.length for one in kernels[0].reads if not one.metadata) // page_size
+    disks = []
+    for disk in plain.disks:
+        if dev_of(disk.dev) != image:
+            disks.append(disk)
+            continue
         # Clusters come through the pages of no file: the capture counts their reads as metadata.
-        return structs.replace(
-            with_counts(curve, f, pages),
-            metadata_requests=_less(curve.metadata_requests, f[0]),
-            metadata_pages=_less(curve.metadata_pages, read),
-        )
-
-    devices = [on_image(one) if dev_of(one.dev) == disk else one for one in found.devices]
-    total = structs.replace(
-        total_of(found.total, devices),
-        metadata_requests=_less(found.total.metadata_requests, f[0]),
-        metadata_pages=_less(found.total.metadata_pages, read),
-    )
-    return replace(found, devices=devices, total=total)
-
-
-def _less(all_reads: int | None, of_clusters: int) -> int | None:
-    return None if all_reads is None else max(all_reads - of_clusters, 0)
+        of = disk.metadata
+        metadata = of and MetadataReads(max(of.requests - f[0], 0), max(of.pages - read, 0))
+        disks.append(replace(disk, f=np.array(f), pages=np.array(pages), metadata=metadata))
+    return replace(plain, disks=disks, total=total_of(disks, plain.windows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,30 +192,27 @@ class _TimedStart:
 
         A draw takes as long as a whole replay, which is slow here.
         """
-        replayed, at_zero = self.replayed, windows.index(0)
-        runs = self.runs(windows)
-        seconds = np.array([run.total_ns for run in runs]) / 1e9
-        same_cost = replace(replayed, cpu=self.cost.cpu, cpu_samples=None)
-        plain = predict_seconds([same_cost], windows, windows).bands
-        findings = distinct(
-            (
-                *replayed.findings,
-                *replay_of_the_recorded(replayed, float(seconds[at_zero])),
-                *replay_findings(replayed, windows, runs),
-                *large_clusters(self.start.image),
-            )
+        replayed, cost = self.replayed, self.cost
+        runs = [self.runs(windows)]
+        (seconds,) = seconds_of(runs)
+        same_cost = replace(replayed, cpu=cost.cpu, cpu_samples=None)
+        plain = replayed_bands([same_cost], windows, windows)[1]
+        rest = left_out(replayed.device, seconds, float(seconds[windows.index(0)]))
+        bands = Bands(windows, seconds, plain.draws * (seconds / plain.seconds), windows, rest)
+        described = (
+            f"{cost.cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page and "
+            f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
         )
-        beside = left_out(replayed.device, seconds, float(seconds[at_zero]))
-        draws = plain.draws * (seconds / plain.seconds)
-        bands = Bands(windows, seconds, draws, windows, beside, total_spread(findings))
-        return Seconds(bands, parts_of(runs), again(replayed, runs[at_zero]), findings)
+        notes = [note.changed(replayed.cpu.describe(), described) for note in replayed.notes]
+        present = present_window(self.start.taken, self.start.disk)
+        return Seconds((replayed,), runs, bands, present, tuple(notes), on_image=True)
 
 
-def large_clusters(image: ErofsImage) -> Iterator[Finding]:
-    """Yield a finding if an image has clusters that fill more than one block."""
+def large_clusters(image: ErofsImage) -> Iterator[Doubt]:
+    """Yield a doubt if an image has clusters that fill more than one block."""
     packed = image.pieces["stored"][(image.pieces["packed"] > 0) & (image.pieces["fragment"] == 0)]
     if int(packed.max(initial=0)) > image.superblock.block_size:
-        yield Finding(
+        yield Doubt(
             f"the image has compressed clusters of {int(packed.max()) // KIB} KiB; on boards such "
             "predictions were up to 9 % off",
             spread=_LARGE_SPREAD,
@@ -251,16 +236,3 @@ def _within(sector: Array, reads: Iterable[Read], first: int) -> Array:
     at = sector.astype(np.int64) - first
     row = np.maximum(np.searchsorted(begin, at, side="right") - 1, 0)
     return np.asarray((at >= begin[row]) & (at < np.maximum.accumulate(stop)[row]))
-
-
-def _decided(found: Prediction, timed: _TimedStart, seconds: Seconds) -> Prediction:
-    """Return the prediction with seconds and the verdict by them, or the verdict "measure"."""
-    replayed, cost = timed.replayed, timed.cost
-    described = (
-        f"{cost.cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page and "
-        f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
-    )
-    basis = [note.changed(replayed.cpu.describe(), described) for note in replayed.notes]
-    current = present_window(timed.start.taken, timed.start.disk)
-    remedy = record_again(replayed.recording)
-    return decided(found, replayed, seconds, current, basis=basis, remedy=remedy)

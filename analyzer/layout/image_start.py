@@ -12,9 +12,10 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
 from analyzer.layout.order import Start
 from analyzer.layout.predicted import DEFAULT_WINDOW
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.doubts.start import of_run
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.kib import emulated_pages
-from analyzer.predict.seconds import replay_of_the_recorded
 from analyzer.predict.start import Start as Replayed
 from analyzer.predict.start import prepare
 from analyzer.program.inode_tables import more_reads, tables_of
@@ -139,7 +140,7 @@ def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> Re
     known_ns = duration_ns(replayed.device, known)
     twice_ns = known_ns - duration_ns(replayed.device, present.of_names())
     took = (recorded.total_ns - twice_ns) / 1e9
-    findings = (*replayed.findings, *replay_of_the_recorded(replayed, took))
+    doubts = (*of_recording(replayed.recording), *of_run(replayed, took))
     return RecordedStart(
         present=present,
         replayed=replayed,
@@ -147,7 +148,7 @@ def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> Re
         hidden=max(_recorded_requests(present) - counts.requests, 0),
         known_ns=known_ns,
         unpacked=counts.unpacked,
-        doubts=tuple(dict.fromkeys(one.text for one in findings)),
+        doubts=tuple(dict.fromkeys(doubt.text for doubt in doubts)),
     )
 
 

@@ -12,7 +12,8 @@ from analyzer.ingest.tables import Array
 from analyzer.layout.on_image import OnImage
 from analyzer.layout.predicted import Case, Reads, case, counted, packed_sectors
 from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.seconds import replay_of_the_recorded
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.doubts.start import of_run
 from analyzer.predict.start import Start, prepare
 from emulator.devices.device import DeviceModel
 from emulator.images.reads import ReadOf, Touched
@@ -145,9 +146,9 @@ def timing(
             cpu, insert_ns = blocks.cpu, blocks.insert_ns
             known[compressor] = Unpacking(cpu.page_ns - insert_ns, cpu.sector_ns, insert_ns)
     took = timed_windows(replayed.run, [0], replayed.device)[0].total_ns / 1e9
-    findings = (*replayed.findings, *replay_of_the_recorded(replayed, took))
-    doubts = tuple(dict.fromkeys(one.text for one in findings))
-    return Timing(start, replayed, recorded, known, doubts)
+    doubts = (*of_recording(replayed.recording), *of_run(replayed, took))
+    texts = tuple(dict.fromkeys(doubt.text for doubt in doubts))
+    return Timing(start, replayed, recorded, known, texts)
 
 
 def with_unpacking(run: Run, sectors: Array, more_ns: float) -> Run:

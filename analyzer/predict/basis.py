@@ -5,7 +5,7 @@ docs/reference/inputs.md shows the table of LACKS (docs/tools/lists.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -166,18 +166,25 @@ LACKS = (
 )
 
 
+def lacks_of(recording: Recording) -> list[tuple[Lack, str]]:
+    """Return the evidence that a recording lacks, with the reason as a clause, in their order."""
+    return [(lack, why) for lack in LACKS if (why := lack.why(recording)) is not None]
+
+
 def lacking(recording: Recording, answer: Answer) -> Iterator[str]:
     """Yield what a recording lacks for an answer, the first reason first."""
-    for lack in LACKS:
-        why = lack.why(recording) if answer in lack.withheld else None
-        if why is not None:
-            yield why
+    return (why for lack, why in lacks_of(recording) if answer in lack.withheld)
 
 
-def supported(verdict: Verdict, recording: Recording) -> Verdict:
-    """Return a verdict, or "measure" with the reason if the recording does not support it."""
-    answer = Answer(verdict.by or Answer.NONE) if verdict.action != "measure" else None
-    why = next(lacking(recording, answer), None) if answer is not None else None
+def supported(verdict: Verdict, recording: Recording, lacks: Sequence[tuple[Lack, str]]) -> Verdict:
+    """Return a verdict, or "measure" with the reason if the recording does not support it.
+
+    ``lacks`` is the evidence that the recording lacks.
+    """
+    if verdict.action == "measure":
+        return verdict
+    answer = Answer(verdict.by or Answer.NONE)
+    why = next((why for lack, why in lacks if answer in lack.withheld), None)
     if why is None:
         return verdict
     said = verdict.why if answer == Answer.NONE else "no window is recommended"

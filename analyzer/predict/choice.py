@@ -8,8 +8,9 @@ from typing import Literal
 from analyzer.error import ArgumentError
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
+from analyzer.predict.counts import FIXED
 from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.linux import FIXED, model_for, predict_linux
+from analyzer.predict.linux import model_for, predict_linux
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.window import predict
 from emulator.devices.device import DeviceModel

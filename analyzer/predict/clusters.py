@@ -10,7 +10,6 @@ length (analyzer/program/blocks.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from analyzer.ingest.accesses import BATCHED_AT_ZERO
 from analyzer.ingest.inserts import devices_of
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
-from analyzer.predict.prediction import Prediction
 from analyzer.predict.remedy import prefetch, sweep, with_image
-from analyzer.predict.seconds import without_seconds
+from analyzer.predict.verdict import Missing
 from boards.base.note import Note, NoteKind
 
 _WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
@@ -43,16 +41,13 @@ def in_clusters(recording: Recording) -> list[str]:
     return found
 
 
-def unpredicted(found: Prediction, recording: Recording, names: Sequence[str]) -> Prediction:
-    """Return the prediction of a start from such file systems: to be measured."""
+def unpredicted(recording: Recording, names: Sequence[str]) -> tuple[Missing, tuple[Note, ...]]:
+    """Return why a start from such file systems has no seconds, and notes on other ways."""
     why = (
         f"compressed clusters of {' and '.join(names)} are read whole at any window, which is not "
         "emulated: requests and pages by window would be those of uncompressed files"
     )
-    other = f"a prefetch list of this start needs no window: {prefetch(recording)} writes it"
-    ways = [other]
+    ways = [f"a prefetch list of this start needs no window: {prefetch(recording)} writes it"]
     if list(names) == [_WITH_IMAGE]:
         ways.insert(0, f"{with_image(recording)} predicts it from the image that the board has")
-    notes = (*found.notes, *(Note(way, NoteKind.ANSWER) for way in ways))
-    found = replace(found, doubts=(*found.doubts, why), notes=notes)
-    return without_seconds(found, recording, why, sweep(recording))
+    return Missing(why, sweep(recording)), tuple(Note(way, NoteKind.ANSWER) for way in ways)

@@ -7,12 +7,12 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
+from analyzer.ingest.inserts import devices_of
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
+from analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of
 from analyzer.predict.file_sizes import sizes_of
-from analyzer.predict.tails import inline_tails
-from analyzer.predict.window import disks_of_files
 from analyzer.program.blocks import Blocks, blocks_of
 from analyzer.program.build import build
 from boards.base.units import kib_to_pages
@@ -42,7 +42,7 @@ class Inputs:
     table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed. ``blocks``
     are those of squashfs, None if nothing is read from one. ``own_io_pages`` is, by disk, the
     largest request of a backing device that its files have instead of the disk (btrfs); None: they
-    have the disk's.
+    have the disk's. ``reads`` are the requests that each disk served.
     """
 
     recording: Recording
@@ -54,6 +54,7 @@ class Inputs:
     notes: list[str]
     blocks: Blocks | None = None
     own_io_pages: tuple[int | None, ...] = ()
+    reads: tuple[DiskReads, ...] = ()
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
         """Return the kernel state that the application and the disk ``disks[row]`` set."""
@@ -69,7 +70,7 @@ class Inputs:
 
     def device(self, row: int) -> Device | None:
         """Return what the capture has of the disk ``disks[row]``."""
-        return _device(self.recording, self.disks[row])
+        return device_of(self.recording, self.disks[row])
 
 
 def inputs(recording: Recording, version: Version) -> Inputs:
@@ -90,6 +91,7 @@ def inputs(recording: Recording, version: Version) -> Inputs:
         tuple(
             own_io_pages_of(recording, version, disk_of_file == row) for row in range(len(disks))
         ),
+        tuple(reads_of(recording, disk) for disk in disks.tolist()),
     )
 
 
@@ -177,6 +179,36 @@ def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks 
     return np.array(rows, EXTENT)
 
 
+def inline_tails(recording: Recording) -> list[tuple[int, int]]:
+    """Return (file row, page) of last pages in part; all but those that a read was seen to fill.
+
+    mkfs.erofs puts the end of an uncompressed file that does not fill a page beside the inode if
+    there is room (EROFS_INODE_FLAT_INLINE); the kernel copies it from there, and reads no data
+    (erofs_map_blocks with EROFS_MAP_META, fs/erofs/data.c, 6.12). Empty if no such page came in
+    without a read: then files are not known to have their ends there.
+    """
+    capture, inserts = recording.capture, recording.inserts
+    if capture is None or inserts is None or not inserts.reads_recorded:
+        return []
+    types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts}
+    here = devices_of(types, {"erofs"})
+    files, page = recording.files, recording.page_size
+    columns = (files[name].tolist() for name in ("dev", "ino", "size_bytes"))
+    last = {
+        (dev, ino, size // page): row
+        for row, (dev, ino, size) in enumerate(zip(*columns, strict=True))
+        if dev in here and size > 0 and size % page
+    }
+    mask = np.isin(inserts.data["dev"], here)
+    data = inserts.data.take(mask)
+    keys = zip(*(data[name].tolist() for name in ("dev", "ino", "index")), strict=True)
+    # A page without a read looks like part of the next read of its file, and is not alone in it.
+    read = dict(zip(keys, inserts.alone[mask].tolist(), strict=True))
+    if not any(key in last and not alone for key, alone in read.items()):
+        return []
+    return [(row, key[2]) for key, row in last.items() if not read.get(key, False)]
+
+
 def _links(recording: Recording) -> set[int]:
     """Return the rows of symbolic links, which are read page by page at any window."""
     return {row for row, entry in enumerate(recording.entries) if entry and entry.link}
@@ -231,8 +263,3 @@ def _limits(queue: Mapping[str, str]) -> Limits:
 def _number(text: str) -> int:
     """Return the number of a file in sysfs, 0 if it is missing or invalid."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else 0
-
-
-def _device(recording: Recording, disk: int) -> Device | None:
-    devices = recording.capture.devices if recording.capture else []
-    return next((device for device in devices if dev_of(device.dev) == disk), None)

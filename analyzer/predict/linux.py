@@ -6,29 +6,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from msgspec import structs
 
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
 from analyzer.predict.clusters import in_clusters, unpredicted
-from analyzer.predict.criterion import pareto_front
+from analyzer.predict.conclusion import conclude
+from analyzer.predict.counts import FIXED, Counts, count_fixed, total_of
+from analyzer.predict.doubts.counts import of_counts
+from analyzer.predict.doubts.doubt import Doubt
+from analyzer.predict.doubts.kernel import of_model
+from analyzer.predict.doubts.recording import block_notes
+from analyzer.predict.doubts.start import of_seconds
 from analyzer.predict.inputs import ASSUMED_KB, LARGEST, Inputs, inputs
-from analyzer.predict.judged import readahead_judged
-from analyzer.predict.no_window import with_known_windows
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.recorded import block_notes, of_recording
-from analyzer.predict.recorded_window import differences
-from analyzer.predict.seconds import with_seconds
-from analyzer.predict.window import predict
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.seconds import Seconds, time_starts
 from boards.base.counted import plural
 from boards.base.note import Note, NoteKind
 from emulator.devices.device import DeviceModel
-from emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, rules_for, version_of
-from emulator.linux.windows import Emulated, Emulation
+from emulator.linux.rules import KernelError, Version, rules_for, version_of
+from emulator.linux.windows import Emulation
 from tracer.formats.capture import dev_text
 
 PREFIX = "linux"
-FIXED = "fixed"
 
 
 def model_for(recording: Recording) -> str:
@@ -57,49 +57,50 @@ def predict_linux(
 
     ``model`` is "linux" (the capture's kernel) or "linux-X.Y". F, pages, G and the front are the
     kernel's; C_opt, G_formula and the windows chosen by them stay those of the published fixed
-    window (:func:`predict`). Seconds need the cost of the ``device``, which is estimated from the
-    capture if it is None. Without a cost, or with unusable seconds, the verdict is "measure" and
-    says why. ``more`` are further recordings of the same start, which the seconds are predicted
-    from, too. Raises KernelError for a kernel that is unknown, else as predict.
+    window. Seconds need the cost of the ``device``, which is estimated from the capture if it is
+    None. Without a cost, or with unusable seconds, the verdict is "measure" and says why. ``more``
+    are further recordings of the same start, which the seconds are predicted from, too. Raises
+    KernelError for a kernel that is unknown, WindowError for invalid windows.
     """
     version = asked_version(recording, model)
     first = inputs(recording, version)
-    counted = count_linux(first, version, windows)
-    clustered = in_clusters(recording)
-    if clustered:
-        return with_known_windows(unpredicted(counted, recording, clustered), recording)
-    starts = [first, *(inputs(each, version) for each in more)]
-    return with_known_windows(with_seconds(counted, starts, version, device), recording)
+    counts = count_linux(first, version, windows)
+    known = of_model(recording, version)
+    doubts = [*of_counts(counts), *known.doubts]
+    if counts.clusters:
+        missing, ways = unpredicted(recording, counts.clusters)
+        return conclude(counts, missing, [*doubts, Doubt(missing.why)], [*known.notes, *ways])
+    taken = [first, *(inputs(each, version) for each in more)]
+    seconds = time_starts(taken, version, device, counts)
+    if isinstance(seconds, Seconds):
+        doubts += of_seconds(seconds)
+    return conclude(counts, seconds, doubts, known.notes)
 
 
-def count_linux(taken: Inputs, version: Version, windows: list[int] | None = None) -> Prediction:
-    """Return the prediction of F and pages by a kernel's readahead, without seconds."""
+def count_linux(taken: Inputs, version: Version, windows: list[int] | None = None) -> Counts:
+    """Return the requests and pages by window of a kernel's readahead."""
     recording = taken.recording
-    fixed = predict(recording, windows)
+    served = dict(zip(taken.disks, taken.reads, strict=True))
     emulations = {disk: on_disk(taken, version, row) for row, disk in enumerate(taken.disks)}
-    windows = fixed.total.windows
-    counts = {disk: emulation.counts(windows) for disk, emulation in emulations.items()}
-    devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
 
-    def replay(disk: int, window: int) -> tuple[int, int]:
-        counted = emulations[disk].counts([window])
-        return int(counted.requests.sum()), int(counted.pages.sum())
+    def reads(disk: int, windows: Sequence[int]) -> tuple[Array, Array]:
+        emulated = emulations[disk].counts(windows)
+        return emulated.requests[0], emulated.pages[0]
 
-    own = readahead_judged(recording, version)
-    doubts = (
-        *(finding.text for finding in of_recording(recording)),
-        *(() if in_clusters(recording) else differences(recording, devices, replay)),
-        *_unread(version),
-        *own.doubts,
-    )
+    fixed = count_fixed(recording, windows, served)
+    disks = []
+    for disk in fixed.disks:
+        f, pages = reads(dev_of(disk.dev), fixed.windows)
+        disks.append(replace(disk, f=f, pages=pages))
     return replace(
         fixed,
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
-        devices=devices,
-        total=total_of(fixed.total, devices),
-        notes=(*fixed.notes, *_notes(taken), *own.notes),
-        criterion_notes=(_columns(version), *fixed.criterion_notes),
-        doubts=tuple(dict.fromkeys(doubts)),
+        disks=disks,
+        total=total_of(disks, fixed.windows),
+        reads=reads,
+        clusters=in_clusters(recording),
+        notes=tuple(_notes(taken)),
+        on_columns=(_columns(version),),
     )
 
 
@@ -131,34 +132,6 @@ def _release(recording: Recording, model: str) -> str:
             "name a version, for example --model linux-5.10",
         )
     return recording.kernel
-
-
-def _with(curve: Curve, counts: Emulated) -> Curve:
-    return with_counts(curve, counts.requests[0].tolist(), counts.pages[0].tolist())
-
-
-def total_of(total: Curve, devices: Sequence[Curve]) -> Curve:
-    """Return the total with F and pages of its disks added."""
-    nothing = [0] * len(total.windows)
-    f = [sum(column) for column in zip(nothing, *(d.f for d in devices), strict=True)]
-    pages = [sum(column) for column in zip(nothing, *(d.pages for d in devices), strict=True)]
-    return with_counts(total, f, pages)
-
-
-def with_counts(curve: Curve, f: list[int], pages: list[int]) -> Curve:
-    """Return a curve with other requests F and pages by window."""
-    wasted = [max(n - curve.tap, 0) for n in pages]
-    front = pareto_front(curve.windows, f, wasted)
-    return structs.replace(curve, f=f, pages=pages, g=wasted, pareto=front)
-
-
-def _unread(version: Version) -> Iterator[str]:
-    if is_unread(version):
-        asked, known = (".".join(map(str, each[:2])) for each in (version, NEWEST_READ))
-        yield (
-            f"Linux {asked} is newer than the newest kernel whose readahead is known, {known}: "
-            f"it is taken to read as Linux {known} does"
-        )
 
 
 def _columns(version: Version) -> str:

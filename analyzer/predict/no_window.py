@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from analyzer.ingest.recording import Recording
-from analyzer.predict.prediction import Prediction, Verdict
+from analyzer.predict.prediction import Curve, Verdict
 from analyzer.predict.remedy import prefetch
 from analyzer.predict.stacks import deciding, stacks_of
 from boards.base.note import Note, NoteKind
 from boards.stack import PREFETCH, Stack
 
 
-def with_known_windows(prediction: Prediction, recording: Recording) -> Prediction:
-    """Return the prediction; with another verdict if no window counts for any disk worth setting.
+def windowless(
+    recording: Recording, worth: Sequence[Curve]
+) -> tuple[Verdict | None, tuple[Note, ...]]:
+    """Return the verdict if no window counts for any disk ``worth`` setting, else None.
 
-    A disk without a known window beside others that have one is mentioned in the notes.
+    The notes mention disks without a known window beside others that have one.
     """
     capture = recording.capture
-    worth = prediction.worth_setting
     without = [stack for curve in worth for stack in _without(recording, curve.dev)]
     if not without:
-        return prediction
-    reasons = dict.fromkeys(f"no window counts for {_reason(one)}" for one in without)
-    notes = tuple(Note(reason, NoteKind.ANSWER) for reason in reasons)
-    if any(deciding(capture, curve.dev) for curve in worth):
-        return replace(prediction, notes=(*prediction.notes, *notes))
-    return replace(prediction, verdict=_verdict(without[0], recording))
+        return None, ()
+    if not any(deciding(capture, curve.dev) for curve in worth):
+        return _verdict(without[0], recording), ()
+    reasons = dict.fromkeys(f"no window counts for {_reason(stack)}" for stack in without)
+    return None, tuple(Note(reason, NoteKind.ANSWER) for reason in reasons)
 
 
 def _without(recording: Recording, dev: str) -> list[Stack]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.ingest.recording import Recording
+from analyzer.predict.counts import emulated_window
 from analyzer.predict.prediction import Prediction
-from analyzer.predict.seconds import LADDER, window_of
+from analyzer.predict.seconds import LADDER
 from analyzer.predict.settings import (
     INODES,
     LARGEST,
@@ -44,6 +45,9 @@ def predicted_settings(
         return None
     starts = starts_of(prediction, recordings, device)
     total = prediction.total
-    wanted = {window_of(total.current_read_ahead_kb, prediction.page_size), total.predicted_best}
+    wanted = {
+        emulated_window(total.current_read_ahead_kb, prediction.page_size),
+        total.predicted_best,
+    }
     windows = {one for one in (*LADDER, *wanted) if one is not None and one <= MAX_WINDOW}
     return best_settings(starts, sorted(windows), settings_of(starts[0], genes))

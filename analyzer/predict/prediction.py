@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -35,6 +36,18 @@ class Spent(msgspec.Struct, frozen=True):
     waited: Seconds
     behind: Seconds
     asleep: Seconds
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The seconds of a disk by window, with their band and their parts."""
+
+    seconds: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+    best: int
+    smallest_within: int
+    spent: Spent
 
 
 _NAMES = {"f": "F", "g": "G", "g_formula": "G_formula", "c_opt": "C_opt", "f_fixed": "F_fixed"}
@@ -101,6 +114,12 @@ class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
         if self.seconds is None or window not in self.windows:
             return None
         return self.seconds[self.windows.index(window)]
+
+
+def worth_setting(devices: Sequence[Curve], total: Curve) -> list[Curve]:
+    """Return the disks with at least MINOR_SHARE of the pages."""
+    least = max(1, MINOR_SHARE * total.tap)
+    return [curve for curve in devices if curve.tap >= least]
 
 
 @dataclass(frozen=True)
@@ -206,8 +225,7 @@ class Prediction:
     @property
     def worth_setting(self) -> list[Curve]:
         """The disks with at least MINOR_SHARE of the pages; the others are ignored."""
-        least = max(1, MINOR_SHARE * self.total.tap)
-        return [curve for curve in self.devices if curve.tap >= least]
+        return worth_setting(self.devices, self.total)
 
     def by_criterion(self) -> Prediction:
         """Return the prediction with the published criterion's verdict."""

@@ -5,32 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import is_
 
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.requests import requests_for
-from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.ingest.tables import Array, Table
 from analyzer.predict import remedy
 from analyzer.predict.basis import Answer, lacking
-from analyzer.predict.check_capture import capture_findings
-from analyzer.predict.checks import Finding
-from analyzer.predict.confirmed import SECONDS, setting_of, unlike
 from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.disk.in_run import as_in_run, table_finding
+from analyzer.predict.disk.in_run import as_in_run
 from analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
 from analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.prediction import MINOR_SHARE, Prediction
-from analyzer.predict.recorded import of_recording
 from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.program.driver import handover_ns, with_driver
 from analyzer.program.frame import frame_of
 from analyzer.program.inode_tables import InodeTables, read_ahead, tables_of
 from analyzer.program.opening import Opening, opening_of
 from analyzer.program.plug import unplugged_ns, with_plugs
-from analyzer.program.steps import Steps, own_requests
+from analyzer.program.steps import Steps
 from analyzer.program.thread_steps import steps_in_time
 from boards.base.brief import brief
 from boards.base.counted import plural
@@ -45,19 +41,11 @@ from emulator.linux.steps import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
 from tracer.formats.capture import dev_text
 
-# Relative standard deviations, from median errors / 0.67 of a normal distribution. On armhf, on
-# which no seconds had been measured, two starts were off by 2.1 and 2.3 %: 3.3 % in all, less what
-# every band has (left_out.REPLAY). The readahead of a neighbouring kernel series (6.12 for 6.18)
-# changes the seconds by 2.9 % rms.
-UNCONFIRMED = 0.03
-UNKNOWN_CPU = 0.06  # without the processor's cost of a request: 3 to 5 % in the median
-# 12 captures predicted at 8 windows from their traces alone: 8.7 % rms off (verdict.md).
-WITHOUT_CAPTURE = 0.087
-_WITHOUT_CAPTURE = (
-    "the trace has neither the command and its end nor the machine: the seconds are from the first "
-    "page that was read to the last one"
-)
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
+
+
+class EvidenceError(DeviceModelError):
+    """A recording that lacks evidence which all seconds need; ``remedy`` records again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +56,12 @@ class Start:
     ``cpu`` was estimated from, None without samples. Readahead spares each fault's read
     ``unplugged_ns``. ``requests`` are the disk's. ``recorded_on`` is the disk that the start was
     recorded on, known only where ``device`` was given. Steps of thread ``strangers`` are reads of
-    other processes. ``notes`` list the assumptions; ``findings`` reduce the certainty of its
-    seconds. ``threads`` are the thread ids by thread of the run; empty if it is one sequence.
+    other processes. ``notes`` list the assumptions. ``threads`` are the thread ids by thread of
+    the run; empty if it is one sequence. ``recorded_ns`` is the duration of the recorded steps,
+    and ``unlinked_ns`` the latest start of a thread with an unknown parent, 0 if there is none.
     ``inode_tables`` are those whose readahead the run has, and the recorded run had not.
-    ``openings``: ``opening``, once it was needed; starts with other runs share it.
+    ``version`` is the kernel of the readahead. ``openings``: ``opening``, once it was needed;
+    starts with other runs share it.
     """
 
     __repr__ = brief
@@ -84,12 +74,14 @@ class Start:
     cpu_samples: CpuSamples | None
     unplugged_ns: float
     notes: tuple[Note, ...]
-    findings: tuple[Finding, ...]
     requests: Table
     recorded_on: DeviceModel | None = None
     strangers: int = -1
     threads: tuple[int, ...] = ()
+    recorded_ns: float = 0.0
+    unlinked_ns: float = 0.0
     inode_tables: tuple[InodeTables, ...] = ()
+    version: Version = ()
     openings: list[Opening] = field(default_factory=list, repr=False)
 
     @property
@@ -117,10 +109,15 @@ class Start:
 
     def recorded_s(self, replayed_s: float) -> float:
         """Return the seconds of the recorded run's replay; ``replayed_s`` are the run's at 0."""
+        return replayed_s + self._spared_s
+
+    @cached_property
+    def _spared_s(self) -> float:
+        """The seconds that readahead in inode tables spares at a window of 0."""
         if not self.inode_tables:
-            return replayed_s
+            return 0.0
         with_readahead, without = (one.timed([0])[0] for one in (self, self.as_recorded()))
-        return replayed_s + (without.total_ns - with_readahead.total_ns) / 1e9
+        return (without.total_ns - with_readahead.total_ns) / 1e9
 
     def without_strangers(self) -> Start | None:
         """Return the start without the reads of other processes; None if there are none."""
@@ -186,54 +183,50 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     Raises DeviceModelError if seconds cannot be predicted; its remedy is the command to type.
     """
     recording = taken.recording
-    capture = recording.capture
     for why in lacking(recording, Answer.SECONDS):
-        raise DeviceModelError(why, remedy.record_again(recording))
+        raise EvidenceError(why, remedy.record_again(recording))
     row = _disk_row(taken)
-    requests = requests_for(recording, taken.disks[row])
-    known, where = _known_device(recording, taken.disks[row], requests, device)
+    disk, reads = taken.disks[row], taken.reads[row]
+    requests, own, each_ns = reads.requests, reads.own, event_cost(recording.trace.events)
+    known, where = _known_device(recording, disk, requests, each_ns, device)
     machine, limits = taken.machine(row)
     if isinstance(known, Paced):  # the limiter holds bios before they become requests
         limits = replace(limits, nr_requests=MOST_REQUESTS)
-    here = _of_disk(taken, taken.disks[row])
+    here = _of_disk(taken, disk)
     program = replace(taken.program, operations=taken.program.operations[here])
-    own = own_requests(recording, requests)
+    longer = unplugged_ns(recording, disk, requests["sector"][own])
     blocks = taken.blocks
     if blocks is not None:
-        own &= blocks.reads(requests["sector"])
+        own = own & blocks.reads(requests["sector"])
     steps = steps_in_time(recording, program, taken.times[here], requests, own)
     rules, layout = rules_for(version), Layout(taken.extents)
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
-    tables = tables_of(recording, taken.disks[row])
+    tables = tables_of(recording, disk)
     run, _ = read_ahead(run, tables, apart=isinstance(known, Paced))
     samples = cpu_samples(recording) if blocks is None else None
     if samples:  # without a request there is no wait to return from
-        probe = probe_of(capture, dev_text(taken.disks[row]))
-        cached = page_cost(probe, recording.page_size)
+        cached = page_cost(probe_of(recording.capture, dev_text(disk)), recording.page_size)
         wake, checked = samples.wake + steps.back_ns, steps.checked_ns
         samples = replace(samples, wake=wake, cached_page=cached, checked=checked)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
-    longer = unplugged_ns(recording, taken.disks[row])
-    notes = tuple(_notes(taken, where, known, cpu, steps, bool(here.all())))
-    doubts = list(_findings(recording, version, taken.disks[row], known, cpu, steps))
-    if isinstance(known, Measured):
-        doubts += filter(None, [table_finding(known, requests, _each_ns(recording))])
     return Start(
         taken=taken,
-        disk=taken.disks[row],
+        disk=disk,
         run=run,
         device=known,
         cpu=cpu,
         cpu_samples=samples,
         unplugged_ns=longer,
-        notes=notes,
-        findings=(*doubts, *capture_findings(recording, steps)),
+        notes=tuple(_notes(where, known, cpu, steps, bool(here.all()))),
         requests=requests,
-        recorded_on=None if device is None else _own_disk(recording, taken.disks[row], requests),
+        recorded_on=None if device is None else _own_disk(recording, disk, requests, each_ns),
         strangers=steps.strangers,
         threads=steps.threads,
+        recorded_ns=steps.total_ns,
+        unlinked_ns=steps.unlinked_ns,
         inode_tables=tables,
+        version=version,
     )
 
 
@@ -258,29 +251,34 @@ def _of_disk(taken: Inputs, disk: int) -> Array:
 
 
 def _known_device(
-    recording: Recording, disk: int, requests: Table, given: DeviceModel | None
+    recording: Recording, disk: int, requests: Table, each_ns: float, given: DeviceModel | None
 ) -> tuple[DeviceModel, str]:
-    """Return the disk as the kernel uses it, and the source of its cost."""
+    """Return the disk as the kernel uses it, and the source of its cost.
+
+    ``each_ns`` is the cost of recording an event.
+    """
     try:
-        return _disk(recording, disk, requests, given)
+        return _disk(recording, disk, requests, each_ns, given)
     except DeviceModelError as error:
         command = remedy.calibrate(recording, disk)
         raise DeviceModelError(f"the cost of the disk is unknown ({error})", command) from error
 
 
-def _own_disk(recording: Recording, disk: int, requests: Table) -> DeviceModel | None:
+def _own_disk(
+    recording: Recording, disk: int, requests: Table, each_ns: float
+) -> DeviceModel | None:
     """Return the disk that the start was recorded on, as far as the capture shows it."""
     with suppress(DeviceModelError):
-        return _disk(recording, disk, requests, None)[0]
+        return _disk(recording, disk, requests, each_ns, None)[0]
     return None
 
 
 def _disk(
-    recording: Recording, disk: int, requests: Table, given: DeviceModel | None
+    recording: Recording, disk: int, requests: Table, each_ns: float, given: DeviceModel | None
 ) -> tuple[DeviceModel, str]:
     """Return the disk, and the source of its cost: given, the capture's probe, or its requests."""
     if given is not None:
-        return _as_used(recording, requests, given, same_disk=False), "as given"
+        return _as_used(recording, requests, each_ns, given, same_disk=False), "as given"
     refused = ""
     probe = probe_of(recording.capture, dev_text(disk))
     if probe is not None:
@@ -291,9 +289,10 @@ def _disk(
         except DeviceModelError as error:
             refused = str(error)
         else:
-            return _as_used(recording, requests, probed.device, same_disk=True), probed.how
-    learnt = learn_disk(requests, _each_ns(recording))
-    found = _handed_over(recording, requests, learnt)
+            used = _as_used(recording, requests, each_ns, probed.device, same_disk=True)
+            return used, probed.how
+    learnt = learn_disk(requests, each_ns)
+    found = _handed_over(recording, requests, each_ns, learnt)
     how = [_residual(learnt)] + [refused] * bool(refused)
     return found, f"learnt from the capture's requests ({'; '.join(how)})"
 
@@ -305,32 +304,28 @@ def _residual(learnt: FixedCost | Stateful) -> str:
 
 
 def _as_used(
-    recording: Recording, requests: Table, known: DeviceModel, same_disk: bool
+    recording: Recording, requests: Table, each_ns: float, known: DeviceModel, same_disk: bool
 ) -> DeviceModel:
     """Return a known disk as the kernel uses it."""
     if isinstance(known, Measured):
-        return as_in_run(known, requests, _each_ns(recording), same_disk)
+        return as_in_run(known, requests, each_ns, same_disk)
     if isinstance(known, Stateful):
-        known = with_copies(known, requests, _each_ns(recording))
-        return _handed_over(recording, requests, known)
+        known = with_copies(known, requests, each_ns)
+        return _handed_over(recording, requests, each_ns, known)
     if not isinstance(known, FixedCost):
         return known
     with suppress(DeviceModelError):
-        learnt = learn_disk(requests, _each_ns(recording))
+        learnt = learn_disk(requests, each_ns)
         known = with_driver(known, learnt) if isinstance(learnt, FixedCost) else known
-    return _handed_over(recording, requests, known)
+    return _handed_over(recording, requests, each_ns, known)
 
 
 def _handed_over(
-    recording: Recording, requests: Table, device: FixedCost | Stateful
+    recording: Recording, requests: Table, each_ns: float, device: FixedCost | Stateful
 ) -> FixedCost | Stateful:
     """Return the disk with the time that the kernel takes to hand it the next request."""
-    handover = handover_ns(requests, recording.trace.events, _each_ns(recording))
+    handover = handover_ns(requests, recording.trace.events, each_ns)
     return replace(device, handover_ns=handover)
-
-
-def _each_ns(recording: Recording) -> float:
-    return event_cost(recording.trace.events)
 
 
 def _disk_row(taken: Inputs) -> int:
@@ -351,43 +346,8 @@ def _disk_row(taken: Inputs) -> int:
     return row
 
 
-def _findings(
-    recording: Recording,
-    version: Version,
-    disk: int,
-    known: DeviceModel,
-    cpu: CpuCost,
-    steps: Steps,
-) -> Iterator[Finding]:
-    """Yield findings that make the seconds of a start less certain, before it is replayed."""
-    yield from of_recording(recording)
-    if recording.capture is None:
-        yield Finding(_WITHOUT_CAPTURE, spread=WITHOUT_CAPTURE)
-    for what in unlike(setting_of(recording, version, disk), SECONDS):
-        yield Finding(f"the predicted seconds are unconfirmed for {what}", spread=UNCONFIRMED)
-    threads = len(np.unique(recording.accesses["pid"]))
-    cpus = frame_of(recording).cpus
-    if threads > 1 and cpus > 1 and not steps.by_thread:
-        yield Finding(
-            f"{plural(threads, 'thread')} read on {plural(cpus, 'CPU')}, and the capture does "
-            "not contain when each ran",
-            unusable=True,
-        )
-    if isinstance(known, Paced) and not (recording.trace.events["kind"] == Kind.SWITCH).any():
-        yield Finding(
-            "the capture has no scheduler events: CPU time cannot be distinguished from time in "
-            "which the limiter delayed reads",
-            unusable=True,
-        )
-    if cpu == CpuCost():
-        yield Finding(
-            "the capture has no page fault events: CPU time per request is unknown",
-            spread=UNKNOWN_CPU,
-        )
-
-
 def _notes(
-    taken: Inputs, where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
+    where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
 ) -> Iterator[Note]:
     by_thread = f"separately, on {plural(steps.cpus, 'CPU')}"
     yield Note(f"the disk, {where}: {device.describe()}", NoteKind.BASIS)

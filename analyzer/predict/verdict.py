@@ -38,6 +38,14 @@ class Point:
         )
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Why there are no seconds, as a clause, and the command that obtains them."""
+
+    why: str
+    remedy: str
+
+
 def decide_by_criterion(total: Curve, current: Point | None) -> Verdict:
     """Return the verdict by the published criterion (C_opt, Linux Symposium 2010, equation 7).
 
@@ -67,14 +75,12 @@ def _nothing_to_gain(total: Curve) -> Verdict:
     return Verdict("none", None, f"{pages} accessed: no window can save time")
 
 
-def decide_without_seconds(total: Curve, why: str, remedy: str) -> Verdict:
-    """Return the verdict where seconds are unknown or unusable.
-
-    ``why`` is a clause about the missing data, ``remedy`` the command that obtains them.
-    """
+def decide_without_seconds(total: Curve, missing: Missing) -> Verdict:
+    """Return the verdict where seconds are unknown or unusable."""
     if total.tap <= FEW_PAGES:
         return _nothing_to_gain(total)
-    return Verdict("measure", None, f"no predicted seconds: {why}", remedy=remedy)
+    why = f"no predicted seconds: {missing.why}"
+    return Verdict("measure", None, why, remedy=missing.remedy)
 
 
 def decide_by_seconds(total: Curve, bands: Bands, current: int | None) -> Verdict:
@@ -142,7 +148,8 @@ def _predicted(total: Curve, bands: Bands, proposed: int) -> str:
 
 def _best(total: Curve) -> Point:
     at = total.windows.index(total.quasi_optimal)
-    return Point(total.quasi_optimal, total.read_ahead_kb[at], total.f[at], total.tap)
+    fixed = total.f if total.f_fixed is None else total.f_fixed
+    return Point(total.quasi_optimal, total.read_ahead_kb[at], fixed[at], total.tap)
 
 
 def _why_keep(best: Point, current: Point) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from analyzer.program.steps import own_requests
 from emulator.linux.operations import Op
 from emulator.linux.requests import SECTOR
 from emulator.linux.steps import Run, Timed
@@ -22,13 +21,12 @@ from emulator.linux.steps import Run, Timed
 _FEWEST = 5  # reads of each kind
 
 
-def unplugged_ns(recording: Recording, disk: int) -> float:
+def unplugged_ns(recording: Recording, disk: int, own: Array) -> float:
     """Return how much longer a page read alone takes from its bio to the driver; 0 if not known.
 
-    From medians of the application's one-page reads of both kinds on one disk (dev_t).
+    From medians of the application's one-page reads of both kinds on one disk (dev_t), which are at
+    the sectors ``own``.
     """
-    requests = recording.requests.take(recording.requests["dev"] == disk)
-    own = requests["sector"][own_requests(recording, requests)]
     sectors = recording.page_size // SECTOR
     bios = _of_one_page(recording, Kind.BIO_QUEUE, disk, sectors, own)
     issues = _of_one_page(recording, Kind.RQ_ISSUE, disk, sectors, own)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
+from analyzer.predict.counts import FIXED
 from analyzer.predict.kib import Kibs, KibsOf, all_pages_of, emulated_pages
-from analyzer.predict.linux import FIXED, model_for
+from analyzer.predict.linux import model_for
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.seconds import LADDER, MOST_WINDOWS
 from analyzer.predict.window import predict as predict_fixed

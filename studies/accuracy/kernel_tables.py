@@ -5,7 +5,7 @@
 takes the cells of area ``kernels`` from a folder of results into figures/kernels.json and
 figures/judged.json, and prints the tables, which docs/explanation/accuracy.md shows on the site;
 without a folder it only prints them. Predictions know what was compared by
-analyzer/predict/confirmed.py, which tests hold to these figures.
+analyzer/predict/doubts/kernel.py, which tests hold to these figures.
 """
 
 from __future__ import annotations

@@ -46,7 +46,6 @@ def start_of(
         cpu_samples=None,
         unplugged_ns=0.0,
         notes=(),
-        findings=(),
         requests=Table.empty(REQUESTS),
     )
 

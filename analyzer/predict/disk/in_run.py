@@ -13,8 +13,6 @@ from math import hypot
 import numpy as np
 
 from analyzer.ingest.tables import Array, Table
-from analyzer.predict.checks import Finding
-from analyzer.predict.disk.observed import observed, unexplained
 from emulator.devices.measured import Measured, Point
 
 FEWEST = 30  # requests needed of a pattern to measure its difference
@@ -22,7 +20,6 @@ _MOST = 0.5  # part of the measured time; with a larger difference it was anothe
 _LEAST_LEFT = 0.05
 _TAIL = 10  # times the median: a longer time is a stall, not the disk's typical time
 _PARTS = 10  # of a run, whose latencies are compared
-_ALIKE = 1.5  # times as long at random as in order: less does not depend on the requests before
 
 
 def as_in_run(device: Measured, requests: Table, each_ns: float, same_disk: bool) -> Measured:
@@ -51,26 +48,6 @@ def as_in_run(device: Measured, requests: Table, each_ns: float, same_disk: bool
     either = next(iter(shifts.values()))
     points = [_shifted(one, shifts.get(one.sequential, either)) for one in device.points]
     return replace(device, points=tuple(points), band=min(hypot(device.band, max(drifts)), 1.0))
-
-
-def table_finding(device: Measured, requests: Table, each_ns: float) -> Finding | None:
-    """Return the doubt about a table whose disk depends on requests before; None without one.
-
-    A table has one time for all requests elsewhere than the last one. A disk that seeks, or keeps
-    what it read, takes any time between that and the time in order. The table is not doubted if it
-    explains the run's own ``requests``.
-    """
-    kib = min(one.kib for one in device.points)
-    elsewhere, in_order = (float(device.times(pattern)[0].at(kib)) for pattern in (False, True))
-    if elsewhere < _ALIKE * in_order or unexplained(observed(requests, each_ns), device) is None:
-        return None
-    return Finding(
-        f"the disk takes {elsewhere / in_order:.1f} times as long for {kib:g} KiB at random as in "
-        "order, and its table does not explain the requests of the recorded run; if this is the "
-        "disk of the recording, predict without --device-model",
-        spread=(1 - in_order / elsewhere) / 2,
-        of_disk=True,
-    )
 
 
 def _alone(requests: Table) -> Array:

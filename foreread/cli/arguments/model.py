@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from analyzer.predict.choice import PUBLISHED, SECONDS
-from analyzer.predict.linux import FIXED, PREFIX
+from analyzer.predict.counts import FIXED
+from analyzer.predict.linux import PREFIX
 from foreread.question import Question
 
 

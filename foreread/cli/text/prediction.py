@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.confirm.text import cited
+from analyzer.predict.counts import FIXED
 from analyzer.predict.holds_for import holds_for
-from analyzer.predict.linux import FIXED
 from analyzer.predict.prediction import Curve, Prediction
 from boards.base.counted import plural
 from boards.base.printable import printable

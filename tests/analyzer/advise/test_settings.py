@@ -50,7 +50,6 @@ def variant(mountpoint="/data", device=DEVICE):
         cpu_samples=None,
         unplugged_ns=0.0,
         notes=(),
-        findings=(),
         requests=Table.empty(REQUESTS),
         inode_tables=tables,
     )

@@ -10,7 +10,7 @@ from analyzer.ingest.load import load, load_any
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.tables import Kind
 from analyzer.predict import predict
-from analyzer.predict.recorded import of_recording
+from analyzer.predict.doubts.recording import of_recording
 
 DATA = Path(__file__).parent / "data"
 PI = DATA / "brought/pages-of-16-kib.txt"

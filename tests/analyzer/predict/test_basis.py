@@ -11,7 +11,7 @@ from event_table import R, event, insert, read, table
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.predict.basis import LACKS, Answer, lacking, supported
+from analyzer.predict.basis import LACKS, Answer, lacking, lacks_of, supported
 from analyzer.predict.choice import predict_by
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.prediction import Verdict
@@ -115,9 +115,10 @@ def test_neither_criterion_recommends_a_window_without_the_evidence(recording):
 
 def test_what_an_input_supports_is_left_alone():
     verdict = Verdict("set", 32, "why", "seconds")
-    assert supported(verdict, captured(pages(MANY))) == verdict
+    whole, lacking_all = captured(pages(MANY)), foreign([insert(5, 1)])
+    assert supported(verdict, whole, lacks_of(whole)) == verdict
     measure = Verdict("measure", None, "why")
-    assert supported(measure, foreign([insert(5, 1)])) == measure
+    assert supported(measure, lacking_all, lacks_of(lacking_all)) == measure
 
 
 def large_reads(begin_ns):

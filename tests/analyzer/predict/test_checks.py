@@ -1,21 +1,20 @@
-"""Findings: what they add up to, and what they add to the band."""
+"""Doubts: what they add up to, and what they add to the band."""
 
 import numpy as np
 import pytest
 
-from analyzer.predict.bands import DEVIATIONS, Bands
-from analyzer.predict.checks import Finding, distinct, total_spread
-from analyzer.predict.left_out import REPLAY
+from analyzer.predict.bands import DEVIATIONS, REPLAY, Bands
+from analyzer.predict.doubts.doubt import Doubt, distinct, total_spread
 
 
 def test_spreads_add_in_quadrature():
-    assert total_spread([Finding("a", 0.03), Finding("b", 0.04), Finding("c")]) == 0.05
+    assert total_spread([Doubt("a", 0.03), Doubt("b", 0.04), Doubt("c")]) == 0.05
     assert total_spread([]) == 0
 
 
-def test_equal_findings_of_several_captures_count_once_and_the_widest_does():
-    found = distinct([Finding("a", 0.01), Finding("b"), Finding("a", 0.02), Finding("a")])
-    assert found == [Finding("a", 0.02), Finding("b")]
+def test_equal_doubts_of_several_captures_count_once_and_the_widest_does():
+    found = distinct([Doubt("a", 0.01), Doubt("b"), Doubt("a", 0.02), Doubt("a")])
+    assert found == [Doubt("a", 0.02), Doubt("b")]
 
 
 def test_a_spread_widens_the_band_of_every_window():

@@ -13,8 +13,8 @@ from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, s
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.predict.check_capture import capture_findings
-from analyzer.predict.check_replay import disagreement, replay_findings
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.doubts.start import by_window, disagreement, of_run
 from analyzer.predict.inputs import inputs
 from analyzer.predict.start import prepare
 from analyzer.program.added_steps import new_steps
@@ -69,31 +69,26 @@ def texts(found):
     return [one.text for one in found]
 
 
-def test_a_sound_capture_has_no_findings():
+def test_a_sound_capture_is_not_doubted():
     start = started(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A))
-    replays = start.timed([0, 4])
-    assert [*start.findings, *replay_findings(start, [0, 4], replays)] == [
-        one
-        for one in start.findings
-        if one.text.startswith("the predicted seconds are unconfirmed")
-    ]
+    assert not [*of_recording(start.recording)]
+    assert not [*of_run(start, 5e-6)]
+    assert not [*by_window(start, [0, 4], start.timed([0, 4]))]
 
 
 def test_a_trace_that_ends_before_the_command_is_unusable():
     """The buffer was full at 2400: from then on the command would count as computing."""
     sound = [switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A)]
-    found = [*capture_findings_of(*[one for one in sound if one[0] <= 2400], end_ns=5000)]
-    assert texts(found)[0].startswith("the trace does not hold the end of the command")
-    assert found[0].unusable
-    assert not [*capture_findings_of(*sound)]
-    without_exits = [one for one in sound if one[0] <= 2400]
-    assert not [*capture_findings_of(*without_exits, end_ns=5000, names=frozenset())]
+    cut = [one for one in sound if one[0] <= 2400]
+    (doubt,) = without_an_end(*cut, end_ns=5000)
+    assert doubt.unusable
+    assert not without_an_end(*sound)
+    assert not without_an_end(*cut, end_ns=5000, names=frozenset())
 
 
-def capture_findings_of(*events, **capture):
-    start = started(*events, **capture)
-    steps = SimpleNamespace(unlinked_ns=0.0, total_ns=1.0)
-    return capture_findings(start.recording, steps)
+def without_an_end(*events, **capture):
+    doubts = of_run(started(*events, **capture), 5e-6)
+    return [one for one in doubts if one.text.startswith("the trace does not hold the end of the")]
 
 
 def late_child(fork_ns):
@@ -114,9 +109,9 @@ def late_child(fork_ns):
 
 def test_a_thread_of_unknown_beginning_is_unusable():
     """Its fork is recorded after its first stay, as it was with a switch placed too early."""
-    found = started(*late_child(fork_ns=3500)).findings
+    found = [*of_run(started(*late_child(fork_ns=3500)), 7e-6)]
     assert any(one.unusable and "what started it" in one.text for one in found)
-    found = started(*late_child(fork_ns=2800)).findings
+    found = [*of_run(started(*late_child(fork_ns=2800)), 7e-6)]
     assert not any("what started it" in one.text for one in found)
 
 
@@ -145,7 +140,7 @@ def fake(**more):
 )
 def test_sleep_that_grows_with_the_window_widens_the_band(grown, spread, unusable):
     runs = [of(1e9, 2e8, 7e8), of(0.5e9, 2e8, 2e8 - grown * 0.5e9)]
-    found = [*replay_findings(fake(), [0, 4], runs)]
+    found = [*by_window(fake(), [0, 4], runs)]
     if not spread:
         assert not found
         return
@@ -156,7 +151,7 @@ def test_sleep_that_grows_with_the_window_widens_the_band(grown, spread, unusabl
 
 
 def test_requests_that_the_replay_does_not_send():
-    found = [*replay_findings(fake(), [0], [of(1e9, 3e8, 7e8, requests=7)])]
+    found = [*by_window(fake(), [0], [of(1e9, 3e8, 7e8, requests=7)])]
     assert texts(found) == ["10 requests were recorded, and the replay sends 7"]
     assert found[0].unusable
 
@@ -166,7 +161,7 @@ def test_a_disk_that_is_fast_after_a_rest_only(fast_kib, refused):
     """Ten pages are 40 KiB; as much may have been read before."""
     disk = Stateful(1000, 10, fast_kib=fast_kib, slow_ns_per_kib=50)
     start = fake(device=disk)
-    found = [*replay_findings(start, [0], [of(1e9, 3e8, 7e8)])]
+    found = [*by_window(start, [0], [of(1e9, 3e8, 7e8)])]
     assert [one.unusable for one in found] == [True] * refused
     assert not refused or "39 KiB at full speed after a rest" in found[0].text
 
@@ -181,7 +176,7 @@ def test_reads_of_others_that_delay_the_start():
     ]
     start = started(switch(0, IDLE, A), *theirs, *missed(1000, 0), *ended(5000, A))
     slow = replace(start, device=FixedCost(1000, 10))
-    found = [*replay_findings(slow, [0], slow.timed([0]))]
+    found = [*by_window(slow, [0], slow.timed([0]))]
     assert any(text.startswith("1 read of other processes") for text in texts(found))
 
 

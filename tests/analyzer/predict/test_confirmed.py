@@ -9,7 +9,7 @@ from msgspec import structs
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
-from analyzer.predict.confirmed import Setting, setting_of, unlike
+from analyzer.predict.doubts.kernel import Setting, setting_of, unlike
 from tracer.formats.capture import Mount
 
 JUDGED = {(6, 12): {"x86_64": frozenset({"ext4", "xfs"})}}

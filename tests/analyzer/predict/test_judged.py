@@ -9,7 +9,8 @@ from judgements import judged_of
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
-from analyzer.predict.judged import readahead_judged
+from analyzer.predict.doubts.doubt import Doubt
+from analyzer.predict.doubts.kernel import of_model
 from analyzer.predict.linux import predict_linux
 from boards.judged import list_path, store
 from tracer.formats.capture import FileEntry, Mount
@@ -35,11 +36,11 @@ def recorded(fstype="ext4", **host):
 
 
 def known(recording, version=(5, 4, 77)):
-    return readahead_judged(recording, version)
+    return of_model(recording, version)
 
 
 def test_an_untried_kernel_is_doubted():
-    assert (known(recorded()).doubts, known(recorded()).notes) == ([UNTRIED], [])
+    assert (known(recorded()).doubts, known(recorded()).notes) == ((Doubt(UNTRIED),), ())
 
 
 def test_a_confirmed_kernel_is_not_doubted_and_says_so():
@@ -52,9 +53,9 @@ def test_a_confirmed_kernel_is_not_doubted_and_says_so():
 def test_a_kernel_that_differs_is_doubted_with_the_difference():
     store(judged_of(release=KERNEL, result="different", difference="step 3 reads page 9"))
     (doubt,) = known(recorded()).doubts
-    assert "differs from the model" in doubt
-    assert "step 3 reads page 9" in doubt
-    assert doubt in predict_linux(recorded(), windows=[0, 32]).doubts
+    assert "differs from the model" in doubt.text
+    assert "step 3 reads page 9" in doubt.text
+    assert doubt.text in predict_linux(recorded(), windows=[0, 32]).doubts
 
 
 @pytest.mark.parametrize(
@@ -70,17 +71,17 @@ def test_a_kernel_that_differs_is_doubted_with_the_difference():
 )
 def test_a_judgement_of_another_kernel_or_file_system_says_nothing(changes):
     store(judged_of(**changes))
-    assert known(recorded()).doubts == [UNTRIED]
+    assert known(recorded()).doubts == (Doubt(UNTRIED),)
 
 
 def test_a_judgement_says_nothing_of_another_model():
     store(judged_of(release=KERNEL))
-    assert known(recorded(), (5, 15)).doubts == [UNTRIED.replace("5.4", "5.15")]
+    assert known(recorded(), (5, 15)).doubts == (Doubt(UNTRIED.replace("5.4", "5.15")),)
 
 
 def test_a_damaged_list_is_a_note():
     list_path().parent.mkdir(parents=True)
     list_path().write_text("{")
     found = known(recorded())
-    assert found.doubts == [UNTRIED]
+    assert found.doubts == (Doubt(UNTRIED),)
     assert "judged kernels are not considered" in found.notes[0]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.predict.left_out import CHANGED, REPLAY, RUN, left_out
+from analyzer.predict.bands import CHANGED, REPLAY, RUN, left_out
 from emulator.devices.device import FixedCost
 from emulator.devices.paced import Paced
 

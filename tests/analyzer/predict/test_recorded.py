@@ -1,4 +1,4 @@
-"""Findings of a recording: lost events, other readers, a replay that does not fit."""
+"""Doubts about a recording: lost events, other readers, a replay that does not fit."""
 
 from dataclasses import replace
 from math import sqrt
@@ -11,8 +11,9 @@ from msgspec import structs
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Recording, Trace
 from analyzer.predict.basis import MOST_LOST, Answer, lacking
-from analyzer.predict.checks import Finding
-from analyzer.predict.recorded import MOST_UNEXPLAINED, of_recording, of_replay
+from analyzer.predict.doubts.doubt import Doubt
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.doubts.start import MOST_UNEXPLAINED, of_replay
 from analyzer.program.frame import frame_of
 
 PAGES = 40
@@ -32,19 +33,19 @@ def recorded(*events: tuple[int, ...], **changes: object) -> Recording:
     return interpret(trace, capture_of(**changes), [], "tree")
 
 
-def only(recording: Recording) -> Finding:
+def only(recording: Recording) -> Doubt:
     (found,) = of_recording(recording)
     return found
 
 
-def test_an_undisturbed_recording_has_no_finding() -> None:
+def test_an_undisturbed_recording_has_no_doubt() -> None:
     assert list(of_recording(recorded())) == []
 
 
 def test_lost_events_widen_the_band_by_their_share_until_too_many_are_lost() -> None:
     events = 2 * PAGES
     found = only(recorded(lost={"0": 1}))
-    assert found == Finding(
+    assert found == Doubt(
         "at least 1 event was lost (0.012 of all): pages and requests are missing", 1 / (events + 1)
     )
     few, many = recorded(lost={"0": 4}), recorded(lost={"0": 3, "1": 2})  # of 84, and of 85

@@ -14,7 +14,7 @@ from analyzer.ingest.load import load
 from analyzer.ingest.recording import SeenWindows, Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict.choice import predict_by
-from analyzer.predict.recorded_window import recorded_kb
+from analyzer.predict.doubts.counts import recorded_kb
 from tracer.formats.capture import FileEntry
 
 DATA = Path(__file__).parents[2] / "foreread/data"

@@ -11,10 +11,10 @@ from event_table import R, event, insert, read, table
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.predict import seconds as module
-from analyzer.predict.checks import Finding
+from analyzer.predict import linux
+from analyzer.predict.doubts import start as doubts_of_starts
+from analyzer.predict.doubts.doubt import Doubt
 from analyzer.predict.linux import predict_linux
-from analyzer.predict.start import prepare
 from emulator.devices.device import FixedCost
 from tracer.formats.capture import Capture, FileEntry
 
@@ -244,21 +244,18 @@ def test_the_seconds_are_spent_on_something():
 
 
 @pytest.fixture
-def finds(monkeypatch):
-    """Return a function that makes every prepared start have some findings."""
+def doubted(monkeypatch):
+    """Return a function that makes every replayed start have some doubts."""
 
-    def give(*findings):
-        def changed(*given):
-            return replace(prepare(*given), findings=findings)
-
-        monkeypatch.setattr(module, "prepare", changed)
+    def give(*doubts):
+        monkeypatch.setattr(linux, "of_seconds", lambda _: doubts)
 
     return give
 
 
-def test_findings_widen_the_predicted_band_and_are_doubts(finds):
+def test_doubts_widen_the_predicted_band(doubted):
     sure = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
-    finds(Finding("something is odd", 0.1))
+    doubted(Doubt("something is odd", 0.1))
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert found.doubts == ("something is odd",)
     assert found.total.seconds == sure.total.seconds
@@ -267,13 +264,13 @@ def test_findings_widen_the_predicted_band_and_are_doubts(finds):
         assert found.total.seconds_high[row] - at > 0.15 * at > sure.total.seconds_high[row] - at
 
 
-def test_an_unusable_start_withdraws_the_seconds(finds):
-    finds(Finding("time is charged to no thread", unusable=True), Finding("odd", 0.1))
+def test_an_unusable_start_withdraws_the_seconds(doubted):
+    doubted(Doubt("time is charged to no thread", unusable=True), Doubt("odd", 0.1))
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert (found.verdict.action, found.verdict.by) == ("measure", None)
     assert "time is charged to no thread" in found.verdict.why
     assert found.verdict.remedy == "foreread record -o again.capture -- true"
-    finds(Finding("the replay is off", unusable=True, of_disk=True))
+    doubted(Doubt("the replay is off", unusable=True, of_disk=True))
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert found.verdict.remedy.startswith("foreread calibrate -o disk0.toml /dev/disk0 && ")
     assert (found.total.seconds, found.total.predicted_best) == (None, None)
@@ -297,8 +294,8 @@ def test_a_given_disk_may_be_another_one_than_the_recorded_start_ran_on(monkeypa
 
 def test_a_replay_that_is_off_on_both_disks_names_no_other_disk(monkeypatch):
     """The recorded run was delayed: the capture's own disk does not explain it either."""
-    delayed = Finding("2 % is unexplained", 0.02)
-    monkeypatch.setattr(module, "of_replay", lambda *_: iter([delayed]))
+    delayed = Doubt("2 % is unexplained", 0.02)
+    monkeypatch.setattr(doubts_of_starts, "of_replay", lambda *_: iter([delayed]))
     monkeypatch.setattr("analyzer.predict.start._own_disk", lambda *_: DEVICE)
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert found.doubts == ("2 % is unexplained",)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from capture_builder import capture_of, device_of, recording_of, stack_of
-from prediction_builder import curve_of, prediction_of
+from prediction_builder import curve_of
 
-from analyzer.predict.no_window import with_known_windows
+from analyzer.predict.no_window import windowless
 from analyzer.predict.stacks import current_kb, deciding, stacks_of
 from analyzer.predict.window import predict
 from boards.stack import PREFETCH
@@ -45,8 +45,8 @@ def test_two_windows_that_differ_are_not_taken_for_one():
 
 
 def test_without_a_window_the_verdict_points_to_the_prefetch_list():
-    found = prediction_of(curve_of("0:20", "0:20"))
-    verdict = with_known_windows(found, recorded(UBIFS, path="a.capture")).verdict
+    verdict, notes = windowless(recorded(UBIFS, path="a.capture"), [curve_of("0:20", "0:20")])
+    assert notes == ()
     assert (verdict.action, verdict.read_ahead_kb) == ("none", None)
     assert "the files of / (ubifs): UBIFS reads" in verdict.why
     assert verdict.remedy == "foreread prefetch a.capture -o start.list"
@@ -54,19 +54,17 @@ def test_without_a_window_the_verdict_points_to_the_prefetch_list():
 
 def test_an_unknown_stack_says_what_to_do_instead():
     unknown = stack_of("0:20", "", knob="", unknown="which of a, b", remedy="unmount the other")
-    verdict = with_known_windows(prediction_of(curve_of("0:20", "0:20")), recorded(unknown)).verdict
+    verdict, _ = windowless(recorded(unknown), [curve_of("0:20", "0:20")])
     assert verdict.why.endswith("which of a, b; unmount the other")
     assert verdict.remedy is None
 
 
 def test_a_disk_without_a_window_beside_one_that_has_is_noted():
-    found = prediction_of(curve_of(), curve_of("0:20", "0:20"))
-    changed = with_known_windows(found, recorded(UBIFS, ROOT))
-    assert changed.verdict == found.verdict
-    assert any("UBIFS reads" in note for note in changed.notes)
+    verdict, (note,) = windowless(recorded(UBIFS, ROOT), [curve_of(), curve_of("0:20", "0:20")])
+    assert verdict is None
+    assert "UBIFS reads" in note
 
 
 @pytest.mark.parametrize("stacks", [(), (ROOT,), (OVERLAY, ROOT)])
 def test_a_known_window_or_an_older_capture_changes_nothing(stacks):
-    found = prediction_of()
-    assert with_known_windows(found, recorded(*stacks)) == found
+    assert windowless(recorded(*stacks), [curve_of()]) == (None, ())

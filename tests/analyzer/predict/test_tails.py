@@ -7,7 +7,7 @@ from event_table import DISK, insert, read, table
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
-from analyzer.predict.tails import inline_tails
+from analyzer.predict.inputs import inline_tails
 from tracer.formats.capture import Mount
 
 PAGE = 4096

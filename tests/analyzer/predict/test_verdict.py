@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.predict.bands import Bands
+from analyzer.predict.bands import REPLAY, Bands
 from analyzer.predict.criterion import c_opt, quasi_optimal
-from analyzer.predict.left_out import REPLAY
 from analyzer.predict.prediction import Curve, Spent, Verdict
 from analyzer.predict.verdict import (
     FEW_PAGES,
     MARGIN_PERCENT,
+    Missing,
     Point,
     decide_by_criterion,
     decide_by_seconds,
@@ -139,7 +139,9 @@ def test_criterion_names_its_model_and_its_limits(current: int | None, tap: int)
 def test_without_seconds_no_window_is_recommended(current: int | None) -> None:
     """Whatever F² + G² says: here it is far better at 12 KiB."""
     whole = curve([1000, 600, 300, 200], current)
-    verdict = decide_without_seconds(whole, "the cost of the disk is unknown", "foreread calibrate")
+    verdict = decide_without_seconds(
+        whole, Missing("the cost of the disk is unknown", "foreread calibrate")
+    )
     assert (verdict.action, verdict.read_ahead_kb, verdict.by) == ("measure", None, None)
     assert verdict.why == "no predicted seconds: the cost of the disk is unknown"
     assert verdict.remedy == "foreread calibrate"
@@ -147,7 +149,7 @@ def test_without_seconds_no_window_is_recommended(current: int | None) -> None:
 
 def test_without_possible_gain_no_measurement_is_proposed() -> None:
     whole = curve([3, 2, 1, 1], 12, tap=3)
-    assert decide_without_seconds(whole, "why", "command").action == "none"
+    assert decide_without_seconds(whole, Missing("why", "command")).action == "none"
 
 
 def by_seconds(seconds: list[float], current: int | None, apart: float = 0.0) -> Verdict:

@@ -12,6 +12,7 @@ from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.plug import unplugged_ns, with_plugs
+from analyzer.program.steps import own_requests
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.steps import STEP
 
@@ -33,18 +34,24 @@ def recorded(reads):
     return interpret(Trace("tracefs pages", table(*events), page_size=4096), None, [], "all")
 
 
+def unplugged(reads):
+    recording = recorded(reads)
+    own = own_requests(recording, recording.requests)
+    return unplugged_ns(recording, DISK, recording.requests["sector"][own])
+
+
 def test_reads_without_a_plug_are_compared_with_plugged_ones():
     reads = [(R, 16_500)] * 9 + [(R, 90_000), *[(AHEAD, 7_200)] * 5]
-    assert unplugged_ns(recorded(reads), DISK) == 9_300
+    assert unplugged(reads) == 9_300
 
 
 def test_a_faster_unplugged_read_has_no_extra_cost():
-    assert unplugged_ns(recorded([(R, 300)] * 9 + [(AHEAD, 800)] * 9), DISK) == 0
+    assert unplugged([(R, 300)] * 9 + [(AHEAD, 800)] * 9) == 0
 
 
 @pytest.mark.parametrize("reads", [[(R, 16_500)] * 9, [(R, 16_500)] * 9 + [(AHEAD, 7_200)] * 4])
 def test_too_few_requests_of_a_kind_do_not_correct_the_disk(reads):
-    assert unplugged_ns(recorded(reads), DISK) == 0
+    assert unplugged(reads) == 0
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.ingest.load import load
-from analyzer.predict import seconds
-from analyzer.predict.checks import Finding
+from analyzer.predict.doubts import start as doubts_of_starts
+from analyzer.predict.doubts.doubt import Doubt
 from analyzer.prefetch import Comparison, decode, find_ranges
 from foreread.cli.main import main
 
@@ -70,8 +70,8 @@ def test_the_four_cases(tmp_path, capsys):
 def test_without_usable_seconds_all_cases_have_the_present_window(tmp_path, monkeypatch, capsys):
     words = ("prefetch", "--json", BOARD, "-o", tmp_path / "list")
     unknown_disk = json.loads(run(capsys, *words))
-    spoilt = Finding("the replay is spoilt", unusable=True)
-    monkeypatch.setattr(seconds, "replay_findings", lambda *_: [spoilt])
+    spoilt = Doubt("the replay is spoilt", unusable=True)
+    monkeypatch.setattr(doubts_of_starts, "by_window", lambda *_: [spoilt])
     withdrawn = json.loads(run(capsys, *words, "--device-model", "arm64"))
     for document, why, remedy in (
         (unknown_disk, "the cost of the disk is unknown", f"{BOARD} --device-model arm64"),

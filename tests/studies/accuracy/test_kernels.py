@@ -2,7 +2,7 @@
 
 import json
 
-from analyzer.predict.confirmed import PAGES, SECONDS
+from analyzer.predict.doubts.kernel import PAGES, SECONDS
 from boards.emulated import MACHINES
 from studies.accuracy import kernel_cells, kernel_confirmed, kernel_tables
 from studies.accuracy.on_boards import SD, Board, Live

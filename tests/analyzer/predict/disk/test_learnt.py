@@ -8,9 +8,9 @@ from disk_kinds import model_of
 from rings import further
 
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from analyzer.predict.disk.in_run import table_finding
 from analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
 from analyzer.predict.disk.observed import observed, unexplained
+from analyzer.predict.doubts.start import of_table
 from boards.emulated import disks
 from emulator.devices.device import FixedCost
 from emulator.devices.measured import Measured, Point
@@ -167,17 +167,16 @@ def test_another_disks_recording_changes_no_given_disk():
 @pytest.mark.parametrize("name", ["emmc", "erase-block", "rotating"])
 def test_a_table_of_a_disk_with_a_history_is_doubted(name):
     """Requests near to each other take any time between that in order and that at random."""
-    found = table_finding(table_by_size(kind(name)), reads(kind(name)), 0.0)
-    assert found is not None
-    assert found.spread > 0.2
-    assert "predict without --device-model" in found.text
+    (doubt,) = of_table(table_by_size(kind(name)), reads(kind(name)), 0.0)
+    assert doubt.spread > 0.2
+    assert "predict without --device-model" in doubt.text
 
 
 def test_a_table_that_explains_the_requests_is_not_doubted():
     table = table_by_size(kind("emmc"))
-    assert table_finding(table, reads(table), 0.0) is None
+    assert not [*of_table(table, reads(table), 0.0)]
 
 
 def test_a_table_that_is_the_same_in_order_and_at_random_is_not_doubted():
     """The requests of another disk say nothing against it."""
-    assert table_finding(table_by_size(kind("nvme")), reads(kind("rotating")), 0.0) is None
+    assert not [*of_table(table_by_size(kind("nvme")), reads(kind("rotating")), 0.0)]

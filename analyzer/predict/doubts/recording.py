@@ -1,6 +1,6 @@
-"""Findings that the recording itself shows: contamination, lost events, other readers, its replay.
+"""Doubts about the recording itself: readahead, lost events, pages unread, other readers.
 
-Each constant says where its figure is from; docs/explanation/verdict.md has them together.
+They concern all figures, also requests and pages.
 """
 
 from __future__ import annotations
@@ -15,36 +15,28 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.squashfs_blocks import unknown_block
 from analyzer.ingest.unsure import unsure_pages
 from analyzer.predict.basis import lost_share, some_lost, some_unread, unread_share
-from analyzer.predict.checks import Finding
+from analyzer.predict.doubts.doubt import Doubt
 from analyzer.predict.prediction import MINOR_SHARE
-from analyzer.program.cpu import event_cost
-from analyzer.program.frame import frame_of
-from analyzer.program.spared_faults import SparedFaults
 from boards.base.counted import plural
 from boards.base.units import KIB, percent_text
 
-# Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
-# time that they took, less what recording took; one in which other processes read heavily, 10 %.
-REPLAYED = 0.01
-MOST_UNEXPLAINED = 0.05
 
-
-def of_recording(recording: Recording) -> Iterator[Finding]:
-    """Yield findings that make all figures of a recording less certain, also requests and pages."""
+def of_recording(recording: Recording) -> Iterator[Doubt]:
+    """Yield the doubts about a recording."""
     if recording.contaminated:
-        yield Finding(
+        yield Doubt(
             "readahead was on during the recording, so the order and number of accesses are not "
             "exact"
         )
     lost = some_lost(recording)
     if lost is not None:
-        yield Finding(lost, spread=lost_share(recording))
+        yield Doubt(lost, spread=lost_share(recording))
     pages = max(recording.accesses.rows, 1)
     for text, unsure in unsure_pages(recording).items():
-        yield Finding(text, spread=min(unsure / pages, 1.0))
+        yield Doubt(text, spread=min(unsure / pages, 1.0))
     yield from _of_the_reader(recording)
     yield from _other_readers(recording)
-    yield from map(Finding, unknown_blocks(recording))
+    yield from map(Doubt, unknown_blocks(recording))
 
 
 def unknown_blocks(recording: Recording) -> Iterator[str]:
@@ -77,21 +69,21 @@ def _squashfs(recording: Recording, source: str) -> list[tuple[str, int]]:
     ]
 
 
-def _of_the_reader(recording: Recording) -> Iterator[Finding]:
+def _of_the_reader(recording: Recording) -> Iterator[Doubt]:
     """Yield what a trace of another tool leaves open; its notes name the events."""
     trace = recording.trace
     if trace.page_size_assumed:
-        yield Finding(
+        yield Doubt(
             f"pages of {recording.page_size} bytes are assumed, since nothing in the trace proves "
             "their size: --page-size sets another"
         )
     unread = some_unread(recording)
     if unread is not None:
-        yield Finding(unread, spread=unread_share(recording))
+        yield Doubt(unread, spread=unread_share(recording))
 
 
-def _other_readers(recording: Recording) -> Iterator[Finding]:
-    """Yield a finding where other processes read much from the disks of the start.
+def _other_readers(recording: Recording) -> Iterator[Doubt]:
+    """Yield a doubt where other processes read much from the disks of the start.
 
     Their requests are replayed at the recorded times. Under another window they delay the start by
     any time from zero to their full duration: a uniform distribution, whose standard deviation is
@@ -108,7 +100,7 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
     if others < max(1, MINOR_SHARE * own):
         return
     share = others / (others + own)
-    yield Finding(
+    yield Doubt(
         f"other processes read {plural(others, 'page')} from the same disk during the recording "
         f"({percent_text(share, 0)} of all): they may delay the start-up and hide some of "
         "its accesses",
@@ -124,31 +116,3 @@ def _disks_of_the_start(recording: Recording) -> set[int]:
         disk = recording.devices.get(dev, dev)
         pages[disk] = pages.get(disk, 0) + accessed
     return {disk for disk, n in pages.items() if n >= max(1, MINOR_SHARE * sum(pages.values()))}
-
-
-def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
-    """Yield a finding if the replay of the recorded run takes another time than the run.
-
-    Without the cost of recording, the run is shorter by up to the cost of all events, and of the
-    faults that fault-around spares other runs.
-    """
-    frame = frame_of(recording)
-    if frame.end_ns <= frame.start_ns:
-        return
-    time_ns = recording.trace.events["time_ns"]
-    within = (time_ns >= frame.start_ns) & (time_ns <= frame.end_ns)
-    events = recording.trace.events.take(within)
-    event_ns = event_cost(events)
-    faults = SparedFaults(recording.trace, recording.page_size, event_ns)
-    took_s = (frame.end_ns - frame.start_ns) / 1e9
-    least_s = took_s - (event_ns * events.rows + faults.total_ns) / 1e9
-    off = max(least_s - replayed_s, replayed_s - took_s) / took_s
-    if off <= REPLAYED:
-        return
-    yield Finding(
-        f"the replay of the recorded run takes {replayed_s:.3f} s, the run took {took_s:.3f} s: "
-        f"{percent_text(off, 0)} of the time is unexplained",
-        spread=off,
-        unusable=off > MOST_UNEXPLAINED,
-        of_disk=True,
-    )

@@ -1,45 +1,49 @@
-"""The replay of the recorded window against the record: where they differ, the prediction may too.
+"""Doubts about requests and pages: the recording, and the replay of its window against it.
 
 Captures at window 0 on ext4, btrfs and f2fs are replayed to the request and to the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from analyzer.ingest.accesses import of_threads
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.requests import requests_for
 from analyzer.ingest.tables import Rwbs
-from analyzer.predict.prediction import Curve
-from analyzer.predict.tails import inline_tails
-from analyzer.program.steps import own_requests
+from analyzer.predict.counts import Counts
+from analyzer.predict.disks import DiskReads, device_of
+from analyzer.predict.doubts.doubt import Doubt
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.inputs import inline_tails
 from boards.base.counted import plural
 from boards.base.units import kib_to_pages, pages_to_kib
 from emulator import MAX_WINDOW
 
-# Requests and pages of file data that a disk (dev_t) is predicted to read with a window (pages).
-Replay = Callable[[int, int], tuple[int, int]]
+
+def of_counts(counts: Counts) -> list[Doubt]:
+    """Return the doubts about the recording, and about the counts of a model that is emulated."""
+    return [*of_recording(counts.recording), *([] if counts.clusters else _differences(counts))]
 
 
-def differences(recording: Recording, devices: list[Curve], replay: Replay) -> Iterator[str]:
+def _differences(counts: Counts) -> Iterator[Doubt]:
     """Yield what the replay of the recorded window reads otherwise than the recorded run."""
-    for curve in devices:
-        disk = dev_of(curve.dev)
-        kb = recorded_kb(recording, disk)
+    recording = counts.recording
+    for disk in counts.disks:
+        dev = dev_of(disk.dev)
+        kb = recorded_kb(recording, dev)
         window = None if kb is None else kib_to_pages(kb, recording.page_size)
         if window is None or window > MAX_WINDOW:
             continue
-        replayed = replay(disk, window)
-        requests, pages = _requests(recording, disk), _pages(recording, disk)
+        replayed = tuple(int(column[0]) for column in counts.reads(dev, [window]))
+        requests, pages = _requests(counts.requests[dev]), _pages(recording, dev)
         if (replayed[0] if requests is None else requests, pages) == replayed:
             continue
         recorded = [] if requests is None else [plural(requests, "request")]
-        yield (
-            f"the replay of {curve.name} at the recorded window, {kb:,} KiB, reads "
+        yield Doubt(
+            f"the replay of {disk.name} at the recorded window, {kb:,} KiB, reads "
             f"{plural(replayed[1], 'page')} in {plural(replayed[0], 'request')}; recorded were "
             f"{' and '.join([plural(pages, 'page'), *recorded])}"
         )
@@ -50,17 +54,15 @@ def recorded_kb(recording: Recording, disk: int) -> int | None:
     if recording.windows is not None:
         pages = recording.windows.pages.get(disk)
         return None if pages is None else pages_to_kib(pages, recording.page_size)
-    devices = recording.capture.devices if recording.capture else []
-    found = [one.read_ahead_kb for one in devices if dev_of(one.dev) == disk]
-    return found[0] if found else None
+    device = device_of(recording, disk)
+    return None if device is None else device.read_ahead_kb
 
 
-def _requests(recording: Recording, disk: int) -> int | None:
+def _requests(reads: DiskReads) -> int | None:
     """Return the requests of file data that were recorded; None where none of the disk's are."""
-    requests = requests_for(recording, disk)
-    if not (requests["flags"] & Rwbs.READ).any():
+    if not (reads.requests["flags"] & Rwbs.READ).any():
         return None
-    return int(np.count_nonzero(own_requests(recording, requests)))
+    return int(np.count_nonzero(reads.own))
 
 
 def _pages(recording: Recording, disk: int) -> int:

@@ -1,0 +1,1 @@
+"""Doubts about a prediction: what is found, in which words, and with which weight."""

@@ -1,0 +1,321 @@
+"""Doubts about the seconds of a start: what its recording lacks, and what its replays show.
+
+The replay at window 0 cannot reveal time that is charged to the wrong thread, since everything
+takes as long as in the recording. So the doubts are also about how the replay changes with the
+window, where it differs from the recorded run, and about other captures of the same start. Each
+constant says where its figure is from; docs/explanation/verdict.md has them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.predict.bands import DEVIATIONS
+from analyzer.predict.disk.observed import observed, unexplained
+from analyzer.predict.doubts.doubt import Doubt
+from analyzer.predict.doubts.kernel import setting_of, unconfirmed
+from analyzer.predict.doubts.recording import of_recording
+from analyzer.predict.seconds import Seconds, seconds_of
+from analyzer.predict.start import Start
+from analyzer.program.cpu import event_cost
+from analyzer.program.frame import frame_of
+from analyzer.program.inode_tables import recorded_reads
+from analyzer.program.spared_faults import SparedFaults
+from boards.base.counted import plural
+from boards.base.units import KIB, percent_text
+from emulator.devices.measured import Measured
+from emulator.devices.paced import Paced
+from emulator.devices.stateful import Stateful
+from emulator.linux.steps import CpuCost, Timed
+
+_EXIT = "sched:sched_process_exit"
+# In parts of the run: the latest acceptable start of a thread with unknown parent.
+MOST_UNLINKED = 0.01
+# Relative standard deviations, from median errors / 0.67 of a normal distribution.
+UNKNOWN_CPU = 0.06  # without the processor's cost of a request: 3 to 5 % in the median
+# 12 captures predicted at 8 windows from their traces alone: 8.7 % rms off (verdict.md).
+WITHOUT_CAPTURE = 0.087
+_WITHOUT_CAPTURE = (
+    "the trace has neither the command and its end nor the machine: the seconds are from the first "
+    "page that was read to the last one"
+)
+# Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
+# time that they took, less what recording took; one in which other processes read heavily, 10 %.
+REPLAYED = 0.01
+MOST_UNEXPLAINED = 0.05
+# In parts of the seconds: below the first no doubt; above the second the seconds are unusable.
+LEAST, MOST = 0.01, 0.25
+# In parts of the recorded requests: the replay at window 0 has to send the same ones.
+LEAST_REQUESTS, MOST_REQUESTS = 0.01, 0.10
+MOST_OF_FAST = 0.5  # in parts of the fast KiB: what was read before the start may be the rest
+_ALIKE = 1.5  # times as long at random as in order: less does not depend on the requests before
+
+
+def of_seconds(seconds: Seconds) -> Iterator[Doubt]:
+    """Yield the doubts about each start, and between several captures of it.
+
+    Those about the first recording are known from its counts.
+    """
+    for start, runs in zip(seconds.starts, seconds.replays, strict=True):
+        if start is not seconds.starts[0]:
+            yield from of_recording(start.recording)
+        yield from of_start(start, seconds.bands.windows, runs)
+    each, page_size = seconds_of(seconds.replays), seconds.starts[0].recording.page_size
+    yield from disagreement(page_size, seconds.bands.windows, each)
+
+
+def of_start(start: Start, windows: Sequence[int], runs: Sequence[Timed]) -> Iterator[Doubt]:
+    """Yield the doubts about a start that was replayed under ``windows`` (pages), 0 among them."""
+    yield from of_run(start, runs[list(windows).index(0)].total_ns / 1e9)
+    yield from by_window(start, windows, runs)
+
+
+def of_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
+    """Yield the doubts about what a start is prepared from, and about the recorded run's replay.
+
+    ``replayed_s`` are the seconds of the start at a window of 0.
+    """
+    yield from _of_setup(start)
+    if isinstance(start.device, Measured):
+        each_ns = event_cost(start.recording.trace.events)
+        yield from of_table(start.device, start.requests, each_ns)
+    yield from _end_missing(start.recording)
+    yield from _unlinked(start)
+    yield from _of_recorded_run(start, replayed_s)
+
+
+def _of_setup(start: Start) -> Iterator[Doubt]:
+    """Yield doubts about the machine and its events, which the seconds rest on."""
+    recording = start.recording
+    if recording.capture is None:
+        yield Doubt(_WITHOUT_CAPTURE, spread=WITHOUT_CAPTURE)
+    yield from unconfirmed(setting_of(recording, start.version, start.disk))
+    threads = len(np.unique(recording.accesses["pid"]))
+    cpus = frame_of(recording).cpus
+    if threads > 1 and cpus > 1 and not start.threads:
+        yield Doubt(
+            f"{plural(threads, 'thread')} read on {plural(cpus, 'CPU')}, and the capture does "
+            "not contain when each ran",
+            unusable=True,
+        )
+    if (
+        isinstance(start.device, Paced)
+        and not (recording.trace.events["kind"] == Kind.SWITCH).any()
+    ):
+        yield Doubt(
+            "the capture has no scheduler events: CPU time cannot be distinguished from time in "
+            "which the limiter delayed reads",
+            unusable=True,
+        )
+    if start.cpu == CpuCost():
+        yield Doubt(
+            "the capture has no page fault events: CPU time per request is unknown",
+            spread=UNKNOWN_CPU,
+        )
+
+
+def of_table(device: Measured, requests: Table, each_ns: float) -> Iterator[Doubt]:
+    """Yield a doubt about a table whose disk depends on the requests before.
+
+    A table has one time for all requests elsewhere than the last one. A disk that seeks, or keeps
+    what it read, takes any time between that and the time in order. The table is not doubted if it
+    explains the run's own ``requests``.
+    """
+    kib = min(point.kib for point in device.points)
+    elsewhere, in_order = (float(device.times(pattern)[0].at(kib)) for pattern in (False, True))
+    if elsewhere < _ALIKE * in_order or unexplained(observed(requests, each_ns), device) is None:
+        return
+    yield Doubt(
+        f"the disk takes {elsewhere / in_order:.1f} times as long for {kib:g} KiB at random as in "
+        "order, and its table does not explain the requests of the recorded run; if this is the "
+        "disk of the recording, predict without --device-model",
+        spread=(1 - in_order / elsewhere) / 2,
+        of_disk=True,
+    )
+
+
+def _end_missing(recording: Recording) -> Iterator[Doubt]:
+    """The command exited, but the trace does not contain its exit: the end was not recorded.
+
+    A thread that ran when the trace ended would count as computing until the end of the run.
+    """
+    capture, events = recording.capture, recording.trace.events
+    if capture is None or capture.ended_by != "exit" or not events.rows:
+        return
+    exits = events["pid"][events["kind"] == Kind.EXIT]
+    if _EXIT not in recording.trace.event_names or capture.pid in exits:
+        return
+    run_s = (capture.end_ns - capture.start_ns) / 1e9
+    last_s = (int(events["time_ns"].max()) - capture.start_ns) / 1e9
+    yield Doubt(
+        f"the trace does not hold the end of the command (it ends {last_s:.1f} s into a run of "
+        f"{run_s:.1f} s)",
+        unusable=True,
+    )
+
+
+def _unlinked(start: Start) -> Iterator[Doubt]:
+    """A thread with unknown parent would sleep from the start until its recorded time."""
+    late_ns = start.unlinked_ns
+    if start.recorded_ns and late_ns > MOST_UNLINKED * start.recorded_ns:
+        yield Doubt(
+            f"a thread starts {late_ns / 1e9:.2f} s into the run, and the capture does "
+            "not show what started it: with another window it would start at another time",
+            unusable=True,
+        )
+
+
+def _of_recorded_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
+    """Yield doubts by the replay of the recorded run, on the disk that it ran on.
+
+    ``replayed_s`` are the seconds of the start at a window of 0. Another disk may be given, to
+    predict the start on it. The given disk counts as another one if the recorded run contradicts it
+    but fits the disk in the capture.
+    """
+    doubts = list(of_replay(start.recording, start.recorded_s(replayed_s)))
+    if doubts and start.recorded_on is not None:
+        own = replace(start.as_recorded(), device=start.recorded_on).timed([0])[0]
+        on_own = list(of_replay(start.recording, own.total_ns / 1e9))
+        contradicted = any(doubt.unusable for doubt in doubts)
+        if not on_own or (contradicted and not any(doubt.unusable for doubt in on_own)):
+            yield from on_own
+            yield Doubt("the start-up was recorded on a disk other than the given one")
+            return
+    yield from doubts
+
+
+def of_replay(recording: Recording, replayed_s: float) -> Iterator[Doubt]:
+    """Yield a doubt if the replay of the recorded run takes another time than the run.
+
+    Without the cost of recording, the run is shorter by up to the cost of all events, and of the
+    faults that fault-around spares other runs.
+    """
+    frame = frame_of(recording)
+    if frame.end_ns <= frame.start_ns:
+        return
+    time_ns = recording.trace.events["time_ns"]
+    within = (time_ns >= frame.start_ns) & (time_ns <= frame.end_ns)
+    events = recording.trace.events.take(within)
+    event_ns = event_cost(events)
+    faults = SparedFaults(recording.trace, recording.page_size, event_ns)
+    took_s = (frame.end_ns - frame.start_ns) / 1e9
+    least_s = took_s - (event_ns * events.rows + faults.total_ns) / 1e9
+    off = max(least_s - replayed_s, replayed_s - took_s) / took_s
+    if off <= REPLAYED:
+        return
+    yield Doubt(
+        f"the replay of the recorded run takes {replayed_s:.3f} s, the run took {took_s:.3f} s: "
+        f"{percent_text(off, 0)} of the time is unexplained",
+        spread=off,
+        unusable=off > MOST_UNEXPLAINED,
+        of_disk=True,
+    )
+
+
+def by_window(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -> Iterator[Doubt]:
+    """Yield the doubts about replays under ``windows`` (pages), 0 among them, and their changes."""
+    at_zero = replays[list(windows).index(0)]
+    yield from _other_requests(start, at_zero)
+    yield from _sleep_that_grows(start.recording.page_size, windows, replays, at_zero)
+    yield from _strangers(start, windows, replays)
+    yield from _speed_that_drops(start, replays)
+
+
+def _speed_that_drops(start: Start, replays: Sequence[Timed]) -> Iterator[Doubt]:
+    """A disk that is fast after a rest only: what was read before the start is unknown."""
+    if not isinstance(start.device, Stateful) or not start.device.fast_kib:
+        return
+    page_kib = start.recording.page_size / KIB
+    most_kib = max(float(one.work[:, 1].sum()) for one in replays) * page_kib
+    if most_kib <= MOST_OF_FAST * start.device.fast_kib:
+        return
+    yield Doubt(
+        f"the disk reads {start.device.fast_kib:,} KiB at full speed after a rest, the start-up up "
+        f"to {most_kib:,.0f} KiB, and what is read before it is unknown",
+        unusable=True,
+    )
+
+
+def disagreement(page_size: int, windows: Sequence[int], each: Array) -> Iterator[Doubt]:
+    """Yield a doubt if captures of the same start differ; ``each`` (captures × windows) is in s.
+
+    The relative standard deviation of single captures is the spread, since each may be the right
+    one.
+    """
+    if len(each) < 2:
+        return
+    apart = np.ptp(each, axis=0) / np.median(each, axis=0)
+    row = int(apart.argmax())
+    if apart[row] <= LEAST:
+        return
+    low, high = each[:, row].min(), each[:, row].max()
+    text = (
+        f"captures of the same start disagree: {low:.3f} to {high:.3f} s with a window of "
+        f"{windows[row] * page_size // 1024} KiB"
+    )
+    spread = float((each.std(axis=0, ddof=1) / np.median(each, axis=0)).max())
+    yield Doubt(text, spread, unusable=bool(apart[row] > MOST))
+
+
+def _other_requests(start: Start, at_zero: Timed) -> Iterator[Doubt]:
+    """The replay at window 0 does not send the requests that were recorded."""
+    flags = start.requests["flags"]
+    recorded = int(np.count_nonzero((flags & Rwbs.READ) > 0))
+    replayed = recorded_reads(start.run, at_zero.work, start.inode_tables)
+    off = abs(replayed - recorded) / max(recorded, 1)
+    if start.cpu_samples is None or off <= LEAST_REQUESTS:
+        return
+    text = f"{plural(recorded, 'request', 'was')} recorded, and the replay sends {replayed:,}"
+    yield Doubt(text, off, unusable=off > MOST_REQUESTS)
+
+
+def _sleep_that_grows(
+    page_size: int, windows: Sequence[int], replays: Sequence[Timed], at_zero: Timed
+) -> Iterator[Doubt]:
+    """All threads sleep for longer under a larger window.
+
+    A clock or another process lets a start sleep as long as before. A sleep that grows with fewer
+    requests may in truth be a wait for the disk, or for a thread whose start is unknown.
+    """
+    asleep = np.array([_asleep_ns(one) for one in replays])
+    total = np.array([one.total_ns for one in replays])
+    grown = (asleep - _asleep_ns(at_zero)) / np.maximum(total, 1.0)
+    row = int(grown.argmax())
+    if grown[row] <= LEAST:
+        return
+    text = (
+        f"the time in which all threads sleep increases from {_asleep_ns(at_zero) / 1e9:.2f} s to "
+        f"{asleep[row] / 1e9:.2f} s with a window of {windows[row] * page_size // 1024} KiB: a "
+        "recorded sleep may be a wait for the disk"
+    )
+    yield Doubt(text, float(grown[row]) / DEVIATIONS, unusable=bool(grown[row] > MOST))
+
+
+def _asleep_ns(run: Timed) -> float:
+    return run.total_ns - run.compute_ns - run.waited_ns
+
+
+def _strangers(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -> Iterator[Doubt]:
+    """Reads by other processes are replayed at their recorded times, whatever the window."""
+    alone = start.without_strangers()
+    if alone is None:
+        return
+    with_them = np.array([one.total_ns for one in replays])
+    without = np.array([one.total_ns for one in alone.timed(list(windows))])
+    off = np.abs(with_them - without) / np.maximum(with_them, 1.0)
+    row = int(off.argmax())
+    if off[row] <= LEAST:
+        return
+    sectors = [one.run.steps["sectors"] for one in (start, alone)]
+    number = int(np.count_nonzero(sectors[0]) - np.count_nonzero(sectors[1]))
+    text = (
+        f"{plural(number, 'read')} of other processes are replayed at their recorded times; "
+        "without them "
+        f"the seconds change by up to {off[row]:.0%}"
+    )
+    yield Doubt(text, float(off[row]) / DEVIATIONS, unusable=bool(off[row] > MOST))
