@@ -31,11 +31,15 @@ helper() {
 }
 
 # pump STREAM: keep the beginning of the command's output and discard the rest. cat is started only
-# if there is a rest: a program started when the command ends would be part of the measured time.
+# if there is a rest: a program started when the command ends would be part of the measured time. The
+# command waits for it then, so another one keeps its pages in memory while the caches are dropped.
 pump() {
+    mkfifo "$job/$1.copy"
     exec <"$job/$1.pipe" >"$job/$1" 9>&-
+    cat "$job/$1.copy" &
     head -c "$output_bytes"
-    ! read -r _ || exec cat >/dev/null
+    ! read -r _ || cat >/dev/null
+    kill $!
 }
 
 # pump_matching STREAM: the same, and end the run when a line of the output matches.
@@ -66,6 +70,9 @@ hold() {
     (
         cd "$directory" || exit
         export "${mark?}"
+        umask "$foreread_umask"
+        if [ -n "$foreread_locale" ]; then LC_ALL=$foreread_locale; else unset LC_ALL; fi
+        unset foreread_umask foreread_locale
         exec </dev/null >"$job/stdout.pipe" 2>"$job/stderr.pipe" 5>&- 6>&- 9>&-
         if [ -n "$user" ]; then
             su -s /bin/sh -c "$held" -- "$user" sh "$file" "$@"

@@ -9,6 +9,11 @@
 # quoted
 #              assignments, and run_command, which calls its arguments with the command's words
 set -u
+# For the command (held.sh); the scripts that this one starts inherit them.
+if [ -z "${foreread_umask-}" ]; then
+    foreread_umask=$(umask) foreread_locale=${LC_ALL-}
+    export foreread_umask foreread_locale
+fi
 umask 077
 export LC_ALL=C
 job=${resident_job:-${0%/*}}
