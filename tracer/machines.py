@@ -5,9 +5,10 @@ What the two have in common is decided here once, so that a command never asks w
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -18,10 +19,10 @@ from tracer.error import RecordError
 from tracer.formats.capture import Capture
 from tracer.local.doctor import Diagnosis, examine
 from tracer.local.journal import restore_leftovers, unrestored
+from tracer.local.journal_folder import make_lock
 from tracer.local.record import RecordOptions, record
 from tracer.local.repeat import repeated
 from tracer.local.trial import TrialBench, TrialOptions
-from tracer.local.trials import local_trials
 from tracer.remote.doctor import examine_target
 from tracer.remote.probed import TraceReader
 from tracer.remote.record import record_on
@@ -60,18 +61,37 @@ def bench_on(
     """Yield ``target`` as a bench of trials, whose settings no other foreread changes meanwhile.
 
     ``like``: on this machine the runs get the environment and the control groups of this capture's
-    run; a target's commands have the environment of its shell, now as then. With ``options.bios``
-    or ``options.by_shell`` this machine too is driven by a shell. Raises RecordError and
+    run; a target's commands have the environment of its shell, now as then. Raises RecordError and
     TargetError.
     """
-    if not isinstance(target, LocalTarget) or options.bios:
+    if not isinstance(target, LocalTarget):
         with trials_on(target, options) as bench:
             yield bench
         return
     again = nullcontext() if like is None else repeated(like.environment, like.cgroups)
-    opened = trials_on(target, options) if options.by_shell else local_trials(options)
-    with again, opened as here:
-        yield here
+    with again, trials_here(target, options) as bench:
+        yield bench
+
+
+@contextmanager
+def trials_here(target: Target, options: TrialOptions) -> Iterator[TrialBench]:
+    """Yield this machine as a bench; its guards and locks are those of all forereads here."""
+    notes = unrestored(restore_leftovers())
+    make_lock()
+    options.run.executable()  # its errors are about this machine
+    run = replace(options.run, cwd=options.run.directory())
+    with trials_on(target, replace(options, run=run), shell_here()) as bench:
+        bench.notes += notes
+        yield bench
+
+
+def shell_here() -> tuple[str, ...]:
+    """Return the words that start this machine's shell.
+
+    busybox has one that waits without starting a program, which would read from the disk during a
+    run.
+    """
+    return ("busybox", "sh") if shutil.which("busybox") else ("sh",)
 
 
 def recorder_for(target: Target, backend: str = AUTO) -> Recorder:

@@ -188,7 +188,6 @@ def trials_of(of: Proposed, row: Advised | None, wait_s: float, limit_s: float) 
         wait_s=wait_s,
         limit_s=limit_s,
         vmstat=False,
-        by_shell=row is not None and bool(row.change),
         replayer=row.replayer if row else None,
     )
 

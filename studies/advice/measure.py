@@ -98,7 +98,7 @@ def measure(
             assert capture is not None
             replayer = None if name is None else Replayer(program, lists[name])
             options = TrialOptions(
-                recorded_run(capture, Streams(2, 2)), vmstat=False, by_shell=True, replayer=replayer
+                recorded_run(capture, Streams(2, 2)), vmstat=False, replayer=replayer
             )
             own = [cell for cell in cells if cell.listing == name]
             with bench_on(target, options, capture) as bench:

@@ -41,7 +41,7 @@ def starts(target: Target, args: argparse.Namespace) -> list[Document]:
     if args.list is not None:
         replayer = Replayer(args.replayer.read_bytes(), args.list.read_bytes())
     run = recorded_run(recorded, Streams(2, 2))
-    options = TrialOptions(run, vmstat=False, by_shell=True, replayer=replayer)
+    options = TrialOptions(run, vmstat=False, replayer=replayer)
     with bench_on(target, options, recorded) as bench:
         window = str(args.read_ahead_kb)
         settings = tuple((knob, window) for knob in bench.windows)

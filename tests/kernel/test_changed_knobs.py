@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,8 +26,7 @@ from tracer.local.command import Streams
 from tracer.local.knobs import selected
 from tracer.local.run import RunOptions
 from tracer.local.trial import Scenario, Trial, TrialOptions
-from tracer.local.trials import local_trials
-from tracer.remote.trials import trials_on
+from tracer.machines import bench_on
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 pytestmark = [
@@ -57,16 +54,16 @@ def knobs(loop):
     SWAPPINESS.write_text(swappiness)
 
 
-@pytest.fixture(params=further(("here", "target"), ["here"]))
-def trials(request, loop):
-    on_target = partial(trials_on, LocalTarget(), shell=(shutil.which("busybox"), "sh"))
-    opened = local_trials if request.param == "here" else on_target
+@pytest.fixture
+def trials(loop):
     with open(os.devnull, "wb") as file:  # noqa: PTH123
         nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
 
         def trials(command):
             run = RunOptions(["sh", "-c", command], streams=nowhere, allow_warm=True)
-            return opened(TrialOptions(run, devices=(loop.device,), wait_s=left_s()))
+            return bench_on(
+                LocalTarget(), TrialOptions(run, devices=(loop.device,), wait_s=left_s())
+            )
 
         yield trials
 
@@ -168,7 +165,7 @@ def test_a_tuning_says_what_a_program_does_and_ends_if_it_goes_on(loop, tmp_path
         name="scheduler", kind="categorical", choices=("none", "mq-deadline"), default="none",
         knob="/sys/block/{disk}/queue/scheduler",
     )  # fmt: skip
-    with TrialEvaluator(lambda: local_trials(options), tell=told.append) as evaluator:
+    with TrialEvaluator(lambda: bench_on(LocalTarget(), options), tell=told.append) as evaluator:
         evaluator.space, evaluator.scenarios = Space((gene,)), {"idle": Scenario()}
         said = f"another program set {scheduler} to mq-deadline during a run that needs none"
         if ends:

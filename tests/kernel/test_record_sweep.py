@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from functools import partial
 
 import pytest
@@ -15,12 +14,10 @@ from boards.target import LocalTarget
 from tracer.error import RecordError
 from tracer.local.command import Streams
 from tracer.local.ending import Ending
-from tracer.local.knobs import selected
 from tracer.local.run import RunOptions
 from tracer.local.sweep_run import SweepOptions, sweep
 from tracer.local.trial import Scenario
-from tracer.local.trials import local_trials
-from tracer.remote.trials import trials_on
+from tracer.machines import bench_on
 
 PAGES = 64  # of the data file
 pytestmark = [
@@ -52,7 +49,7 @@ def run_sweep(
         devices=devices,
         wait_s=left_s(),
     )
-    return sweep(options, local_trials, save, lambda _: None)
+    return sweep(options, partial(bench_on, LocalTarget()), save, lambda _: None)
 
 
 @pytest.mark.thorough
@@ -64,7 +61,7 @@ def test_the_window_in_force_is_measured_too(loop, nowhere):
         with_default=True,
         wait_s=left_s(),
     )
-    result = sweep(options, local_trials, lambda _: None, lambda _: None)
+    result = sweep(options, partial(bench_on, LocalTarget()), lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
 
 
@@ -132,7 +129,7 @@ def test_a_sweep_interrupted_before_its_first_run_counted_is_not_a_sweep(loop, n
         RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=left_s()
     )
     with pytest.raises(KeyboardInterrupt):
-        sweep(options, local_trials, lambda _: None, interrupt)
+        sweep(options, partial(bench_on, LocalTarget()), lambda _: None, interrupt)
 
 
 @pytest.mark.thorough
@@ -163,38 +160,3 @@ def test_odd_windows_are_rounded_and_noted(loop, nowhere):
 def test_an_unknown_disk_is_refused(loop):
     with pytest.raises(DeviceError, match="nosuchdisk"):
         run_sweep(["true"], (0,), devices=("nosuchdisk",))
-
-
-@pytest.fixture
-def unscheduled(loop):
-    """A scheduler merges a request with one that still waits, which depends on timing."""
-    knob = loop.knob.parent / "scheduler"
-    before = selected(knob.read_text().strip())
-    knob.write_text("none")
-    yield
-    knob.write_text(before)
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("unscheduled")
-def test_a_target_measures_the_same_reads(loop, nowhere):
-    command = [str(loop.busybox), "cat", str(loop.data)]
-
-    def requests_and_pages(bench):
-        options = SweepOptions(
-            RunOptions(command, streams=nowhere, allow_warm=True),
-            lambda _: (0, 16, 64),
-            repeat=2,
-            wait_s=left_s(),
-        )
-        result = sweep(options, bench, lambda _: None, lambda _: None)
-        assert result.complete
-        assert result.devices == [loop.device]
-        assert result.default_read_ahead_kb == WINDOW_KB
-        assert loop.restored_kb() == WINDOW_KB
-        assert all(min(point.seconds) > 0 for point in result.points)
-        return [(one.read_ahead_kb, min(one.requests), min(one.pages)) for one in result.points]
-
-    busybox_sh = (shutil.which("busybox"), "sh")
-    on_target = partial(trials_on, LocalTarget(), shell=busybox_sh)
-    assert requests_and_pages(on_target) == requests_and_pages(local_trials)

@@ -1,10 +1,9 @@
-"""Trials of a real command on a loop device, made here and as on a target: settings, loads, and
-everything put back.
-"""
+"""Trials of a real command on a loop device: settings, loads, and everything put back."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -12,7 +11,6 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,7 +24,6 @@ from waiting import has_text, left_s, wait_until
 
 import tracer
 from analyzer.tuner.engines.fingerprint import Snapshot
-from boards.device import Devices
 from boards.target import LocalTarget
 from tracer.error import RecordError
 from tracer.interrupts import Interrupted, orderly_exit
@@ -34,20 +31,15 @@ from tracer.local.command import Streams
 from tracer.local.ending import Ending
 from tracer.local.journal import Journal, restore_leftovers
 from tracer.local.knobs import selected
-from tracer.local.load import running
 from tracer.local.run import RunOptions
 from tracer.local.trial import Scenario, Trial, TrialOptions, check_run
-from tracer.local.trials import local_trials
+from tracer.machines import bench_on
 from tracer.remote.guarded_run import run_to_end, settings
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.remote.trials import PARTS, TargetTrials, trials_on
 
 PAGES = 64  # of the data file
-BENCHES = ("here", "target")
-# Where a test of each change makes its trials; the others make them on both in the thorough run.
-HERE = pytest.mark.parametrize("trials", further(BENCHES, ["here"]), indirect=True)
-ON_TARGET = pytest.mark.parametrize("trials", further(BENCHES, ["target"]), indirect=True)
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no trial was made"),
@@ -82,23 +74,34 @@ def choose(loop, scheduler):
         pytest.skip(f"this kernel has no {scheduler}: its tunables were not tried")
 
 
-@pytest.fixture(params=BENCHES)
-def trials(request, loop, nowhere):
+@pytest.fixture
+def trials(loop, nowhere):
     """Open a bench for a command, ``cat`` of the data by default."""
-    busybox_sh = (shutil.which("busybox"), "sh")
-    on_target = partial(trials_on, LocalTarget(), shell=busybox_sh)
-    opened = local_trials if request.param == "here" else on_target
 
     def trials(*words, limit_s=None, **run):
         command = [str(word) for word in (words or (loop.busybox, "cat", loop.data))]
         options = RunOptions(command, streams=nowhere, allow_warm=True, **run)
         limits = {"wait_s": left_s(), "limit_s": left_s() if limit_s is None else limit_s}
-        return opened(TrialOptions(options, devices=(loop.device,), **limits))
+        return bench_on(LocalTarget(), TrialOptions(options, devices=(loop.device,), **limits))
 
     return trials
 
 
-@ON_TARGET
+def test_the_command_starts_with_the_locale_and_the_mask_of_its_caller(
+    loop, trials, monkeypatch, tmp_path
+):
+    seen = tmp_path / "seen"
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    before = os.umask(0o027)
+    try:
+        script = f"echo $LC_ALL >{seen}; umask >>{seen}; env | grep -c ^foreread_ >>{seen}"
+        with trials("sh", "-c", f"{script}; :") as bench:
+            bench.run(Trial())
+    finally:
+        os.umask(before)
+    assert seen.read_text().split() == ["C.UTF-8", "0027", "0"]
+
+
 def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
     with trials() as bench:
         outcome = bench.run(Trial(((queue(loop, "read_ahead_kb"), "16"),)))
@@ -126,7 +129,6 @@ def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
     assert (found.type, found.size) == ("read", "large")
 
 
-@HERE
 def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials):
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
@@ -304,7 +306,6 @@ def option(loop, words):
     return f"mount:{words}:{loop.mountpoint}"
 
 
-@ON_TARGET
 def test_mount_options_are_probed_set_and_put_back(loop, trials):
     before = options(loop)
     knobs = [option(loop, words) for words in (ATIME, COMMIT, BARRIER, "nosuch,other", "other=")]
@@ -369,7 +370,6 @@ def test_the_reader_reads_while_the_command_starts(loop, trials):
     assert loaded.counters["disk.read_sectors"] >= sectors
 
 
-@HERE
 def test_the_load_is_limited_by_the_control_group_that_the_start_joins(loop, trials):
     with limiting_group(loop.device, 1000, 40_000_000) as group:
         members = f"cat $(sed 's,.*,/proc/&/comm,' {group}/cgroup.procs) 2>/dev/null"
@@ -383,14 +383,24 @@ def test_the_load_is_limited_by_the_control_group_that_the_start_joins(loop, tri
 
 
 @pytest.mark.thorough
-def test_a_load_that_cannot_join_the_group_of_the_start_says_so(loop):
-    with running(Scenario.parse("reader"), [loop.device], Devices()) as load:
-        load.join("/no such group")
-        load.prove()
-        assert load.apart == "its control group /no such group cannot be joined"
+def test_a_load_that_cannot_join_the_group_of_the_start_says_so(loop, tmp_path):
+    text = (Path(tracer.__file__).parent / "remote/load.sh").read_text()
+    folder = tmp_path / "load"
+    folder.mkdir()
+    words = ["sh", "-c", text, "sh", "reader", f"/dev/{loop.device}", "0", loop.device, folder]
+    done = subprocess.run(
+        words,
+        check=True,
+        input="join /no such group\n\n",
+        capture_output=True,
+        text=True,
+        timeout=left_s(),
+    )
+    assert re.fullmatch(
+        r"ready [\d ]*\|its control group /no such group cannot be joined\n", done.stdout
+    )
 
 
-@HERE
 def test_the_writer_writes_and_leaves_nothing(loop, trials):
     with trials() as bench:
         outcome = bench.run(Trial(scenario=Scenario.parse(f"writer:{loop.mountpoint}")))
@@ -416,7 +426,6 @@ UNABLE = [
 ]
 
 
-@HERE
 @pytest.mark.parametrize(("scenario", "why"), further(UNABLE, 1))
 def test_a_load_that_cannot_run_says_why_before_the_first_run(loop, trials, scenario, why):
     (loop.mountpoint / "empty").touch()
@@ -533,22 +542,23 @@ def folder_of_load(loop):
 
 
 @pytest.mark.thorough
-def test_a_killed_foreread_takes_its_load_with_it(loop):
+def test_a_killed_foreread_takes_its_load_with_it(loop, tmp_path):
     code = (
-        "import sys, time; from boards.device import Devices\n"
-        "from tracer.local.load import running\n"
-        "from tracer.local.trial import Scenario\n"
-        "with running(Scenario.parse('writer:' + sys.argv[2]), [sys.argv[1]], Devices()) as load:\n"
-        "    load.prove()\n"
-        "    print('up', flush=True)\n"
-        "    time.sleep(1000)\n"
+        "import sys\n"
+        "from boards.target import LocalTarget\n"
+        "from tracer.local.run import RunOptions\n"
+        "from tracer.local.trial import Scenario, Trial, TrialOptions\n"
+        "from tracer.machines import bench_on\n"
+        "run = RunOptions(['sh', '-c', 'echo up >$0; sleep 1000', sys.argv[3]], allow_warm=True)\n"
+        "options = TrialOptions(run, devices=(sys.argv[1],), wait_s=float(sys.argv[4]))\n"
+        "with bench_on(LocalTarget(), options) as bench:\n"
+        "    bench.run(Trial(scenario=Scenario.parse('writer:' + sys.argv[2])))\n"
     )
     root = str(Path(tracer.__file__).parents[1])
-    words = [sys.executable, "-c", code, loop.device, str(loop.mountpoint)]
-    with subprocess.Popen(
-        words, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout.readline() == b"up\n"
+    up = tmp_path / "up"
+    words = [sys.executable, "-c", code, loop.device, loop.mountpoint, up, str(left_s())]
+    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": root}) as process:
+        wait_until(lambda: has_text(up))
         assert list(loop.mountpoint.glob(".foreread*"))
         folder = folder_of_load(loop)
         assert folder.is_dir()

@@ -8,10 +8,8 @@ scenario is ``reader``: other work on this machine would make idle runs contende
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -25,16 +23,11 @@ from analyzer.tuner.findings.results import read_results
 from boards.target import LocalTarget
 from foreread.cli.main import main
 from foreread.tuning import campaign as tuning
-from tracer.local.trials import local_trials
-from tracer.remote.trials import trials_on
+from tracer.machines import bench_on
 
 DURABILITY = ["dirty_expire_centisecs", "lazytime", "commit"]
 EXPIRE = Path("/proc/sys/vm/dirty_expire_centisecs")
-CASES = pytest.mark.parametrize(
-    ("side", "allowed"),
-    [("here", False), ("here", True), ("target", False)],
-    indirect=["side"],
-)
+CASES = pytest.mark.parametrize("allowed", [False, True])
 WORN_KIB = 4096
 pytestmark = [
     pytest.mark.kernel,
@@ -51,15 +44,13 @@ def loop():
 
 
 @pytest.fixture
-def side(request, monkeypatch):
-    """Make the trials here, or as on a target: by its shell. Return how to have settings fast."""
-    on_target = partial(trials_on, LocalTarget(), shell=(shutil.which("busybox"), "sh"))
-    opened = on_target if getattr(request, "param", "here") == "target" else local_trials
+def side(monkeypatch):
+    """Return how to have settings fast; the trials are made here."""
 
     def made_fast_by(is_fast):
         @contextmanager
         def bench(_asked, trials, _tell):
-            with opened(trials) as made:
+            with bench_on(LocalTarget(), trials) as made:
                 yield Timed(made, is_fast)
 
         monkeypatch.setattr(tuning, "open_bench", bench)

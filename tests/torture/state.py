@@ -108,7 +108,8 @@ def processes(token: str) -> Iterator[tuple[int, str]]:
 
 def in_force(token: str) -> bool:
     """Return whether a journal or a boot script has written down that something is changed."""
-    return bool(_notes(token)) or Path("/run/foreread.saved").exists()
+    jobs = (journal for journal, _ in _job_journals() if not _is_of_others(journal, token))
+    return bool(_notes(token)) or any(jobs) or Path("/run/foreread.saved").exists()
 
 
 def _notes(token: str) -> list[Path]:
@@ -173,14 +174,24 @@ def _journals(token: str) -> Iterator[tuple[Path, str]]:
 
 def _journals_of_jobs(token: str) -> Iterator[tuple[Path, str]]:
     """Yield those of jobs on this machine as a target (tracer/remote/knobs.sh)."""
+    for journal, text in _job_journals():
+        if _is_of_others(journal, token):
+            for line in text.splitlines():
+                knob, old, *_ = line.split("\t")
+                yield Path(knob), old
+
+
+def _job_journals() -> Iterator[tuple[Path, str]]:
     for place in PLACES:
         for journal in place.glob("foreread-*/journal"):
             with suppress(OSError):
-                host = journal.with_name("host")
-                if not host.exists() or _is_others(Path(_text(host)), token):
-                    for line in journal.read_text().splitlines():
-                        knob, old, *_ = line.split("\t")
-                        yield Path(knob), old
+                yield journal, journal.read_text()
+
+
+def _is_of_others(journal: Path, token: str) -> bool:
+    """Return whether no case has started the host of a job."""
+    host = journal.with_name("host")
+    return not host.exists() or _is_others(Path(_text(host)), token)
 
 
 def _text(file: Path) -> str:

@@ -31,22 +31,18 @@ def opened(monkeypatch):
 
         return opened
 
-    for name in ("local_trials", "trials_on", "repeated"):
+    for name in ("trials_here", "trials_on", "repeated"):
         monkeypatch.setattr(machines, name, opening(name))
     return found
 
 
 @pytest.mark.parametrize(
-    ("target", "bios", "expected"),
-    [
-        (LocalTarget(), False, ["repeated", "local_trials"]),
-        (LocalTarget(), True, ["trials_on"]),
-        (ELSEWHERE, False, ["trials_on"]),
-    ],
+    ("target", "expected"),
+    [(LocalTarget(), ["repeated", "trials_here"]), (ELSEWHERE, ["trials_on"])],
 )
-def test_bench_of_this_machine_and_of_a_target(target, bios, expected, opened):
+def test_bench_of_this_machine_and_of_a_target(target, expected, opened):
     like = SimpleNamespace(environment={}, cgroups=[])
-    with machines.bench_on(target, TrialOptions(RUN, bios=bios), like) as bench:
+    with machines.bench_on(target, TrialOptions(RUN), like) as bench:
         assert bench == expected[-1]
     assert opened == expected
 
@@ -54,7 +50,7 @@ def test_bench_of_this_machine_and_of_a_target(target, bios, expected, opened):
 def test_bench_without_a_recorded_run_keeps_the_environment(opened):
     with machines.bench_on(LocalTarget(), TrialOptions(RUN)):
         pass
-    assert opened == ["local_trials"]
+    assert opened == ["trials_here"]
 
 
 def test_recorder_of_this_machine_takes_the_chosen_back_end(monkeypatch, tmp_path):

@@ -16,8 +16,6 @@ from boards.base.units import KIB
 from tracer.error import RecordError
 from tracer.local.knobs import is_scheduler
 
-WATCH_S = 1.0  # how long a value that does not stay is watched; who writes it may be slow
-
 
 @dataclass(frozen=True)
 class Change:
@@ -44,15 +42,6 @@ class ChangedKnobError(RecordError):
             f"it, type: grep -rs {posixpath.basename(change.knob)} /etc /usr/lib/udev "
             "/usr/lib/tuned /usr/lib/sysctl.d",
         )
-
-
-def changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Change]:
-    """Return the knobs whose value is no longer the expected one."""
-    return [
-        Change(knob, value, found.get(knob, ""))
-        for knob, value in expected.items()
-        if found.get(knob, "") != value
-    ]
 
 
 def overridden(

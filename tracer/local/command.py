@@ -212,12 +212,6 @@ def children() -> set[int]:
     return {pid for pid, process in _processes().items() if process.parent == me}
 
 
-def family() -> set[int]:
-    """Return the pids of all that descend from this process and live."""
-    processes = {pid: process for pid, process in _processes().items() if process.alive}
-    return _with_descendants({os.getpid()}, processes) - {os.getpid()}
-
-
 def descendants(first: int, not_ours: set[int]) -> set[int]:
     """Return the living processes of the command: its session, and its descendants.
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 
 Counters = Mapping[str, float]
-RESOURCES = ("cpu", "io", "memory")
 # The fields of /sys/block/*/stat; the ninth, requests in flight, is not a counter.
 _DISK = {
     "reads": 0,
@@ -30,18 +27,6 @@ _DISK = {
 }
 _STALLED = re.compile(r"(some|full) .*\btotal=(\d{1,19})", re.ASCII)
 _TICKS = 100  # a second, whatever the kernel's own HZ (USER_HZ)
-
-
-def read_counters(disks: list[str]) -> dict[str, float]:
-    """Return the current counters of this machine."""
-    texts = {f"disk:{disk}": Path(f"/sys/block/{disk}/stat") for disk in disks}
-    texts |= {f"pressure:{one}": Path(f"/proc/pressure/{one}") for one in RESOURCES}
-    texts |= {"vmstat": Path("/proc/vmstat"), "stat": Path("/proc/stat")}
-    found = {}
-    for name, path in texts.items():
-        with suppress(OSError):  # pressure is not there in every kernel, or cannot be read
-            found[name] = path.read_text()
-    return parse_counters(found)
 
 
 def parse_counters(texts: Mapping[str, str]) -> dict[str, float]:

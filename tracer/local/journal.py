@@ -172,14 +172,6 @@ class Journal:
         """Return the value that ``knob`` will be given back, None if it was not changed."""
         return self._originals.get(knob)
 
-    def leave(self, knob: str, found: str) -> None:
-        """Leave ``knob`` at the value that another program has set; also noted in ``restored``."""
-        if self._originals.get(knob, found) != found:
-            with uninterrupted():
-                self._append({"knob": knob, "old": found, "new": found, "left": "yes"})
-                problem = LEFT.format(found)
-                self.restored.append(Restored(knob, self._originals.pop(knob), problem))
-
     def restore(self) -> list[Restored]:
         """Put every knob back, the last one changed first; also kept in ``restored``."""
         with uninterrupted():
@@ -265,8 +257,6 @@ def _replay(target: Target, path: Path) -> list[Restored]:
     originals: dict[str, str] = {}
     given: dict[str, set[str]] = {}
     for change in changes:
-        if "left" in change:  # what foreread found before is not to come back
-            originals[change["knob"]], given[change["knob"]] = change["old"], set()
         originals.setdefault(change["knob"], change["old"])
         given.setdefault(change["knob"], set()).add(change["new"])
     restored: list[Restored] = []

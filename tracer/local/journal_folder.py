@@ -44,12 +44,25 @@ def check_directory(directory: Path) -> None:
         )
 
 
+def make_lock(directory: Path = DIRECTORY) -> None:
+    """Make the lock's file if it is not there: a job on this machine as a target takes it, too.
+
+    Raises RecordError as ``make_directory``.
+    """
+    make_directory(directory)
+    os.close(_open_lock(directory))
+
+
+def _open_lock(directory: Path) -> int:
+    return os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
 def acquire(directory: Path, wait_s: float) -> int:
     """Return the locked lock file, or raise RecordError naming who holds it.
 
     A guard, which restores what a killed foreread left, is waited for in any case.
     """
-    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = _open_lock(directory)
     now = time.monotonic()
     deadline, guards = now + wait_s, now + max(wait_s, _GUARD_S)
     while not _try_lock(lock):

@@ -1,7 +1,4 @@
-"""One cold run of a command: hold it, drop the caches and prove it, release, watch and end it.
-
-Recording and sweeping differ in what they do at the start and at the end of the same run.
-"""
+"""One cold run of a command: hold it, drop the caches and prove it, release, watch and end it."""
 
 from __future__ import annotations
 
@@ -31,10 +28,6 @@ from tracer.local.command import (
 from tracer.local.disk.groups import GroupWatch
 from tracer.local.ending import EndedBy, Ending, Over, Watch
 from tracer.local.residency import Inode, Runs
-
-
-class NotColdError(RecordError):
-    """The caches could not be made cold, so the run was not made."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,29 +89,16 @@ class Run:
         return (self.over.end_ns - self.start_ns) / 1e9
 
 
-@dataclass(frozen=True)
-class _Calls:
-    """What the caller does around a run."""
-
-    begin: Callable[[], object]
-    begin_counting: Callable[[], object]
-    end: Callable[[], object]
-
-
 def run_cold(
     options: RunOptions,
     begin: Callable[[], object],
     end: Callable[[], object],
     watch_group: bool = False,
-    begin_counting: Callable[[], object] = lambda: None,
-    joined: Callable[[str], object] | None = None,
 ) -> Run:
     """Make one cold run; ``begin`` is called before it, ``end`` as soon as it has ended.
 
-    ``begin_counting`` is called after ``begin``, when all that makes the run cold has been read.
-    ``watch_group``: see which cgroup the command joins; ``joined`` is called with it at once, in
-    another thread. ``end`` sees the processes that still
-    run; they are ended afterwards, and also when anything fails. Raises RecordError.
+    ``watch_group``: see which cgroup the command joins. ``end`` sees the processes that still run;
+    they are ended afterwards, and also when anything fails. Raises RecordError.
     """
     executable = options.executable()
     watch = Watch(options.ending, options.streams)
@@ -136,11 +116,9 @@ def run_cold(
         ):
             watch.started()
             found = _cold(options, executable)
-            groups = None
-            if watch_group or joined is not None:
-                groups = GroupWatch(held.pid, joined or (lambda _: None))
-            calls = _Calls(begin, begin_counting, end)
-            return _released(options, held, watch, found, calls, groups)
+            groups = GroupWatch(held.pid) if watch_group else None
+            begin()
+            return _released(options, held, watch, found, end, groups)
     finally:
         watch.close()
 
@@ -148,7 +126,7 @@ def run_cold(
 def _cold(options: RunOptions, executable: Path) -> tuple[Cold, dict[Inode, Runs]]:
     proof, cached = cold.drop_and_prove([executable], read_mounts())
     if not proof.proven and not options.allow_warm:
-        raise NotColdError(
+        raise RecordError(
             f"the caches cannot be made cold ({proof.how})",
             "stop the processes that read files, or continue anyway with --allow-warm",
         )
@@ -160,19 +138,17 @@ def _released(
     held: HeldCommand,
     watch: Watch,
     found: tuple[Cold, dict[Inode, Runs]],
-    calls: _Calls,
+    end: Callable[[], object],
     groups: GroupWatch | None,
 ) -> Run:
-    calls.begin()
     cold.drop()  # inodes that the proof looked up, pages that starting the recorder read
-    calls.begin_counting()
     not_ours = children()
     keep = False
     try:
         with groups or nullcontext():
             over = watch.run(held)
         ended = held.poll()
-        calls.end()
+        end()
         living = descendants(held.pid, not_ours)
         run = Run(
             pid=held.pid,

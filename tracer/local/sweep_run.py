@@ -207,7 +207,14 @@ class _Measurement:
 
 
 def _trial_options(options: SweepOptions) -> TrialOptions:
-    return TrialOptions(options.run, options.devices, options.paths, options.wait_s, limit_s=None)
+    return TrialOptions(
+        options.run,
+        options.devices,
+        options.paths,
+        options.wait_s,
+        limit_s=None,
+        vmstat=False,
+    )
 
 
 def _default_kb(bench: TrialBench) -> int:

@@ -2,8 +2,8 @@
 
 A trial is valid only if nothing else influenced it. So settings are read back, the load is checked
 before and after the start, and unrequested activity (other processes' reads, a busy processor)
-makes a trial ``contended``. A bench is a place where trials are made: this machine
-(tracer.local.trials), or a target (tracer.remote.trials).
+makes a trial ``contended``. A bench is a machine whose shell makes trials (tracer.remote.trials):
+this machine or a target.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from tracer.local.changed import Change, ChangedKnobError
 from tracer.local.command import Ended
 from tracer.local.counters import Counters
 from tracer.local.ending import EndedBy
-from tracer.local.knobs import selected
 from tracer.local.run import RunOptions
 
 Kind = Literal["idle", "reader", "writer", "memory"]
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]
-LOOK_S = 0.3  # duration of the check before the start, while only the load runs
+LOOK_S = 0.3  # duration of the check before the start (measure.sh), while only the load runs
 _WRITTEN_MIB = 4  # by the writer, between two truncations of its file
 _LEFT_MIB = 8  # of the memory, which is more than most boards need to keep working
 # Reads by others that make a trial contended: more than this share of the start's reads, and at
@@ -85,7 +84,7 @@ class Trial:
     """Settings as (knob, value), written in that order, and the scenario.
 
     ``replays``: the options' replayer reads its list beside the start. ``later`` are settings that
-    change during the start. Only trials by a target's shell do either.
+    change during the start.
     """
 
     settings: tuple[tuple[str, str], ...] = ()
@@ -127,9 +126,8 @@ class TrialOptions:
     ``devices`` name the disks that are tuned and whose counters are read; by default those of
     the executable and of ``paths``. A trial that has not ended after ``limit_s`` is ``hung``; with
     None there is no limit. ``bios``: sum up the bios of each, as counters ``io_*``
-    (remote/bios.py), which only trials by a target's shell do; ``by_shell`` asks for these on this
-    machine, too. Without ``vmstat`` a target may leave out the counters of /proc/vmstat, which take
-    time to bring here. ``replayer``: what trials that replay a list run.
+    (remote/bios.py). Without ``vmstat`` the counters of /proc/vmstat, which take time to bring
+    here, are left out. ``replayer``: what trials that replay a list run.
     """
 
     run: RunOptions
@@ -139,7 +137,6 @@ class TrialOptions:
     limit_s: float | None = 600.0
     bios: bool = False
     vmstat: bool = True
-    by_shell: bool = False
     replayer: Replayer | None = None
 
 
@@ -272,12 +269,6 @@ def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str
         for knob, value in taken.items()
         if in_force.get(knob, value) != value
     }
-
-
-def offered(schedulers: str) -> list[str]:
-    """Return the schedulers that such a knob offers, the one in force last."""
-    names = schedulers.replace("[", "").replace("]", "").split()
-    return sorted(names, key=lambda name: name == selected(schedulers))
 
 
 def apart_notes(why: str) -> list[str]:

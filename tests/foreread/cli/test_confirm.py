@@ -87,10 +87,10 @@ def confirming(folder, monkeypatch, capsys):
 
     def confirming(bench, *words, code=0):
         @contextmanager
-        def opened(_options):
+        def opened(_target, _options):
             yield bench
 
-        monkeypatch.setattr(machines, "local_trials", opened)
+        monkeypatch.setattr(machines, "trials_here", opened)
         for module in (confirm_start, sweeping):
             monkeypatch.setattr(
                 module, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
@@ -346,11 +346,11 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
     )
 
     @contextmanager
-    def opened(options):
+    def opened(_target, options):
         assert options.run.command == read(folder)[0].command
         yield bench
 
-    machines.local_trials = opened
+    machines.trials_here = opened
     swept = tmp_path / "swept.json"
     words = ["sweep", str(folder), "-o", str(swept), "--repeat", "1", "--windows", "0,16k"]
     loads = ["--scenario", "reader", "--scenario", "idle"]

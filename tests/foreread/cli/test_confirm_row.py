@@ -41,8 +41,7 @@ def confirming(advice, tmp_path, monkeypatch, capsys):
         asked.append(words[-1])
         yield bench
 
-    monkeypatch.setattr(machines, "local_trials", opened)
-    monkeypatch.setattr(machines, "trials_on", opened)
+    monkeypatch.setattr(machines, "trials_here", opened)
     monkeypatch.setattr(
         confirm_start, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
     )
@@ -83,7 +82,6 @@ def test_a_list_is_replayed_in_the_proposed_runs_alone(advice, confirming):
     row = document(advice).rows[int(number) - 1]
     assert found["change"] == row.what
     assert found["predicted_gain"] == pytest.approx(row.saved / document(advice).seconds)
-    assert options.by_shell
     assert options.replayer.listing == (advice / "start.list").read_bytes()
     assert options.replayer.kind == "script"
     assert found["notes"] == [BY_SCRIPT]
@@ -104,7 +102,7 @@ def test_a_row_of_a_window_is_a_question_about_that_window(advice, confirming):
     found, bench, options = confirming("--row", number)
     kb = document(advice).rows[int(number) - 1].trial.read_ahead_kb
     assert (found["change"], found["proposed_kb"]) == ("", kb)
-    assert not options.by_shell
+    assert options.replayer is None
     assert {one.settings[0][1] for one in bench.made} == {"128", str(kb)}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from boards.mounts import MountPoint, read_mounts
@@ -44,15 +43,13 @@ class GroupWatch(threading.Thread):
     """Sees in which cgroup a command runs: a wrapper may join one and has exited when the run ends.
 
     Use it in a ``with`` block around the run; ``found`` is the last one seen, empty if it is ours.
-    ``joined`` is called, in this thread, with each group that the command joins.
     """
 
-    def __init__(self, pid: int, joined: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(self, pid: int) -> None:
         super().__init__(name="foreread-groups", daemon=True)
         self._pid = pid
         self._over = threading.Event()
-        self._joined = joined
-        self._last = self._own = io_group(os.getpid())
+        self._own = io_group(os.getpid())
         self.found = ""
 
     def __enter__(self) -> GroupWatch:
@@ -74,7 +71,5 @@ class GroupWatch(threading.Thread):
 
     def _look(self) -> None:
         group = io_group(self._pid)
-        if group is not None and group != self._last:
-            self._last = group
+        if group is not None:
             self.found = "" if group == self._own else group
-            self._joined(group)
