@@ -1,4 +1,4 @@
-"""This machine or a target: the bench of trials, the recorder and the diagnosis of either.
+"""This machine or a target: the bench of trials and the recorder of either.
 
 What the two have in common is decided here once, so that a command never asks which it has.
 """
@@ -17,13 +17,11 @@ from tracer.backends.base import Backend
 from tracer.backends.select import AUTO, choose
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
-from tracer.local.doctor import Diagnosis, examine
 from tracer.local.journal import restore_leftovers, unrestored
 from tracer.local.journal_folder import make_lock
 from tracer.local.record import RecordOptions, record
 from tracer.local.repeat import repeated
 from tracer.local.trial import TrialBench, TrialOptions
-from tracer.remote.doctor import examine_target
 from tracer.remote.probed import TraceReader
 from tracer.remote.record import record_on
 from tracer.remote.trials import trials_on
@@ -108,11 +106,6 @@ def recorder_for(target: Target, backend: str = AUTO) -> Recorder:
             f"only {TARGETS_BACKEND} does: remove the choice of a back-end",
         )
     return _OnTarget(target)
-
-
-def diagnosis_of(target: Target) -> Diagnosis:
-    """Return what can be recorded on ``target``, and how to fix what is missing."""
-    return examine() if isinstance(target, LocalTarget) else examine_target(target)
 
 
 def restore_settings(target: Target) -> list[str]:

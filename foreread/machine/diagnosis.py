@@ -8,7 +8,7 @@ from boards.origin import origins_of
 from boards.target import Target
 from foreread.machine.disk_windows import set_windows, window_findings, with_windows
 from tracer.local.doctor import Diagnosis
-from tracer.machines import diagnosis_of
+from tracer.remote.doctor import examine
 
 
 def diagnose(target: Target) -> Diagnosis:
@@ -16,6 +16,6 @@ def diagnose(target: Target) -> Diagnosis:
 
     Raises boards.target.TargetError.
     """
-    diagnosis = diagnosis_of(target)
+    diagnosis = examine(target)
     windows = window_findings(diagnosis, origins_of(target, set_windows(diagnosis)))
     return replace(diagnosis, findings=with_windows(diagnosis.findings, windows))

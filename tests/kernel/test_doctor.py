@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from boards.base.owner import PREFIX, owner_tag
+from boards.target import LocalTarget
 from tracer.backends import tracefs_mount
-from tracer.local.doctor import examine
+from tracer.remote.doctor import examine
 
 pytestmark = [
     pytest.mark.kernel,
@@ -20,7 +21,7 @@ pytestmark = [
 def test_the_machine_is_as_before_and_as_diagnosed() -> None:
     with tracefs_mount.mounted() as place:
         before = (place / "trace_clock").read_text()
-        diagnosis = examine()
+        diagnosis = examine(LocalTarget())
         after = (place / "trace_clock").read_text()
         group = tracefs_mount.probe_group(owner_tag())
         probes = group in (place / "dynamic_events").read_text()

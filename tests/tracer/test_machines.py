@@ -86,12 +86,8 @@ def test_recorder_of_a_target_has_one_back_end(monkeypatch, tmp_path):
     assert "tracefs" in error.value.remedy
 
 
-def test_diagnosis_and_leftovers(monkeypatch):
-    monkeypatch.setattr(machines, "examine", lambda: "here")
-    monkeypatch.setattr(machines, "examine_target", lambda target: "there")
+def test_leftovers(monkeypatch):
     monkeypatch.setattr(machines, "restore_leftovers", lambda: [SimpleNamespace()])
     monkeypatch.setattr(machines, "unrestored", lambda found: [f"{len(found)} left"])
-    assert machines.diagnosis_of(LocalTarget()) == "here"
-    assert machines.diagnosis_of(ELSEWHERE) == "there"
     assert machines.restore_settings(LocalTarget()) == ["1 left"]
     assert machines.restore_settings(ELSEWHERE) == []

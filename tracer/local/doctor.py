@@ -1,13 +1,12 @@
-"""What can be recorded on this machine, and the remedy for each obstacle.
+"""What doctor finds on any machine's disks, and what it finds on this machine alone.
 
-Nothing is changed: files are opened for writing but not written, back-ends record for a moment and
-clean up. Without root it lists what needs root.
+Nothing is changed: back-ends record for a moment and clean up. Without root it lists what needs
+root.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,16 +19,14 @@ from boards.device import Devices
 from boards.stack import Stack
 from boards.stacks import IN_MEMORY, file_stacks, stacks
 from tracer.backends import tracefs_mount
-from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Probe
+from tracer.backends.base import INDISPENSABLE, Backend, Probe
 from tracer.backends.select import candidates
 from tracer.local import journal_folder
 from tracer.local.jobs import jobs_left
-from tracer.local.kernel import cost_of_missing, generation_of
+from tracer.local.kernel import generation_of
 from tracer.local.orphans import orphans
-from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
+from tracer.local.tunable import Finding
 
-_ROOT = Path("/")
-_AS_ROOT = "run as root"
 _WITHOUT_OWN_DATA = ("loop", "ram", "zram")
 # linux/capability.h: number, and its use here
 _CAPABILITIES = {
@@ -89,37 +86,17 @@ class Diagnosis:
         return bool(self.backend) and all(knobs)
 
 
-def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Diagnosis:
-    """Return what can be recorded here; ``root`` stands in for ``/`` in tests."""
-    release = _text(root / "proc/sys/kernel/osrelease")
-    generation = generation_of(release)
-    probes = [one.probe() for one in (candidates() if backends is None else backends)]
-    place = tracefs_mount.find()
-    devices = Devices(root / "sys")
-    findings = [
-        kernel_finding(release),
-        *rights(
-            _text(root / "proc/self/status"),
-            os.geteuid(),
-            _number(_text(root / "proc/sys/kernel/cap_last_cap")),
-        ),
-        tracefs_finding(place),
-        *(event_findings(place) if place else [_unread_events()]),
-        *map(_backend_finding, probes),
-        *stack_findings(devices),
-        *_knob_findings(root, devices),
-        _writable("drop_caches", root / "proc/sys/vm/drop_caches", "caches cannot be made cold"),
-        _fault_around(root),
-        *(_probe_events(place) if place else []),
-        _btf(root),
-        throttling(_text(root / "proc/self/mounts"), _text(root / "proc/cgroups")),
-        *tuning_findings(_tunable(root, place)),
-        _optuna(),
-        _leftovers(place),
-    ]
-    working = next((probe.name for probe in probes if probe.works), "")
-    name = generation.name if generation else ""
-    return Diagnosis(release, name, working, findings, seen_disks(devices), seen_mounts(devices))
+@dataclass(frozen=True)
+class Here:
+    """What only this machine has; ``backend`` is the one that "auto" would choose, "" for none."""
+
+    backend: str
+    capabilities: Sequence[Finding]
+    backends: Sequence[Finding]
+    event_probes: Sequence[Finding]
+    throttling: Finding
+    samplers: Sequence[Finding]
+    leftovers: Finding
 
 
 def kernel_finding(release: str) -> Finding:
@@ -138,52 +115,37 @@ def kernel_finding(release: str) -> Finding:
     return Finding("kernel", known, detail, "" if known else "predict with --model fixed")
 
 
-def rights(status: str, euid: int, last_capability: int = 40) -> list[Finding]:
-    """Return findings about the user and the capabilities in /proc/self/status.
+def findings_here(place: Path | None, backends: Sequence[Backend] | None = None) -> Here:
+    """Return what only this machine has; ``place`` is its tracefs, None if it cannot be read."""
+    probes = [one.probe() for one in (candidates() if backends is None else backends)]
+    mounts, cgroups = (_text(Path("/proc") / name) for name in ("self/mounts", "cgroups"))
+    return Here(
+        next((probe.name for probe in probes if probe.works), ""),
+        capabilities(_text(Path("/proc/self/status")), _last_capability()),
+        list(map(_backend_finding, probes)),
+        [_event_probes(place)] if place else [],
+        throttling(mounts, cgroups),
+        [_optuna()],
+        _leftovers(place),
+    )
 
-    ``last_capability`` is the highest that the kernel knows (/proc/sys/kernel/cap_last_cap).
-    """
+
+def _last_capability() -> int:
+    """Return the highest capability that the kernel knows."""
+    return _number(_text(Path("/proc/sys/kernel/cap_last_cap")))
+
+
+def capabilities(status: str, last: int = 40) -> list[Finding]:
+    """Return findings about the capabilities in /proc/self/status, up to number ``last``."""
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     effective = int(lines.get("CapEff", "0"), 16)
-    known = {name: c for name, c in _CAPABILITIES.items() if c[0] <= last_capability}
-    return [
-        Finding("user", euid == 0, f"user id {euid}", "" if euid == 0 else _AS_ROOT),
-        *(_capability(name, bool(effective >> c[0] & 1), c[1]) for name, c in known.items()),
-    ]
+    known = {name: c for name, c in _CAPABILITIES.items() if c[0] <= last}
+    return [_capability(name, bool(effective >> c[0] & 1), c[1]) for name, c in known.items()]
 
 
 def _capability(name: str, held: bool, purpose: str) -> Finding:
-    remedy = "" if held else f"{_AS_ROOT}; a container has to be given {name}"
+    remedy = "" if held else f"run as root; a container has to be given {name}"
     return Finding(name, held, f"{'held' if held else 'not held'}: {purpose}", remedy)
-
-
-def tracefs_finding(place: Path | None) -> Finding:
-    """Return whether tracefs can be read."""
-    if place:
-        return Finding("tracefs", True, f"at {place}")
-    detail = "not mounted (a recording mounts it while it runs) or not readable for this user"
-    return Finding("tracefs", False, detail, _tracefs_remedy())
-
-
-def _tracefs_remedy() -> str:
-    return _AS_ROOT if os.geteuid() != 0 else f"mount -t tracefs tracefs {tracefs_mount.PLACES[0]}"
-
-
-def event_findings(place: Path) -> list[Finding]:
-    """Return which wanted events the kernel has, and a finding for each that it lacks."""
-    present, missing = tracefs_mount.available(place, WANTED_EVENTS)
-    counted = f"{len(present)} of {len(WANTED_EVENTS)} wanted events"
-    return [
-        Finding("events", INDISPENSABLE in present, counted, _event_remedy(INDISPENSABLE, missing)),
-        *(
-            Finding(f"event {event}", False, cost_of_missing(event), _event_remedy(event, missing))
-            for event in missing
-        ),
-    ]
-
-
-def _unread_events() -> Finding:
-    return Finding("events", False, "which the kernel has cannot be read", _tracefs_remedy())
 
 
 def throttling(mounts: str, cgroups: str) -> Finding:
@@ -203,14 +165,6 @@ def throttling(mounts: str, cgroups: str) -> Finding:
 def _backend_finding(probe: Probe) -> Finding:
     detail = f"works ({probe.version})" if probe.works else probe.lacks
     return Finding(f"back-end {probe.name}", probe.works, detail, probe.remedy)
-
-
-def _event_remedy(event: str, missing: list[str]) -> str:
-    if event not in missing:
-        return ""
-    if event.startswith("syscalls:"):
-        return "a kernel with CONFIG_FTRACE_SYSCALLS"
-    return "a newer kernel, or one with more of CONFIG_FTRACE"
 
 
 def seen_disks(devices: Devices) -> list[SeenDisk]:
@@ -263,51 +217,14 @@ def seen_mounts(devices: Devices) -> list[SeenMount]:
     ]
 
 
-def _knob_findings(root: Path, devices: Devices) -> list[Finding]:
-    knobs = devices.read_ahead_knobs(devices.mounted()) + devices.other_knobs()
-    return [
-        _writable(f"read_ahead_kb {Path(knob).parts[-3 if '/queue/' in knob else -2]}", path, why)
-        for knob in knobs
-        for path in [root / knob.lstrip("/")]
-        for why in [f"reads stay at {_text(path) or '?'} KiB: a capture is contaminated"]
-    ]
-
-
-def _writable(name: str, path: Path, otherwise: str) -> Finding:
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
-    except OSError as error:
-        remedy = _AS_ROOT if os.geteuid() != 0 else f"make {path} writable, or use another kernel"
-        return Finding(name, False, f"not writable ({error.strerror}): {otherwise}", remedy)
-    value = _text(path)
-    return Finding(name, True, f"writable{f', now {value}' if value else ''}")
-
-
-def _fault_around(root: Path) -> Finding:
-    value = _text(root / "sys/kernel/debug/fault_around_bytes")
-    if value:
-        return Finding("fault_around_bytes", True, f"{value}, can be lowered to see every touch")
-    detail = "not readable: touches of cached pages stay hidden; none matter in a run from cold"
-    remedy = _AS_ROOT if os.geteuid() != 0 else "mount -t debugfs debugfs /sys/kernel/debug"
-    return Finding("fault_around_bytes", False, detail, remedy)
-
-
-def _probe_events(place: Path) -> list[Finding]:
-    event, kernel = _can_define_probe(place), os.access(place / "kprobe_events", os.W_OK)
-    return [
-        Finding(
-            "event probes",
-            event,
-            f"paths of opens are {'' if event else 'not '}recorded",
-            "" if event else "Linux 5.15 or newer with CONFIG_EPROBE_EVENTS",
-        ),
-        Finding(
-            "kernel probes",
-            kernel,
-            f"{'can' if kernel else 'cannot'} replace missing events",
-            "" if kernel else "a kernel with CONFIG_KPROBE_EVENTS",
-        ),
-    ]
+def _event_probes(place: Path) -> Finding:
+    works = _can_define_probe(place)
+    return Finding(
+        "event probes",
+        works,
+        f"paths of opens are {'' if works else 'not '}recorded",
+        "" if works else "Linux 5.15 or newer with CONFIG_EPROBE_EVENTS",
+    )
 
 
 def _can_define_probe(place: Path) -> bool:
@@ -323,25 +240,6 @@ def _can_define_probe(place: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _btf(root: Path) -> Finding:
-    present = (root / "sys/kernel/btf/vmlinux").exists()
-    remedy = "" if present else "a kernel with CONFIG_DEBUG_INFO_BTF"
-    return Finding("BTF", present, "types of the kernel" if present else "none", remedy)
-
-
-def _tunable(root: Path, place: Path | None) -> Seen:
-    files = sorted((root / "sys/block").glob("*/queue/scheduler"))
-    schedulers = {file.parts[-3]: _text(file) for file in files if os.access(file, os.W_OK)}
-    return Seen(
-        _text(root / "proc/meminfo"),
-        Devices(root / "sys").mounts,
-        schedulers,
-        place is not None and (place / "events" / BIOS.replace(":", "/")).is_dir(),
-        (root / "proc/self/io").exists(),
-        [name for name in (*PROGRAMS, "fio") if shutil.which(name) is None],
-    )
 
 
 def _optuna() -> Finding:

@@ -1,4 +1,4 @@
-"""What can be recorded on a target, and the remedy for each obstacle.
+"""What can be recorded on a target or on this machine, and the remedy for each obstacle.
 
 A shell there collects the facts and changes nothing; the answer is not trusted.
 """
@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
 
 from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
-from boards.target import Target
-from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
+from boards.target import LocalTarget, Target
+from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend
 from tracer.local.doctor import (
     Diagnosis,
     SeenDisk,
     SeenMount,
+    findings_here,
     kernel_finding,
     seen_disks,
     seen_mounts,
@@ -43,46 +47,63 @@ APPLETS += ("sync", "uname", "wc", "chmod", "mount", "umount", "readlink")
 DROP_CACHES = "/proc/sys/vm/drop_caches"
 _CAP_SYS_ADMIN = 21  # include/uapi/linux/capability.h
 _ASK_S = 60.0
-_AS_ROOT = "log in as root there (adb: adb root)"
+_WINDOWS = "read_ahead_kb"
+_VITAL = ("user", "applets", "tracefs", "events", _WINDOWS, "drop_caches")
 
 Facts = dict[str, list[str]]
 
 
-def examine_target(target: Target) -> Diagnosis:
-    """Return what can be recorded on the target; raises TargetError."""
+def examine(target: Target, backends: Sequence[Backend] | None = None) -> Diagnosis:
+    """Return what can be recorded on the target, or on this machine; raises TargetError.
+
+    ``backends`` are those of this machine to try, all if None.
+    """
+    is_here = isinstance(target, LocalTarget)
+    facts = _facts(target)
+    as_root = "run as root" if is_here else "log in as root there (adb: adb root)"
+    place = next((Path(text) for text in facts["tracefs"][:1]), None)
+    here = findings_here(place, backends) if is_here else None
+    release = _release(target)
+    seen = _disks(facts)
+    findings = [
+        kernel_finding(release),
+        _user(facts, as_root),
+        *(here.capabilities if here else ()),
+        _applets(facts),
+        _tracefs(facts, as_root),
+        *_events(facts),
+        *(here.backends if here else ()),
+        *seen.stacks,
+        *_windows(facts, seen.windows, as_root),
+        _drop_caches(facts, as_root),
+        _fault_around(facts, as_root),
+        *(here.event_probes if here else ()),
+        _probes(facts),
+        _btf(facts),
+        *([here.throttling] if here else ()),
+        *tuning_findings(_tunable(facts)),
+        *(here.samplers if here else ()),
+        here.leftovers if here else _leftovers(facts),
+    ]
+    backend = here.backend if here else "tracefs" if _records(findings) else ""
+    generation = generation_of(release)
+    name = generation.name if generation else ""
+    return Diagnosis(release, name, backend, findings, seen.disks, seen.mounts)
+
+
+def _records(findings: Sequence[Finding]) -> bool:
+    """Return whether a target's shell can record."""
+    return all(one.ok for one in findings if one.name in _VITAL)
+
+
+def _facts(target: Target) -> Facts:
     folder = resources.files(__package__)
     script = "\n".join((folder / part).read_text() for part in ("disks.sh", "doctor.sh"))
     events, programs = (*WANTED_EVENTS, BIOS), {*APPLETS, *PROGRAMS, "fio"}
     words = ["sh", "-c", script, "sh", " ".join(events), " ".join(sorted(programs))]
     answer = target.run(words, timeout_s=_ASK_S)
-    facts = _facts(answer.stdout)
-    release = _release(target)
-    stacks, disks, mounts = _disks(facts)
-    findings = [
-        kernel_finding(release),
-        _user(facts),
-        _applets(facts),
-        _tracefs(facts),
-        *_events(facts),
-        _windows(facts),
-        *stacks,
-        _drop_caches(facts),
-        _probes(facts),
-        _btf(facts),
-        _fault_around(facts),
-        *tuning_findings(_tunable(facts)),
-        _leftovers(facts),
-    ]
-    vital = ("user", "applets", "tracefs", "events", "read_ahead_kb", "drop_caches")
-    works = all(one.ok for one in findings if one.name in vital)
-    generation = generation_of(release)
-    name = generation.name if generation else ""
-    return Diagnosis(release, name, "tracefs" if works else "", findings, disks, mounts)
-
-
-def _facts(answer: bytes) -> Facts:
     facts: defaultdict[str, list[str]] = defaultdict(list)
-    for line in os.fsdecode(answer).splitlines():
+    for line in os.fsdecode(answer.stdout).splitlines():
         key, _, value = line.partition(" ")
         facts[key].append(value)
     return facts
@@ -95,9 +116,9 @@ def _release(target: Target) -> str:
         return ""
 
 
-def _user(facts: Facts) -> Finding:
+def _user(facts: Facts, as_root: str) -> Finding:
     uid = "".join(facts["uid"][:1])
-    return Finding("user", uid == "0", f"user id {uid or '?'}", "" if uid == "0" else _AS_ROOT)
+    return Finding("user", uid == "0", f"user id {uid or '?'}", "" if uid == "0" else as_root)
 
 
 def _applets(facts: Facts) -> Finding:
@@ -108,11 +129,11 @@ def _applets(facts: Facts) -> Finding:
     return Finding("applets", False, f"lacking: {' '.join(lacking)}", remedy)
 
 
-def _tracefs(facts: Facts) -> Finding:
+def _tracefs(facts: Facts, as_root: str) -> Finding:
     if facts["tracefs"]:
         return Finding("tracefs", True, f"at {facts['tracefs'][0]}")
     if facts["mountable"] and not _may_mount(facts):
-        return Finding("tracefs", False, "not readable, and this user may not mount it", _AS_ROOT)
+        return Finding("tracefs", False, "not readable, and this user may not mount it", as_root)
     if facts["mountable"]:
         return Finding("tracefs", True, "not mounted or not readable; recording mounts it")
     return Finding("tracefs", False, "not in this kernel", "a kernel with CONFIG_FTRACE")
@@ -127,35 +148,60 @@ def _may_mount(facts: Facts) -> bool:
 
 def _events(facts: Facts) -> list[Finding]:
     if not facts["tracefs"]:
+        mountable = bool(facts["mountable"]) and _may_mount(facts)
         remedy = "mount -t tracefs tracefs /sys/kernel/tracing, as root, to see them"
-        return [
-            Finding("events", bool(facts["mountable"]), "unknown until tracefs is mounted", remedy)
-        ]
+        unknown = "unknown until tracefs is mounted"
+        return [Finding("events", mountable, unknown, "" if mountable else remedy)]
     missing = [event for event in WANTED_EVENTS if event not in facts["event"]]
     counted = f"{len(WANTED_EVENTS) - len(missing)} of {len(WANTED_EVENTS)} wanted events"
-    newer = "a newer kernel, or one with more of CONFIG_FTRACE"
+    lacks = INDISPENSABLE in missing
     return [
-        Finding("events", INDISPENSABLE not in missing, counted, newer if missing else ""),
-        *(Finding(f"event {event}", False, cost_of_missing(event), newer) for event in missing),
+        Finding("events", not lacks, counted, _event_remedy(INDISPENSABLE) if lacks else ""),
+        *(Finding(f"event {x}", False, cost_of_missing(x), _event_remedy(x)) for x in missing),
     ]
 
 
-def _windows(facts: Facts) -> Finding:
-    knobs = [path for path in facts["writable"] if path.endswith("/read_ahead_kb")]
-    disks = sorted({path.split("/")[3] for path in knobs if path.startswith("/sys/block/")})
-    if disks:
-        return Finding("read_ahead_kb", True, f"writable: {' '.join(disks)}")
-    detail = "not writable: a capture is contaminated"
-    return Finding("read_ahead_kb", False, detail, _AS_ROOT + ", with /sys mounted writable")
+def _event_remedy(event: str) -> str:
+    if event.startswith("syscalls:"):
+        return "a kernel with CONFIG_FTRACE_SYSCALLS"
+    return "a newer kernel, or one with more of CONFIG_FTRACE"
 
 
-def _disks(facts: Facts) -> tuple[list[Finding], list[SeenDisk], list[SeenMount]]:
-    """Return whose window counts for the files of the target's root, its disks and mounts."""
+def _windows(facts: Facts, windows: Mapping[str, int | None], as_root: str) -> list[Finding]:
+    """Return a finding for each window that counts, or one that there is none to set."""
+    remedy = f"{as_root}, with /sys mounted writable"
+    found = []
+    for knob, kb in windows.items():
+        ok = knob in facts["writable"]
+        name = f"read_ahead_kb {knob.split('/')[-3 if '/queue/' in knob else -2]}"
+        now = "?" if kb is None else kb
+        lacks = f"not writable: reads stay at {now} KiB: a capture is contaminated"
+        found.append(
+            Finding(name, ok, f"writable, now {now}" if ok else lacks, "" if ok else remedy)
+        )
+    if found or any(path.endswith("/read_ahead_kb") for path in facts["writable"]):
+        return found
+    return [Finding(_WINDOWS, False, "not writable: a capture is contaminated", remedy)]
+
+
+@dataclass(frozen=True)
+class _Disks:
+    """Disks and mounts; findings on the root's stack; the value of each window that counts."""
+
+    stacks: Sequence[Finding] = ()
+    disks: Sequence[SeenDisk] = ()
+    mounts: Sequence[SeenMount] = ()
+    windows: Mapping[str, int | None] = field(default_factory=dict)
+
+
+def _disks(facts: Facts) -> _Disks:
     sysfs, links = parse_sysfs(facts["sys"]), parse_links(facts["bdi"])
     with copied_devices(sysfs, _mounts(facts), links) as devices, suppress(OSError, ValueError):
         # untrusted text
-        return stack_findings(devices), seen_disks(devices), seen_mounts(devices)
-    return [], [], []
+        knobs = [*devices.read_ahead_knobs(devices.mounted()), *devices.other_knobs()]
+        windows = {knob: devices.window(knob) for knob in knobs}
+        return _Disks(stack_findings(devices), seen_disks(devices), seen_mounts(devices), windows)
+    return _Disks()
 
 
 def _mounts(facts: Facts) -> list[MountPoint]:
@@ -166,10 +212,10 @@ def _mounts(facts: Facts) -> list[MountPoint]:
     return mounts
 
 
-def _drop_caches(facts: Facts) -> Finding:
+def _drop_caches(facts: Facts, as_root: str) -> Finding:
     if DROP_CACHES in facts["writable"]:
         return Finding("drop_caches", True, "writable")
-    return Finding("drop_caches", False, "not writable: caches cannot be made cold", _AS_ROOT)
+    return Finding("drop_caches", False, "not writable: caches cannot be made cold", as_root)
 
 
 def _probes(facts: Facts) -> Finding:
@@ -186,13 +232,14 @@ def _btf(facts: Facts) -> Finding:
     return Finding("BTF", False, detail, "a kernel with CONFIG_DEBUG_INFO_BTF")
 
 
-def _fault_around(facts: Facts) -> Finding:
+def _fault_around(facts: Facts, as_root: str) -> Finding:
+    name = "fault_around_bytes"
     if facts["fault_around"]:
-        return Finding("fault_around_bytes", True, "can be lowered to see every touch")
+        return Finding(name, True, f"{facts['fault_around'][0]}, can be lowered to see every touch")
     detail = "not readable: touches of cached pages stay hidden; none matter in a run from cold"
-    return Finding(
-        "fault_around_bytes", False, detail, "mount -t debugfs debugfs /sys/kernel/debug"
-    )
+    is_root = facts["uid"][:1] == ["0"]
+    remedy = "mount -t debugfs debugfs /sys/kernel/debug" if is_root else as_root
+    return Finding(name, False, detail, remedy)
 
 
 def _tunable(facts: Facts) -> Seen:

@@ -47,7 +47,9 @@ while read -r line; do
 done </proc/meminfo
 print_disks
 [ ! -e /proc/self/io ] || echo "accounting yes"
-[ ! -r /sys/kernel/debug/fault_around_bytes ] || echo "fault_around yes"
+if { read -r bytes </sys/kernel/debug/fault_around_bytes; } 2>/dev/null; then
+    echo "fault_around $bytes"
+fi
 for place in /dev/shm /run /tmp /var/tmp /dev; do
     for left in "$place"/foreread-*/journal "$place"/foreread.lock; do
         [ ! -e "$left" ] || echo "left $left"

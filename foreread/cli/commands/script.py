@@ -42,7 +42,7 @@ from foreread.machine.install import install
 from tracer.formats.boot_files import RULE
 from tracer.install.init_system import INITS
 from tracer.install.install import Installed, check_installed, uninstall
-from tracer.machines import diagnosis_of
+from tracer.remote.doctor import examine
 
 AUTO = "auto"
 _TRIGGER = "udevadm trigger --action=change --subsystem-match=block"
@@ -371,7 +371,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _windows(target: Target) -> list[str]:
     """Return each disk's window and what sets it."""
-    disks = diagnosis_of(target).disks
+    disks = examine(target).disks
     found = origins_of(target, [disk.knob for disk in disks])
     return [
         line

@@ -135,7 +135,7 @@ def test_check_without_a_script_shows_the_windows(board, monkeypatch, capsys):
     with_search(board)
     disk = SeenDisk("slow0", "", 128, {}, ["slow0"])
     found = Diagnosis("6.1.0", "C3", "", [], [disk])
-    monkeypatch.setattr(script, "diagnosis_of", lambda target: found)
+    monkeypatch.setattr(script, "examine", lambda target: found)
     board.put("etc/tmpfiles.d/a.conf", "w /sys/block/slow?/queue/read_ahead_kb - - - - 8\n")
     assert main(["script", "--check"]) == 1
     said = capsys.readouterr().out

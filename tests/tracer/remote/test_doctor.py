@@ -2,7 +2,6 @@
 
 import os
 import re
-from contextlib import nullcontext
 from importlib import resources
 
 import pytest
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 from waiting import left_s
 
 from boards.target import LocalTarget, Result
-from tracer.backends import tracefs_mount
-from tracer.backends.base import WANTED_EVENTS
-from tracer.local import doctor
-from tracer.remote.doctor import APPLETS, examine_target
+from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
+from tracer.remote.doctor import APPLETS, examine
 
 
 class Liar:
@@ -42,33 +39,8 @@ GOOD = {
 }
 
 
-def test_this_machine_as_a_target_has_the_local_facts():
-    # Another foreread would mount and unmount tracefs meanwhile.
-    with (
-        tracefs_mount.mounted() if os.geteuid() == 0 else nullcontext(tracefs_mount.find()) as place
-    ):
-        there, here = examine_target(LocalTarget()), doctor.examine()
-        missing = [one.name for one in doctor.event_findings(place)] if place else []
-    assert (there.kernel, there.generation) == (here.kernel, here.generation)
-    found = {one.name: one for one in there.findings}
-    assert found["user"].ok == (os.geteuid() == 0)
-    assert found["applets"].ok
-    if place:
-        missing = [name for name in missing if name != "events"]
-        assert [name for name in found if name.startswith("event ")] == missing
-    tunable = ("tune", "fingerprint", "calibrate")
-    lowest = [  # others attach and mount images meanwhile
-        {one.name: one.lowest for one in found.disks if not one.name.startswith("loop")}
-        for found in (there, here)
-    ]
-    assert lowest[0] == lowest[1]
-    ours = {one.name: one.ok for one in here.findings if one.name.startswith(tunable)}
-    assert ours.pop("tune --sampler tpe") in (True, False)  # which is not the target's
-    assert ours == {name: one.ok for name, one in found.items() if name.startswith(tunable)}
-
-
 def test_a_board_that_has_all_it_takes():
-    diagnosis = examine_target(Liar(lines(**GOOD)))
+    diagnosis = examine(Liar(lines(**GOOD)))
     assert diagnosis.can_record
     assert diagnosis.backend == "tracefs"
 
@@ -85,16 +57,48 @@ def test_a_board_that_has_all_it_takes():
     ],
 )
 def test_obstacles_are_named_with_their_remedy(change, finding):
-    diagnosis = examine_target(Liar(lines(**GOOD | change)))
+    diagnosis = examine(Liar(lines(**GOOD | change)))
     (found,) = (one for one in diagnosis.findings if one.name == finding)
     assert not found.ok
     assert found.remedy
     assert not diagnosis.can_record
 
 
+def test_each_missing_event_is_reported_with_its_cost():
+    present = [INDISPENSABLE, "block:block_rq_issue"]
+    findings = {one.name: one for one in examine(Liar(lines(**GOOD | {"event": present}))).findings}
+    assert findings["events"].ok
+    assert findings["events"].detail == f"2 of {len(WANTED_EVENTS)} wanted events"
+    assert sum(name.startswith("event ") for name in findings) == len(WANTED_EVENTS) - 2
+    assert "times" in findings["event block:block_rq_complete"].detail
+    findings = {one.name: one for one in examine(Liar(lines(**GOOD | {"event": []}))).findings}
+    assert not findings["events"].ok
+    assert findings[f"event {INDISPENSABLE}"].detail == "nothing can be recorded"
+
+
+def test_each_window_that_counts_is_named_with_its_value():
+    sysfs = [
+        f"/sys/block/sd{disk}/{name}:{value}"
+        for disk, dev in (("a", "8:0"), ("b", "8:16"))
+        for name, value in (("dev", dev), ("size", "9"), ("queue/read_ahead_kb", "128"))
+    ]
+    mounts = [f"1 1 {dev} / /{dev[0:3]} rw - ext4 /dev/x rw" for dev in ("8:0", "8:16")]
+    writable = [GOOD["writable"][0], "/sys/block/sda/queue/read_ahead_kb"]
+    facts = {**GOOD, "sys": sysfs, "mount": mounts, "writable": writable}
+    diagnosis = examine(Liar(lines(**facts)))
+    found = {one.name: one for one in diagnosis.findings if one.name.startswith("read_ahead_kb")}
+    assert {name: one.ok for name, one in found.items()} == {
+        "read_ahead_kb sda": True,
+        "read_ahead_kb sdb": False,
+    }
+    assert found["read_ahead_kb sda"].detail == "writable, now 128"
+    assert "stay at 128 KiB" in found["read_ahead_kb sdb"].detail
+    assert not diagnosis.can_record
+
+
 def test_tracefs_that_is_not_mounted_yet_is_not_an_obstacle():
     facts = GOOD | {"tracefs": [], "event": [], "mountable": ["tracefs"]}
-    assert examine_target(Liar(lines(**facts))).can_record
+    assert examine(Liar(lines(**facts))).can_record
 
 
 keys = st.sampled_from(["uid", "tracefs", "event", "writable", "lacking", "left", "nonsense"])
@@ -103,12 +107,12 @@ answers = st.lists(st.tuples(keys, st.text(max_size=40)))
 
 @given(answer=st.binary() | answers.map(lambda pairs: "\n".join(map(" ".join, pairs)).encode()))
 def test_random_answers_do_not_crash_it(answer):
-    diagnosis = examine_target(Liar(answer, release=os.fsdecode(answer)))
+    diagnosis = examine(Liar(answer, release=os.fsdecode(answer)))
     assert diagnosis.findings
 
 
 def test_only_applets_that_are_asked_for_are_missing():
-    diagnosis = examine_target(Liar(lines(lacking=["$(reboot)", *APPLETS[:1]])))
+    diagnosis = examine(Liar(lines(lacking=["$(reboot)", *APPLETS[:1]])))
     (found,) = (one for one in diagnosis.findings if one.name == "applets")
     assert found.detail == f"lacking: {APPLETS[0]}"
 
@@ -126,7 +130,7 @@ def test_only_applets_that_are_asked_for_are_missing():
 )
 def test_recording_mounts_tracefs_only_for_a_user_who_may_mount(user, mounts):
     facts = {**GOOD, "tracefs": [], "mountable": ["tracefs"], **user}
-    diagnosis = examine_target(Liar(lines(**facts)))
+    diagnosis = examine(Liar(lines(**facts)))
     (found,) = (one for one in diagnosis.findings if one.name == "tracefs")
     assert found.ok == mounts
     assert ("recording mounts it" in found.detail) == mounts
