@@ -31,7 +31,7 @@ _REMEDIES = {
     "Sweep": 'read one first: measured = foreread.read_sweep("app.sweep.json")',
     "Suite": 'read one first: suite = foreread.read_suite("suite.toml")',
     "Results": 'read one first: tuning = foreread.read_tuning("app.tuning")',
-    "Capture": 'give start.capture of start = foreread.load("app.capture")',
+    "Metadata": 'give start.capture of start = foreread.load("app.capture")',
     "Advice": 'make it first: advice = foreread.load("app.capture").advise()',
     "Advised": 'read one first: row = foreread.row_of_advice("advice", 1)',
     "ApplyPlan": "give the plan of a script: foreread.script(prediction, DIR).plan",
@@ -41,7 +41,8 @@ _REMEDIES = {
     "StrPath": "give a path as text, or as pathlib.Path",
     "Kibs": "give windows in KiB as whole numbers, such as [0, 32, 128]",
 }
-_PUBLIC = {"Recording": "Start", "Results": "Tuning"}  # what the library calls them
+# What the library calls them.
+_PUBLIC = {"Metadata": "Capture", "Recording": "Start", "Results": "Tuning"}
 _WORDS = {  # alone, and several of them
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),

@@ -16,7 +16,7 @@ from boards.target import LocalTarget, Target
 from tracer.backends.base import Backend
 from tracer.backends.select import AUTO, choose
 from tracer.error import RecordError
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Capture, Metadata
 from tracer.local.journal import restore_leftovers, unrestored
 from tracer.local.journal_folder import make_lock
 from tracer.local.record import RecordOptions, record
@@ -54,7 +54,7 @@ class Recorder(Protocol):
 
 @contextmanager
 def bench_on(
-    target: Target, options: TrialOptions, like: Capture | None = None
+    target: Target, options: TrialOptions, like: Metadata | None = None
 ) -> Iterator[TrialBench]:
     """Yield ``target`` as a bench of trials, whose settings no other foreread changes meanwhile.
 

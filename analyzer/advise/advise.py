@@ -271,8 +271,8 @@ def _document(bench: Bench, rows: list[AdviceRow], said: list[str]) -> AdviceDoc
     ]
     capture = situation.recording.capture
     return AdviceDocument(
-        command=capture.command if capture else [],
-        recorded=capture.created if capture else None,
+        command=capture.command or [],
+        recorded=capture.created,
         kernel=prediction.kernel,
         model=prediction.model,
         disk=prediction.disk_cost,

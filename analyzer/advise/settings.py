@@ -117,8 +117,7 @@ def _knobs(start: Start, one: Setting) -> list[tuple[str, str]]:
     if one.gene == INODES:
         knobs = [f"mount:{one.gene}=:{tables.mountpoint}" for tables in start.inode_tables]
     else:
-        capture = start.recording.capture
-        devices = capture.devices if capture else []
+        devices = start.recording.capture.devices
         names = [device.name for device in devices if dev_of(device.dev) == start.disk]
         knobs = [f"/sys/block/{name}/queue/{one.gene}" for name in names]
     return [(knob, str(one.value)) for knob in knobs]

@@ -124,8 +124,8 @@ class Variant:
         """The variant ready to be replayed, under any window and for any random draw."""
         if not self.ranges and not self.wasted:
             return _Ready(self.start, self.run, self.recorded)
-        run, capture = self.run, self.start.recording.capture
-        cpus = capture.host.cpu_count if capture else 1
+        run, host = self.run, self.start.recording.capture.host
+        cpus = host.cpu_count if host else 1
         listed = with_replayer(run, self.ranges, cpus, self.start.opening)
         listed = _with_reads(listed, len(listed.steps) - len(run.steps), self.wasted)
         return _Ready(self.start, listed, beside(self.recorded, listed))

@@ -19,7 +19,7 @@ from analyzer.tuner.findings.results import Results
 from boards.base.bounded import UnboundedError, read_bounded
 from boards.base.brief import brief
 from boards.base.silent import silent
-from tracer.formats.capture import Capture
+from tracer.formats.capture import NO_METADATA, Metadata
 
 _LARGEST_REPLAYER = 64 << 20  # bytes; the C one with a static libc has under 1 MiB
 _PROGRAMS = (b"\x7fELF", b"#!")
@@ -40,7 +40,7 @@ def script(
     of: Prediction | Results,
     output: StrPath,
     *,
-    capture: Capture | None = None,
+    capture: Metadata = NO_METADATA,
     read_ahead_kb: int | None = None,
     after_boot_kb: int | None = None,
     after_seconds: int | None = None,
@@ -88,7 +88,7 @@ def script(
     """
     replayed = None if prefetch is None else replay_of(prefetch, replayer)
     if isinstance(of, Results):
-        if capture or disks or (read_ahead_kb, after_boot_kb) != (None, None):
+        if capture.host or disks or (read_ahead_kb, after_boot_kb) != (None, None):
             raise ApplyError(
                 "a tuning sets its own values: no capture, disk or window can be given with it",
                 "leave these arguments out, or give a prediction",
@@ -154,7 +154,7 @@ def _asked(
 
 def _check_contradicted(
     prediction: Prediction,
-    capture: Capture | None,
+    capture: Metadata,
     asked_kb: int | None,
     force: bool,
     tell: Callable[[str], None],

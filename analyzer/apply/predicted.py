@@ -24,7 +24,7 @@ from analyzer.predict.stacks import deciding, stacks_of
 from boards.knobs import BLOCK, READ_AHEAD, is_disk_name
 from boards.stack import Stack
 from boards.window import PREFIX, is_plain, is_window
-from tracer.formats.capture import Capture
+from tracer.formats.capture import NO_METADATA, Metadata
 
 _NUMBER = re.compile(r"\d+:\d+", re.ASCII)
 _WITHOUT_DISK = "0:"  # major number of a file system that has no block device
@@ -32,7 +32,7 @@ _WITHOUT_DISK = "0:"  # major number of a file system that has no block device
 
 def plan_from(
     prediction: Prediction,
-    capture: Capture | None = None,
+    capture: Metadata = NO_METADATA,
     *,
     read_ahead_kb: int | None = None,
     after_boot_read_ahead_kb: int | None = None,
@@ -48,9 +48,9 @@ def plan_from(
     A disk without a predicted window keeps its present one. ``read_ahead_kb`` overrides the
     prediction; ``after_boot_read_ahead_kb`` holds from the end of the boot, or
     ``boot_done_seconds`` after its start. If ``capture`` is of a boot, which shows nothing later,
-    the window that was found on the board holds from then on. Without ``capture`` (a foreign
-    trace) board and disks are known by kernel and name only. After ``attempts`` boots in a row
-    that did not reach boot-done, counted in ``state_dir``, the script leaves the defaults.
+    the window that was found on the board holds from then on. Where ``capture`` has no facts
+    (a foreign trace) board and disks are known by kernel and name only. After ``attempts`` boots in
+    a row that did not reach boot-done, counted in ``state_dir``, the script leaves the defaults.
     ``disks``: the name of a disk, or a mount point, by the major:minor that the trace has.
 
     Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
@@ -115,13 +115,11 @@ def _choice(
     return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
 
 
-def _after_boot(
-    curve: Curve, capture: Capture | None, asked_kb: int | None
-) -> tuple[int, str] | None:
+def _after_boot(curve: Curve, capture: Metadata, asked_kb: int | None) -> tuple[int, str] | None:
     """Return the window of a disk once the board has booted, and why; None: the same as before."""
     if asked_kb is not None:
         return asked_kb, "asked for after boot"
-    if capture is None or capture.boot is None:
+    if capture.boot is None:
         return None
     found = {device.dev: device.read_ahead_kb_before for device in capture.devices}
     if curve.dev not in found:
@@ -139,9 +137,8 @@ def _check_numbers(named: Mapping[str, str], curves: Sequence[Curve]) -> None:
             )
 
 
-def _disk(curve: Curve, capture: Capture | None) -> Disk:
-    recorded = capture.devices if capture else []
-    for device in recorded:
+def _disk(curve: Curve, capture: Metadata) -> Disk:
+    for device in capture.devices:
         if device.dev == curve.dev:
             return Disk(device.name, device.size_bytes, device.model)
     if not is_disk_name(curve.name):
@@ -166,7 +163,7 @@ def _naming(dev: str) -> str:
     )
 
 
-def _named(place: str, capture: Capture | None) -> Setting:
+def _named(place: str, capture: Metadata) -> Setting:
     """Return the window of a disk or a mount point that the user named."""
     if place.startswith("/"):
         knob = f"{PREFIX}{place}"
@@ -176,12 +173,11 @@ def _named(place: str, capture: Capture | None) -> Setting:
                 "mount it on a path of plain characters, or give the disk's name",
             )
         return Setting(knob, "", f"; it is the window of the files on {place}", mounted=place)
-    devices = capture.devices if capture else []
-    known = [Disk(d.name, d.size_bytes, d.model) for d in devices if d.name == place]
+    known = [Disk(d.name, d.size_bytes, d.model) for d in capture.devices if d.name == place]
     return Setting(READ_AHEAD, "", "", known[0] if known else Disk(place))
 
 
-def _places(curve: Curve, capture: Capture | None, named: str | None) -> list[Setting]:
+def _places(curve: Curve, capture: Metadata, named: str | None) -> list[Setting]:
     """Return the windows that count for what was read from a disk, without their values.
 
     ``named``: its name or mount point, as the user gave it. Raises ApplyError if none is known to
@@ -200,7 +196,7 @@ def _places(curve: Curve, capture: Capture | None, named: str | None) -> list[Se
     return [Setting(READ_AHEAD, "", reason, _disk(curve, capture))]
 
 
-def _place(stack: Stack, capture: Capture | None) -> Setting:
+def _place(stack: Stack, capture: Metadata) -> Setting:
     reason = f"; it is the window of the files on {stack.mountpoint} ({stack.file_system})"
     reason += "".join(f"; {fact}" for fact in stack.facts if stack.images)
     mounted = stack.mountpoint if is_plain(stack.mountpoint) else ""
@@ -212,17 +208,15 @@ def _place(stack: Stack, capture: Capture | None) -> Setting:
                 "mount it on a path of plain characters",
             )
         return Setting(stack.lasting, "", reason, mounted=mounted)
-    devices = capture.devices if capture else []
     disk = next(
-        (Disk(d.name, d.size_bytes, d.model) for d in devices if d.name == stack.device), None
+        (Disk(d.name, d.size_bytes, d.model) for d in capture.devices if d.name == stack.device),
+        None,
     )
     return Setting(READ_AHEAD, "", reason, disk or Disk(stack.device), mounted=mounted)
 
 
-def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
+def _own_backing_device(curve: Curve, capture: Metadata) -> str:
     """Return a warning if btrfs reads the disk and the capture does not say where its window is."""
-    if capture is None:
-        return ""
     of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}
     for device in capture.devices:
         if device.dev == curve.dev and of_btrfs.intersection(device.filesystems):
@@ -230,15 +224,15 @@ def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
     return ""
 
 
-def _board(prediction: Prediction, capture: Capture | None) -> Board:
-    if capture is None:
-        return Board(kernel=release_series(prediction.kernel or ""))
+def _board(prediction: Prediction, capture: Metadata) -> Board:
     host = capture.host
+    if host is None:
+        return Board(kernel=release_series(prediction.kernel or ""))
     return Board(host.machine, release_series(host.kernel), host.cpu_model)
 
 
-def _created_from(prediction: Prediction, capture: Capture | None) -> str:
+def _created_from(prediction: Prediction, capture: Metadata) -> str:
     model = f"model {prediction.model}, kernel {prediction.kernel or 'unknown'}"
-    if capture is None:
+    if capture.command is None:
         return f"a trace; {model}"
     return f"a run of {' '.join(capture.command)} on {capture.created}; {model}"

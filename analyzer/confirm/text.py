@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.confirm.sequential import TOO_SMALL, assess
 from boards.base.counted import plural
 from boards.base.units import percent
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE, beside
 
@@ -56,7 +56,7 @@ def board_text(of: Confirmation) -> str:
     return f"{of.model or of.machine}, Linux {of.kernel}"
 
 
-def stored(capture: Capture | None) -> list[Confirmation]:
+def stored(capture: Metadata) -> list[Confirmation]:
     """Return the results about windows that follow from their runs, the latest last.
 
     A capture may be hostile: a result that does not follow from its runs is not cited.
@@ -64,21 +64,21 @@ def stored(capture: Capture | None) -> list[Confirmation]:
     return [result for result in _followed(capture) if not result.change]
 
 
-def stored_changes(capture: Capture | None) -> list[Confirmation]:
+def stored_changes(capture: Metadata) -> list[Confirmation]:
     """Return the results about other changes than a window (rows of advice), the latest last."""
     return [result for result in _followed(capture) if result.change]
 
 
-def _followed(capture: Capture | None) -> list[Confirmation]:
-    return [result for result in capture.confirmations if _follows(result)] if capture else []
+def _followed(capture: Metadata) -> list[Confirmation]:
+    return [result for result in capture.confirmations if _follows(result)]
 
 
-def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation | None:
+def contradicting(capture: Metadata, read_ahead_kb: int) -> Confirmation | None:
     """Return the latest result about a window if it contradicts the window on an idle machine."""
     return _contradicting(capture, read_ahead_kb).get(IDLE)
 
 
-def warnings_of(capture: Capture | None, read_ahead_kb: int | None) -> list[str]:
+def warnings_of(capture: Metadata, read_ahead_kb: int | None) -> list[str]:
     """Return a warning for each load under which results contradict a window."""
     if read_ahead_kb is None:
         return []
@@ -91,7 +91,7 @@ def warnings_of(capture: Capture | None, read_ahead_kb: int | None) -> list[str]
     ]
 
 
-def _contradicting(capture: Capture | None, read_ahead_kb: int) -> dict[str, Confirmation]:
+def _contradicting(capture: Metadata, read_ahead_kb: int) -> dict[str, Confirmation]:
     """Return the latest decided results that contradict a window, by scenario."""
     about = [result for result in stored(capture) if result.proposed_kb == read_ahead_kb]
     latest = {result.scenario: result for result in about if result.outcome != "undecided"}

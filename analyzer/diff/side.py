@@ -68,9 +68,9 @@ class Side:
         page = self.recording.page_size
         return DiffSide(
             path=self.recording.path or "",
-            recorded=capture.created if capture else None,
+            recorded=capture.created,
             kernel=self.recording.kernel,
-            machine=capture.host.machine if capture else None,
+            machine=capture.host.machine if capture.host else None,
             model=self.prediction.model,
             disk=self.prediction.disk_cost,
             read_ahead_kb=self.kib,

@@ -66,7 +66,8 @@ def diff(
     else:
         before, after = (load(path, pids) for path in paths)
         step("comparing")
-        name = " ".join(after.capture.command) if after.capture else paths[1].name
+        command = after.capture.command
+        name = paths[1].name if command is None else " ".join(command)
         device = device_from(device_model)
         starts = [
             compare(

@@ -132,7 +132,7 @@ def _threads(start: Start, number: npt.NDArray[np.uint16]) -> npt.NDArray[np.int
     ids = np.full(max(int(number.max(initial=0)) + 1, len(start.threads)), -1, np.int32)
     if start.threads:
         ids[: len(start.threads)] = start.threads
-    elif start.recording.capture is not None:
+    elif start.recording.capture.pid is not None:
         ids[0] = start.recording.capture.pid  # one sequence
     return ids[number]
 

@@ -138,7 +138,7 @@ def _missing(parts: Sequence[Table]) -> Iterator[str]:
 
 def _threads(recording: Recording) -> dict[int, str]:
     capture = recording.capture
-    if capture is None or not capture.command:
+    if capture.pid is None or not capture.command:
         return {}
     return {capture.pid: printable(PurePosixPath(capture.command[0]).name)}
 

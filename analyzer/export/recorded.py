@@ -45,7 +45,7 @@ def recorded_events(recording: Recording) -> Iterator[Table]:
 
 def start_ns(recording: Recording) -> int:
     """Return the beginning of the run in ns of the trace's clock."""
-    if recording.capture is not None:
+    if recording.capture.start_ns is not None:
         return recording.capture.start_ns
     time = recording.trace.events["time_ns"]
     return int(time[0]) if len(time) else 0
@@ -124,17 +124,17 @@ def _exists(recording: Recording, file: Array, page: Array) -> Array:
 
 def _waits(recording: Recording, begin: int) -> Iterator[Table]:
     """Yield the waits of each of the application's threads."""
-    events, capture = recording.trace.events, recording.capture
+    events, span = recording.trace.events, recording.capture.span_ns
     switches = events["kind"] == Kind.SWITCH
-    if capture is None or recording.threads is None or not switches.any():
+    if span is None or recording.threads is None or not switches.any():
         return
-    by_thread = stays(events, sorted(recording.threads), capture.end_ns)
+    by_thread = stays(events, sorted(recording.threads), span[1])
     threads = np.array([*by_thread], np.int64)
     reads = Reads(recording.requests.take((recording.requests["flags"] & Rwbs.READ) > 0))
     other_work = OtherWork(events, set(by_thread), event_cost(events))
     why_to_wait = np.array([_WAITS[why] for why in Why], np.uint16)
     for thread, rows in by_thread.items():
-        off = off_cpu_intervals(thread, rows, capture.start_ns, threads, reads, other_work)
+        off = off_cpu_intervals(thread, rows, span[0], threads, reads, other_work)
         gone, came = off.left_ns, off.came_ns
         some = came > gone
         yield events_of(

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from analyzer.ingest.recording import Recording
 from analyzer.report.wording import shell_words
 from boards.base.printable import printable
-from tracer.formats.capture import Capture, Host
+from tracer.formats.capture import Host, Metadata
 
 # The partition of captures whose board or start is unknown. A board of this name gets a digest.
 UNREAD = "unread"
@@ -55,7 +55,7 @@ def board_slug(host: Host) -> str:
     return f"{slug(board_name(host))}-{digest(*made_of, size=4)}"
 
 
-def start_slug(capture: Capture) -> str:
+def start_slug(capture: Metadata) -> str:
     """Return the partition of a start: its program's name, and a digest of all its words."""
     if capture.boot is not None:
         return BOOT
@@ -67,9 +67,9 @@ def start_slug(capture: Capture) -> str:
     return f"{slug(name)}-{digest(*capture.command, size=4)}"
 
 
-def command_text(capture: Capture) -> str:
+def command_text(capture: Metadata) -> str:
     """Return the recorded command as one line for a shell."""
-    return BOOT if capture.boot is not None else printable(shell_words(capture.command))
+    return BOOT if capture.boot is not None else printable(shell_words(capture.command or []))
 
 
 def build(recording: Recording) -> str:
@@ -78,8 +78,8 @@ def build(recording: Recording) -> str:
     It changes when the image is built anew with another kernel, on another file system, or with
     another version of one of those files (path and size in bytes).
     """
-    capture = recording.capture
-    if capture is None:
+    capture, host = recording.capture, recording.capture.host
+    if host is None:
         return digest(recording.kernel, size=4)
     types = {mount.dev: mount.fstype for mount in capture.mounts}
     programs = sorted(
@@ -88,4 +88,4 @@ def build(recording: Recording) -> str:
         if entry is not None and entry.segments
     )
     words = [word for program in programs for word in program]
-    return digest(capture.host.kernel, capture.host.version, *words, size=4)
+    return digest(host.kernel, host.version, *words, size=4)

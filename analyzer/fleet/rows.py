@@ -98,11 +98,10 @@ class Rows:
 def analysed_rows(recording: Recording, prediction: Prediction) -> Rows:
     """Return the rows of an analysed capture; the columns about its file are left out."""
     capture = recording.capture
-    board = UNREAD if capture is None else board_slug(capture.host)
-    start = UNREAD if capture is None else start_slug(capture)
+    board = UNREAD if capture.host is None else board_slug(capture.host)
     summary = {"row": CAPTURE, **_recorded(recording), **_predicted(prediction)}
     windows = [row for curve in prediction.devices for row in _windows(curve, prediction)]
-    return Rows(board, start, [summary, *windows])
+    return Rows(board, start_slug(capture), [summary, *windows])
 
 
 def error_row(error: str, remedy: str) -> Rows:
@@ -117,11 +116,10 @@ def text(said: str) -> str:
 
 
 def _recorded(recording: Recording) -> Row:
-    capture = recording.capture
-    if capture is None:  # another tool's trace
+    capture, host, cold = recording.capture, recording.capture.host, recording.capture.cold
+    if host is None or cold is None:  # another tool's trace
         names = {"board_name": _UNKNOWN, "command": _UNKNOWN}
         return {**names, "kernel": text(recording.kernel or ""), "build": build(recording)}
-    host = capture.host
     return {
         "board_name": text(board_name(host)),
         "machine": text(host.machine),
@@ -131,11 +129,11 @@ def _recorded(recording: Recording) -> Row:
         "kernel": text(host.kernel),
         "build": build(recording),
         "command": text(command_text(capture)),
-        "created": text(capture.created),
-        "recorded_by": text(capture.foreread),
+        "created": text(capture.created or ""),
+        "recorded_by": text(capture.foreread or ""),
         "recorded_seconds": capture.wall_seconds,
         "lost_events": lost_events(recording),
-        "cold": capture.cold.proven,
+        "cold": cold.proven,
         **_confirmed(capture.confirmations),
     }
 

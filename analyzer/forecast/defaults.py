@@ -119,8 +119,7 @@ def _default(inputs: Inputs, row: int, version: Version, queue: DiskQueue | None
 
 def fstypes(recording: Recording) -> list[str]:
     """Return the file system of each file; "" if unknown."""
-    capture = recording.capture
-    types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
+    types = {dev_of(mount.dev): mount.fstype for mount in recording.capture.mounts}
     return [types.get(dev, "") for dev in recording.files["dev"].tolist()]
 
 

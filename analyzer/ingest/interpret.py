@@ -27,7 +27,7 @@ from analyzer.ingest.unsure import recognised, unsure_pages
 from analyzer.ingest.windows_seen import types_of, windows_of
 from boards.base.note import Note, NoteKind
 from boards.base.units import kib_to_pages, pages_to_kib
-from tracer.formats.capture import Capture, Device, FileEntry, dev_text
+from tracer.formats.capture import Device, FileEntry, Metadata, dev_text
 
 _MAJOR_BITS = 12  # of a dev_t
 
@@ -40,7 +40,7 @@ _WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next windo
 
 def interpret(
     trace: Trace,
-    capture: Capture | None,
+    capture: Metadata,
     entries: list[FileEntry],
     pids: Pids,
     given_page_size: int | None = None,
@@ -50,19 +50,18 @@ def interpret(
     ``given_page_size`` is that of the traced kernel, for a trace that does not name it.
     """
     page_size, assumed = _page_size(trace, capture, given_page_size)
-    kernel = capture.host.kernel if capture else trace.kernel
+    kernel = capture.host.kernel if capture.host else trace.kernel
     notes = list(trace.notes)
     events = _within_run(trace.events, capture)
-    mounts = capture.mounts if capture else []
-    fstypes = {dev_of(m.dev): m.fstype for m in mounts} if capture else types_of(trace)
-    first_sectors = {m.first_sector for m in mounts}
+    fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} or types_of(trace)
+    first_sectors = {m.first_sector for m in capture.mounts}
     events = _with_askers(events, capture, entries)
     lengths = _block_lengths(events, capture, entries)
     block_pages = {dev: length.pages(page_size) for dev, length in lengths.items()}
     inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture), block_pages)
     mask, threads = _threads(events, inserts, capture, pids, notes)
     files, pages = acc.read_pages(inserts, mask)
-    windows = None if capture else windows_of(trace)
+    windows = windows_of(trace) if capture.read_ahead_kb is None else None
     read_ahead_kb = _window_in_force(capture, files)
     if windows is not None:
         read_ahead_kb = _window_of_events(windows, files, page_size)
@@ -83,7 +82,7 @@ def interpret(
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
-    elif capture and batched > acc.BATCHED_AT_ZERO:
+    elif capture.read_ahead_kb is not None and batched > acc.BATCHED_AT_ZERO:
         notes.append(
             f"{batched:.0%} of the pages came in reads of several pages although readahead was "
             "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
@@ -117,26 +116,27 @@ def interpret(
     return replace(found, notes=(*found.notes, *said))
 
 
-def _page_size(trace: Trace, capture: Capture | None, given: int | None) -> tuple[int, bool]:
+def _page_size(trace: Trace, capture: Metadata, given: int | None) -> tuple[int, bool]:
     """Return the page size, and whether it is assumed. Raises TraceError for a wrong one given."""
-    known = capture.host.page_size if capture else trace.page_size
+    host = capture.host
+    known = host.page_size if host else trace.page_size
     if known is not None and given not in (None, known):
         raise TraceError(
             f"the trace is of a kernel with pages of {known} bytes, not of {given}",
             "leave --page-size out: the trace names it",
         )
     if known is not None:
-        return known, trace.page_size_assumed and capture is None
+        return known, trace.page_size_assumed and host is None
     size = given or of_reads(trace.events)
     has_pages = bool((trace.events["kind"] <= Kind.RA_SYNC).any())
     return size or SMALLEST, size is None and has_pages
 
 
 def _block_lengths(
-    events: Table, capture: Capture | None, entries: list[FileEntry]
+    events: Table, capture: Metadata, entries: list[FileEntry]
 ) -> dict[int, BlockLength]:
     """Return the length of a block of each squashfs."""
-    if capture is None:
+    if capture.host is None:
         return {}
     sizes = {(dev_of(one.dev), one.ino): one.size_bytes for one in entries}
     mounts = {dev_of(mount.dev): mount for mount in capture.mounts}
@@ -144,13 +144,13 @@ def _block_lengths(
     return block_lengths(events, mounts, sizes, capture.host.page_size, learn)
 
 
-def _window_in_force(capture: Capture | None, files: Table) -> int | None:
+def _window_in_force(capture: Metadata, files: Table) -> int | None:
     """Return the largest window (KiB) of the disks read from; None if the file does not say.
 
     A disk whose knob could not be written kept its own, whatever was asked for; it matters if more
     than MINOR_PAGES of the pages came from it.
     """
-    if capture is None:
+    if capture.read_ahead_kb is None:
         return None
     least = MINOR_PAGES * int(files["accessed"].sum())
 
@@ -201,15 +201,13 @@ def _longest_run(inserts: Inserts) -> int:
     return int(np.bincount(run, pages).max())
 
 
-def _disks_read_ahead(
-    capture: Capture | None, inserts: Inserts, mask: Array
-) -> tuple[list[str], bool]:
+def _disks_read_ahead(capture: Metadata, inserts: Inserts, mask: Array) -> tuple[list[str], bool]:
     """Return the disks that were mounted during the run and read several pages a time.
 
     Only what the command itself read counts (``mask``): a disk that only others read spoils
     nothing. The second value is whether the command read more than MINOR_PAGES of its pages there.
     """
-    if capture is None:
+    if not capture.mounts:
         return [], False
     known = _disks(capture)
     devs = [dev for dev in np.unique(inserts.data["dev"][mask]).tolist() if dev >> MINOR_BITS]
@@ -220,17 +218,16 @@ def _disks_read_ahead(
     return [*map(dev_text, new)], pages > MINOR_PAGES * int(inserts.pages[mask].sum())
 
 
-def _within_run(events: Table, capture: Capture | None) -> Table:
-    if capture is None:
+def _within_run(events: Table, capture: Metadata) -> Table:
+    if capture.span_ns is None:
         return events
-    time = events["time_ns"]
-    low, high = np.searchsorted(time, np.array([capture.start_ns, capture.end_ns], np.uint64))
+    low, high = np.searchsorted(events["time_ns"], np.array(capture.span_ns, np.uint64))
     return events.take(np.arange(low, high))
 
 
-def _with_askers(events: Table, capture: Capture | None, entries: list[FileEntry]) -> Table:
+def _with_askers(events: Table, capture: Metadata, entries: list[FileEntry]) -> Table:
     """Return the events with reads that a limiter held back given to the threads that asked."""
-    if capture is None:
+    if capture.host is None:
         return events
     places = Places(
         {(dev_of(one.dev), one.ino): one.extents for one in entries if one.extents},
@@ -243,18 +240,17 @@ def _with_askers(events: Table, capture: Capture | None, entries: list[FileEntry
 
 
 def _threads(
-    events: Table, inserts: Inserts, capture: Capture | None, pids: Pids, notes: list[str]
+    events: Table, inserts: Inserts, capture: Metadata, pids: Pids, notes: list[str]
 ) -> tuple[Array, frozenset[int] | None]:
     """Return the mask of the inserts that count, and the threads (None: all)."""
-    if pids == "tree" and capture is None:
-        text = "the file does not name the command: pages of all processes count"
-        notes.append(Note(text, NoteKind.ANSWER))
-    if pids == "all" or (pids == "tree" and capture is None):
-        return np.ones(inserts.data.rows, bool), None
     if isinstance(pids, frozenset):
         threads = pids
+    elif pids == "all" or capture.pid is None:
+        if pids == "tree":
+            text = "the file does not name the command: pages of all processes count"
+            notes.append(Note(text, NoteKind.ANSWER))
+        return np.ones(inserts.data.rows, bool), None
     else:
-        assert capture is not None
         roots = {capture.pid, *(capture.boot.processes if capture.boot else ())}
         threads = frozenset(acc.process_tree(events, roots))
     return acc.of_threads(inserts.data, threads), threads
@@ -323,9 +319,7 @@ def _name_files(
     return Table(FILES, {**files, "size_bytes": size}), tuple(found), of_row
 
 
-def _disks(capture: Capture | None) -> dict[int, int]:
-    if capture is None:
-        return {}
+def _disks(capture: Metadata) -> dict[int, int]:
     return {dev_of(fs): dev_of(disk.dev) for disk in capture.devices for fs in disk.filesystems}
 
 

@@ -25,6 +25,7 @@ from analyzer.ingest.tables import Kind, Table
 from boards.base.scratch import scratch_folder
 from tracer.formats import capture as capture_format
 from tracer.formats.archive import is_archive
+from tracer.formats.capture import NO_METADATA
 from tracer.formats.limits import MOST_FILES_BYTES
 
 # A good files.json becomes 3.5 times its size in objects, a quarter of the share for a trace.
@@ -97,7 +98,8 @@ def read(
         grant(_bytes_of(path / capture_format.FILES) // _TRACE_PER_FILES)
         capture, files = capture_format.read(path)
         trace = open_recorded(path / capture_format.TRACE)
-        return interpret(trace, capture, files, pids, page_size)
+        recording = interpret(trace, capture, files, pids, page_size)
+        return replace(recording, probe=capture.disk)
     return _read_foreign(path, pids, page_size, inodes)
 
 
@@ -105,10 +107,10 @@ def _read_foreign(path: Path, pids: Pids, page_size: int | None, inodes: Path | 
     """Read a trace of another tool."""
     trace = open_trace(path, page_size)
     if inodes is None:
-        return interpret(trace, None, [], pids, page_size)
+        return interpret(trace, NO_METADATA, [], pids, page_size)
     inode_list = read_inodes(inodes, trace)
     trace = replace(trace, notes=(*trace.notes, *inode_list.notes))
-    return interpret(trace, None, [*inode_list.entries.values()], pids, page_size)
+    return interpret(trace, NO_METADATA, [*inode_list.entries.values()], pids, page_size)
 
 
 def _bytes_of(path: Path) -> int:

@@ -19,7 +19,7 @@ INCOMPLETE = "THE RESULT IS INCOMPLETE"
 def lost_by_cpu(recording: Recording) -> dict[str, int]:
     """Return the lost events by CPU; the recorder and the trace may have counted the same."""
     by_trace = {str(cpu): count for cpu, count in sorted(recording.trace.lost.items())}
-    by_recorder = recording.capture.lost if recording.capture else {}
+    by_recorder = recording.capture.lost or {}
     return max(by_trace, by_recorder, key=lambda counts: sum(counts.values()))
 
 
@@ -31,7 +31,7 @@ def lost_events(recording: Recording) -> int | None:
 
 def uncounted(recording: Recording) -> str:
     """Return why losses would not show; empty if they would."""
-    return "" if recording.capture else recording.trace.uncounted
+    return recording.trace.uncounted if recording.capture.lost is None else ""
 
 
 def losses_text(recording: Recording) -> str:

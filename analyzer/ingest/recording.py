@@ -10,7 +10,8 @@ from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.squashfs_blocks import BlockLength
 from analyzer.ingest.tables import Array, Table
 from boards.base.brief import brief
-from tracer.formats.capture import Capture, FileEntry
+from tracer.formats.capture import FileEntry, Metadata
+from tracer.formats.disk_probe import DiskProbe
 
 
 class TraceError(AnalyzerError, ValueError):
@@ -59,6 +60,8 @@ class Trace:
 class Recording:
     """An interpreted trace: the page accesses of each thread, in order.
 
+    ``capture`` has what the recorder noted of the run; of another tool's trace all its facts are
+    absent. ``probe`` has the requests that show the cost of the disk; None where it was not probed.
     ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are kept as
     surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say. ``windows``
     are what another tool's trace says of it, ``fstypes`` the types of file systems by dev_t, as far
@@ -72,7 +75,7 @@ class Recording:
     """
 
     trace: Trace
-    capture: Capture | None
+    capture: Metadata
     accesses: Table
     requests: Table
     files: Table
@@ -88,6 +91,7 @@ class Recording:
     inserts: Inserts | None = None
     entries: tuple[FileEntry | None, ...] = ()
     path: str | None = None
+    probe: DiskProbe | None = None
     windows: SeenWindows | None = None
     fstypes: dict[int, str] = field(default_factory=dict)
     block_lengths: Mapping[int, BlockLength] = field(default_factory=dict)

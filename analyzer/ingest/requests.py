@@ -44,7 +44,7 @@ def requests_for(recording: Recording, disk: int) -> Table:
     """
     requests = recording.requests
     own = requests.take(requests["dev"] == disk)
-    if own.rows or recording.capture is not None or len(np.unique(requests["dev"])) != 1:
+    if own.rows or recording.capture.mounts or len(np.unique(requests["dev"])) != 1:
         return own
     return requests
 

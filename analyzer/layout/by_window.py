@@ -223,7 +223,7 @@ def first_sector(start: OnErofs) -> int:
     """Return where the image begins on the disk."""
     recording = start.recording
     dev = int(recording.files["dev"][np.flatnonzero(start.file >= 0)[0]])
-    mounts = recording.capture.mounts if recording.capture else []
+    mounts = recording.capture.mounts
     return next((one.first_sector for one in mounts if dev_of(one.dev) == dev), 0)
 
 

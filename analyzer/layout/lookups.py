@@ -119,7 +119,7 @@ def _absolute(recording: Recording, dfd: int, path: str) -> str | None:
     if path.startswith("/") or not path:
         return path or None
     capture = recording.capture
-    if np.int64(dfd).astype(np.int32) != _FROM_CWD or capture is None or not capture.cwd:
+    if np.int64(dfd).astype(np.int32) != _FROM_CWD or not capture.cwd:
         return None
     return f"{capture.cwd.rstrip('/')}/{path}"
 

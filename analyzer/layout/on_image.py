@@ -188,7 +188,7 @@ class OnImage:
     @cached_property
     def recorded_metadata(self) -> int:
         """Return how many reads of metadata were recorded; 0 if that was not on squashfs."""
-        if self.recorded_block_pages == 1 or self.recording.capture is None:
+        if self.recorded_block_pages == 1:
             return 0
         dev = self.taken.disks[self.disk]
         requests = self.recording.requests
@@ -198,7 +198,7 @@ class OnImage:
     @cached_property
     def tables_sector(self) -> int:
         """The first sector of the image's tables on its disk, which come after its data."""
-        mounts = self.recording.capture.mounts if self.recording.capture else []
+        mounts = self.recording.capture.mounts
         mine = [one.first_sector for one in mounts if one.fstype == "squashfs"]
         first = next(iter(mine)) if len(mine) == 1 else self._first_sector()
         return first + self.image.superblock.inode_table // SECTOR // 2 * 2
@@ -212,7 +212,7 @@ class OnImage:
         """The mount with the files of the image."""
         row = int(np.flatnonzero(self.file >= 0)[0])
         dev = int(self.recording.files["dev"][row])
-        mounts = self.recording.capture.mounts if self.recording.capture else []
+        mounts = self.recording.capture.mounts
         return next((one for one in mounts if dev_of(one.dev) == dev), None)
 
 

@@ -104,7 +104,7 @@ def order_of(starts: Sequence[Start]) -> tuple[Ordered, ...]:
 
 def _file_system(recording: Recording, mountpoint: str | None) -> tuple[int, str]:
     """Return dev_t and mount point of the file system that is meant."""
-    mounts = recording.capture.mounts if recording.capture else []
+    mounts = recording.capture.mounts
     if mountpoint is not None:
         wanted = str(PurePosixPath(mountpoint))
         found = [mount for mount in mounts if mount.mountpoint == wanted]

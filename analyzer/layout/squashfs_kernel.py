@@ -50,7 +50,8 @@ def kernel_of_image(
     ``mount`` is that of the recorded image, None if the start did not run on squashfs; ``disk``
     (dev_t) has its files. ``config`` are options that are set in the kernel's configuration.
     """
-    options = recording.capture.host.kernel_options if recording.capture else {}
+    host = recording.capture.host
+    options = host.kernel_options if host else {}
     kept = options.get(_FRAGMENTS, "")
     unit = _unit(recording, mount, disk, options.get(_LARGE_OPTION, ""), config)
     doubts = []
@@ -94,7 +95,7 @@ def _unit(
 
 def _logical_block(recording: Recording, disk: int) -> int:
     """Return the disk's logical block, below which no unit is (sb_min_blocksize); 0 if unknown."""
-    devices = recording.capture.devices if recording.capture else []
+    devices = recording.capture.devices
     queues = [one.queue for one in devices if dev_of(one.dev) == disk]
     text = queues[0].get("logical_block_size", "") if queues else ""
     return int(text) if text in map(str, _UNITS) else 0

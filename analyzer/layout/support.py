@@ -126,7 +126,7 @@ def support_of(
     ``own`` is the compressor of the present image, which the kernel has if a start ran on that file
     system; ``unpacked`` and ``refused`` are those of a measurement on the board.
     """
-    mounts = [mount for one in recordings if one.capture for mount in one.capture.mounts]
+    mounts = [mount for one in recordings for mount in one.capture.mounts]
     ran_on = any(mount.fstype == fs.lower() for mount in mounts)
     shown = frozenset([*unpacked, *([own] if ran_on else [])])
     release = next((one.kernel for one in recordings if one.kernel), "unknown")
@@ -137,7 +137,8 @@ def support_of(
 
 def recorded_config(recordings: Sequence[Recording]) -> frozenset[str] | None:
     """Return the options that the captures' kernel sets; None if none has its configuration."""
-    options = [one.capture.host.kernel_options for one in recordings if one.capture]
+    hosts = [one.capture.host for one in recordings]
+    options = [host.kernel_options for host in hosts if host is not None]
     # sysfs alone may have shown huge pages.
     known = next((one for one in options if one.keys() - {HUGE_PAGES}), None)
     if known is None:

@@ -61,8 +61,7 @@ def beside_default(
 
 def notes(recording: Recording, used: set[str]) -> Iterator[str]:
     """Yield a note on the window of each disk that was read; ``used`` are their major:minor."""
-    devices = recording.capture.devices if recording.capture else []
-    for device in devices:
+    for device in recording.capture.devices:
         text = described(recording, device)
         if device.dev in used and text is not None:
             yield f"{device.name}: {device.read_ahead_kb_before:,} KiB now is {text}"

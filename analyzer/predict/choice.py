@@ -86,7 +86,7 @@ def _predicted(
 
 def check_same(first: Recording, other: Recording) -> None:
     """Raise ChoiceError unless both are recordings of one start on one board."""
-    if first.capture is None or other.capture is None:
+    if first.capture.command is None or other.capture.command is None:
         raise ChoiceError(
             f"{other.path}: several captures must all be recorded with `foreread record`",
             "give one file",

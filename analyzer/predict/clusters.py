@@ -28,7 +28,7 @@ FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")
 def in_clusters(recording: Recording) -> list[str]:
     """Return the file systems that brought several pages a read while readahead was off."""
     capture, inserts = recording.capture, recording.inserts
-    if capture is None or inserts is None or recording.contaminated:
+    if inserts is None or recording.contaminated:
         return []
     types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts}
     together = (inserts.group > 1) & ~inserts.ahead  # explicit readahead is flagged

@@ -151,7 +151,7 @@ def _on_counts(
         given = plural(len(total.windows), "given window")
         yield Note(f"the optimum is chosen only from {given}", NoteKind.BASIS)
     best_kb = total.read_ahead_kb[total.windows.index(total.quasi_optimal)]
-    for device in counts.recording.capture.devices if counts.recording.capture else []:
+    for device in counts.recording.capture.devices:
         limit = device.queue.get("max_sectors_kb", "")
         if limit.isdecimal() and 0 < int(limit) < best_kb:
             yield (

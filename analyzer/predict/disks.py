@@ -54,7 +54,7 @@ def reads_of(recording: Recording, disk: int) -> DiskReads:
 
 def device_of(recording: Recording, disk: int) -> Device | None:
     """Return what the capture has of a disk (dev_t)."""
-    devices = recording.capture.devices if recording.capture else []
+    devices = recording.capture.devices
     return next((device for device in devices if dev_of(device.dev) == disk), None)
 
 

@@ -18,7 +18,7 @@ from boards.base.counted import plural
 def sizes_of(recording: Recording) -> Array:
     """Return the size of each file in bytes (i8); -1 where a capture does not have it."""
     size = recording.files["size_bytes"]
-    if recording.capture is not None or not (size < 0).any():
+    if recording.capture.foreread is not None or not (size < 0).any():
         return size
     pages = np.zeros(recording.files.rows, np.int64)
     accesses = recording.accesses
@@ -38,7 +38,7 @@ def sizes_note(recording: Recording) -> str | None:
     if not unknown:
         return None
     said = f"{plural(unknown, 'accessed file', 'has')} no known size: "
-    if recording.capture is not None:
+    if recording.capture.foreread is not None:
         return f"{said}requests there are not clipped at the end of the file, so G is too high"
     return (
         f"{said}each counts up to the last page that was read of it, so G may be a little too low; "

@@ -24,7 +24,7 @@ from emulator.linux.filesystems import (
 from emulator.linux.operations import FILE, Machine, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
 from emulator.linux.rules import Version
-from tracer.formats.capture import HUGE_PAGES, Capture, Device, Mount
+from tracer.formats.capture import HUGE_PAGES, Device, Metadata, Mount
 
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
@@ -101,8 +101,7 @@ def own_io_pages_of(recording: Recording, version: Version, of_disk: Array) -> i
     ``of_disk`` are the files on the disk.
     """
     capture = recording.capture
-    stacks = capture.stacks if capture else []
-    own = {dev_of(one.dev) for one in stacks if one.knob.startswith(_OWN_DEVICE)}
+    own = {dev_of(one.dev) for one in capture.stacks if one.knob.startswith(_OWN_DEVICE)}
     own |= {dev for dev, mount in _mounts(capture).items() if mount.fstype == "btrfs"}
     used = set(recording.files["dev"][of_disk & (recording.files["accessed"] > 0)].tolist())
     if not used or not used <= own:
@@ -136,19 +135,19 @@ def large_folios_by_dev(recording: Recording, version: Version) -> dict[int, boo
     }
 
 
-def may_have_huge_pages(capture: Capture | None) -> bool:
+def may_have_huge_pages(capture: Metadata) -> bool:
     """Return whether nothing shows that a recorded kernel has no transparent huge pages.
 
     Those of 32 bits that have none are most of them.
     """
-    if capture is None:
-        return True
     host = capture.host
+    if host is None:
+        return True
     return host.long_size == 8 and host.kernel_options.get(HUGE_PAGES) != "n"
 
 
-def _mounts(capture: Capture | None) -> dict[int, Mount]:
-    return {dev_of(mount.dev): mount for mount in capture.mounts} if capture else {}
+def _mounts(capture: Metadata) -> dict[int, Mount]:
+    return {dev_of(mount.dev): mount for mount in capture.mounts}
 
 
 def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks | None) -> Array:
@@ -188,7 +187,7 @@ def inline_tails(recording: Recording) -> list[tuple[int, int]]:
     without a read: then files are not known to have their ends there.
     """
     capture, inserts = recording.capture, recording.inserts
-    if capture is None or inserts is None or not inserts.reads_recorded:
+    if inserts is None or not inserts.reads_recorded:
         return []
     types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts}
     here = devices_of(types, {"erofs"})
@@ -231,7 +230,7 @@ def _around(
 def _machine(
     recording: Recording, device: Device | None, largest_kb: int
 ) -> tuple[Machine, Limits]:
-    host = recording.capture.host if recording.capture else None
+    host = recording.capture.host
     cpu = host.machine if host is not None else ""
     queue = dict(device.queue) if device else {}
     # The trace knows better than a file of sysfs that was copied from elsewhere, or read later.

@@ -37,7 +37,8 @@ def model_for(recording: Recording) -> str:
     It is the kernel's readahead for a recording by foreread at read_ahead_kb=0 on a known kernel,
     otherwise the published fixed window.
     """
-    if recording.capture is None or recording.contaminated or recording.kernel is None:
+    read_ahead_kb = recording.capture.read_ahead_kb
+    if read_ahead_kb is None or recording.contaminated or recording.kernel is None:
         return FIXED
     try:
         rules_for(version_of(recording.kernel))
@@ -148,10 +149,10 @@ def _notes(taken: Inputs) -> list[str]:
         found.append(
             f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
         )
-    capture = taken.recording.capture
+    cold = taken.recording.capture.cold
     listed = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
-    if capture is not None and capture.cold.resident_pages and not listed:
-        cached = plural(capture.cold.resident_pages, "page")
+    if cold is not None and cold.resident_pages and not listed:
+        cached = plural(cold.resident_pages, "page")
         text = (
             f"{cached} that running processes map stayed cached, which ones is not in the capture: "
             "windows that reach them are predicted to read them"

@@ -9,7 +9,7 @@ from msgspec import UnsetType
 
 from analyzer.ingest.recording import Recording
 from boards.profile import builtin_names, load_profile
-from tracer.formats.capture import Capture, dev_text
+from tracer.formats.capture import Metadata, dev_text
 
 COMMAND = "COMMAND"  # stands for a command that the file does not name
 CAPTURE = "CAPTURE"
@@ -41,7 +41,7 @@ def record_again(recording: Recording) -> str:
 
 def sweep(recording: Recording) -> str:
     """Return the command that measures the start at every window; a boot is recorded again."""
-    if recording.capture is not None and recording.capture.boot is not None:
+    if recording.capture.boot is not None:
         return record_again(recording)
     options, command = _run(recording.capture)
     return shlex.join(["foreread", "sweep", *options, "-o", "sweep.json", *command])
@@ -80,18 +80,17 @@ def _path(recording: Recording) -> str:
     return CAPTURE if recording.path is None else recording.path
 
 
-def _disk_name(capture: Capture | None, disk: int | None) -> str:
-    devices = capture.devices if capture else []
+def _disk_name(capture: Metadata, disk: int | None) -> str:
     text = None if disk is None else dev_text(disk)
-    return next((device.name for device in devices if device.dev == text), "DISK")
+    return next((device.name for device in capture.devices if device.dev == text), "DISK")
 
 
-def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
+def _run(capture: Metadata) -> tuple[list[str], list[str]]:
     """Return options and command that repeat a recorded run, without the window it was made at.
 
     The command begins with "--"; a boot has none.
     """
-    if capture is None:
+    if capture.command is None:
         return [], ["--", COMMAND]
     options = list(capture.options)
     if _WINDOW in options:
@@ -100,9 +99,9 @@ def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
     return options, ["--", *capture.command] if capture.boot is None else []
 
 
-def target_words(capture: Capture | None) -> list[str]:
+def target_words(capture: Metadata) -> list[str]:
     """Return the options that name the recorded target and its key; none on this machine."""
-    options = list(capture.options) if capture else []
+    options = capture.options
     if "--target" not in options[:-1]:
         return []
     names = [name for name in ("--target", "--identity") if name in options[:-1]]

@@ -109,8 +109,7 @@ def _queue(start: Start) -> Iterator[int]:
 
 
 def _queue_of(start: Start) -> dict[str, str]:
-    taken = start.recording.capture
-    devices = taken.devices if taken else []
+    devices = start.recording.capture.devices
     from_dev = (one.queue for one in devices if dev_of(one.dev) == start.disk)
     return next(from_dev, {})
 
@@ -177,7 +176,7 @@ def _smallest(seconds: Array) -> int:
 def unpredicted(start: Start) -> str | None:
     """Return why the values of inode_readahead_blks are not predicted; None if they are."""
     capture = start.recording.capture
-    mounts = {dev_of(one.dev): one for one in capture.mounts} if capture else {}
+    mounts = {dev_of(one.dev): one for one in capture.mounts}
     devices = start.recording.devices
     own = [one for dev, one in mounts.items() if devices.get(dev, dev) == start.disk]
     ext4 = [one for one in own if one.fstype == "ext4"]

@@ -206,7 +206,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     run, _ = read_ahead(run, tables, apart=isinstance(known, Paced))
     samples = cpu_samples(recording) if blocks is None else None
     if samples:  # without a request there is no wait to return from
-        cached = page_cost(probe_of(recording.capture, dev_text(disk)), recording.page_size)
+        cached = page_cost(probe_of(recording.probe, dev_text(disk)), recording.page_size)
         wake, checked = samples.wake + steps.back_ns, steps.checked_ns
         samples = replace(samples, wake=wake, cached_page=cached, checked=checked)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
@@ -280,7 +280,7 @@ def _disk(
     if given is not None:
         return _as_used(recording, requests, each_ns, given, same_disk=False), "as given"
     refused = ""
-    probe = probe_of(recording.capture, dev_text(disk))
+    probe = probe_of(recording.probe, dev_text(disk))
     if probe is not None:
         try:
             probed = device_of_probe(probe, requests)

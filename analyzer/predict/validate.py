@@ -22,7 +22,7 @@ from boards.base.counted import plural
 from boards.base.document import Document, says
 from boards.base.note import Note, NoteKind
 from boards.base.units import KIB
-from tracer.formats.capture import Capture
+from tracer.formats.capture import NO_METADATA, Metadata
 from tracer.formats.scenario import IDLE, beside
 from tracer.formats.sweep import Point, Sweep
 
@@ -95,7 +95,7 @@ class Validation(Document, frozen=True, kw_only=True, rename=_NAMES):
 def validate(
     prediction: Prediction,
     sweep: Sweep,
-    capture: Capture | None = None,
+    capture: Metadata = NO_METADATA,
 ) -> Validation:
     """Compare ``prediction`` with the cold runs measured in ``sweep``.
 
@@ -120,7 +120,7 @@ def validate(
             "machine",
             "measure without --scenario: foreread sweep CAPTURE -o SWEEP",
         )
-    command = capture.command if capture else []
+    command = capture.command
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
         other = f"the command of the sweep differs from the recorded one: {' '.join(sweep.command)}"

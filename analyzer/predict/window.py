@@ -30,7 +30,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
 
 def _no_seconds(recording: Recording) -> Missing:
     """Return why the fixed window has no seconds, and the command that obtains them."""
-    if recording.capture is None or recording.contaminated:
+    if recording.capture.read_ahead_kb is None or recording.contaminated:
         rough = "" if recording.contaminated else ROUGH
         return Missing(f"{NEEDS_CAPTURE}{rough}", remedy.record_again(recording))
     return Missing("the fixed-window model predicts no seconds", remedy.with_seconds(recording))

@@ -71,10 +71,11 @@ def _file(recording: Recording, inner: dict[str, Any], digest: int) -> bytes:
 
 def _made(recording: Recording) -> int:
     """Return when the capture was made (s since 1970): the same capture gives the same file."""
-    if recording.capture is None:
+    created = recording.capture.created
+    if created is None:
         return 0
     try:
-        made = datetime.fromisoformat(recording.capture.created)
+        made = datetime.fromisoformat(created)
         return max(int(made.replace(tzinfo=made.tzinfo or UTC).timestamp()), 0)
     except (ValueError, OverflowError):
         return 0
@@ -94,7 +95,7 @@ def _size(recording: Recording, row: int, rows: Sequence[Row], ranges: Sequence[
 def _times(recording: Recording, rows: Sequence[Row]) -> list[int]:
     """Return when each range was first accessed, in ns from the beginning of the start."""
     accesses = recording.accesses
-    begin = recording.capture.start_ns if recording.capture else 0
+    begin = recording.capture.start_ns or 0
     order = np.lexsort((accesses["page"], accesses["file"]))
     file, page = accesses["file"][order].astype(np.int64), accesses["page"][order].astype(np.int64)
     when = accesses["time_ns"][order].astype(np.int64)

@@ -120,8 +120,7 @@ def compare(
 
 def _replayer(recording: Recording) -> str:
     """Return what the seconds with a list assume of the replayer."""
-    capture = recording.capture
-    return REPLAYER if capture is None or capture.boot is None else OF_BOOT
+    return REPLAYER if recording.capture.boot is None else OF_BOOT
 
 
 def _start(
@@ -187,9 +186,9 @@ def _counted(taken: Inputs, version: Version, found: Found, windows: Sequence[in
 
 def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) -> list[float]:
     """Return the seconds of the cases."""
-    capture = taken.recording.capture
+    host = taken.recording.capture.host
     here = [one for one in found.rows if taken.disks[int(taken.disk_of_file[one[0]])] == start.disk]
-    cpus = capture.host.cpu_count if capture else 1
+    cpus = host.cpu_count if host else 1
     run = with_replayer(start.run, here, cpus, start.opening)
     listed = replace(start, run=run)
     recorded = start.timed([0])[0]

@@ -149,12 +149,11 @@ def _place(recording: Recording, file: int, at: int) -> tuple[int, int, int, int
 
 def _about(recording: Recording) -> tuple[str, str, str]:
     """Return kernel, board and capture, as the list's head has them."""
-    capture = recording.capture
-    if capture is None:
+    capture, host = recording.capture, recording.capture.host
+    if host is None:
         return recording.kernel or "", "", ""
-    host = capture.host
     board = " ".join(filter(None, (host.machine, host.cpu_model)))
-    return host.kernel, board, f"{capture.created} {' '.join(capture.command)}"
+    return host.kernel, board, f"{capture.created} {' '.join(capture.command or [])}"
 
 
 def cheapest_gap(device: DeviceModel, page_size: int) -> int:

@@ -33,15 +33,15 @@ def frame_of(recording: Recording) -> Frame:
     end of the last read, of all threads that access pages.
     """
     capture, threads = recording.capture, recording.threads
-    if capture is None:
+    span, host = capture.span_ns, capture.host
+    if span is None or host is None or capture.pid is None:
         return _of_accesses(recording)
     return Frame(
-        capture.start_ns,
-        capture.end_ns,
+        *span,
         tuple(sorted(threads or ())),
         (capture.pid, *(capture.boot.processes if capture.boot else ())),
         capture.pid if capture.ended_by == "exit" else None,
-        max(capture.host.cpu_count, 1),
+        max(host.cpu_count, 1),
     )
 
 

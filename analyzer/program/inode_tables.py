@@ -56,8 +56,7 @@ class InodeTables:
 
 def tables_of(recording: Recording, disk: int) -> tuple[InodeTables, ...]:
     """Return the tables that were read from a disk (dev_t) without readahead."""
-    mounts = recording.capture.mounts if recording.capture else []
-    by_dev = {dev_of(mount.dev): mount for mount in mounts}
+    by_dev = {dev_of(mount.dev): mount for mount in recording.capture.mounts}
     return tuple(
         _of_mount(mount)
         for dev, mount in by_dev.items()

@@ -61,8 +61,7 @@ def ways_of(recording: Recording) -> Array:
     if inserts is None or recording.contaminated:
         return np.full(inserts.data.rows if inserts else 0, NO_WAY, np.int8)
     data, group = inserts.data, inserts.group
-    capture = recording.capture
-    fstypes = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
+    fstypes = {dev_of(mount.dev): mount.fstype for mount in recording.capture.mounts}
     in_blocks = np.isin(data["dev"], devices_of(fstypes, frozenset({"squashfs"})))
     filled = filled_blocks(data, recording.block_pages)
     way = np.select(

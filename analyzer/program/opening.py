@@ -106,7 +106,7 @@ def opening_of(recording: Recording, requests: Table) -> Opening:
 
 
 def _at_boot(recording: Recording) -> bool:
-    return recording.capture is not None and recording.capture.boot is not None
+    return recording.capture.boot is not None
 
 
 def _libraries(paths: Sequence[str | None]) -> frozenset[int]:
@@ -232,16 +232,17 @@ def _exec_ns(recording: Recording) -> float:
     That is the command's first one; in a boot, the median of the first ones of all processes.
     """
     capture, events = recording.capture, recording.trace.events
-    if capture is None:
+    if capture.pid is None or capture.span_ns is None:
         return 0.0
-    execs = events.take((events["kind"] == Kind.EXEC) & (events["time_ns"] >= capture.start_ns))
+    start_ns, end_ns = capture.span_ns
+    execs = events.take((events["kind"] == Kind.EXEC) & (events["time_ns"] >= start_ns))
     pids = np.unique(execs["pid"]).tolist() if capture.boot else [capture.pid]
-    on_cpu = stays(events, pids, capture.end_ns)
+    on_cpu = stays(events, pids, end_ns)
     each, took = event_cost(events), []
     for pid in pids:
         ends = execs["time_ns"][execs["pid"] == pid]
         if len(ends) and pid in on_cpu:
-            begin = max(capture.start_ns, int(on_cpu[pid]["begin_ns"][0]))
+            begin = max(start_ns, int(on_cpu[pid]["begin_ns"][0]))
             recorded = _events_of(events, pid, begin, int(ends[0]))
             took.append(max(_on_cpu_ns(on_cpu[pid], begin, int(ends[0])) - recorded * each, 0.0))
     return float(np.median(took)) if took else 0.0

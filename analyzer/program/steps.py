@@ -107,8 +107,7 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     inserts = recording.inserts
     if inserts is None:
         return np.asarray(own)
-    mounts = recording.capture.mounts if recording.capture else []
-    first_sectors = {mount.first_sector for mount in mounts}
+    first_sectors = {mount.first_sector for mount in recording.capture.mounts}
     metadata = inserts.metadata
     beside = in_block_devices(
         requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
@@ -127,7 +126,7 @@ def own_requests(recording: Recording, requests: Table) -> Array:
 
 def _in_files(recording: Recording, requests: Table) -> Array:
     """Return a mask of the requests that begin within a known extent of a file."""
-    mounts = recording.capture.mounts if recording.capture else []
+    mounts = recording.capture.mounts
     first_sector = {dev_of(mount.dev): mount.first_sector for mount in mounts}
     spans: dict[int, list[tuple[int, int]]] = {}
     for entry in filter(None, recording.entries):

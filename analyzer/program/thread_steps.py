@@ -107,7 +107,7 @@ def thread_steps(recording: Recording, times: Array, requests: Table, own: Array
 
 def _within(recording: Recording, frame: Frame) -> Recording:
     """Return a recording with the events of its run; those of a capture are."""
-    if recording.capture is not None:
+    if recording.capture.span_ns is not None:
         return recording
     time = recording.trace.events["time_ns"]
     events = recording.trace.events.take((time >= frame.start_ns) & (time <= frame.end_ns))

@@ -193,7 +193,7 @@ def _of(recording: Recording, table: Table | dict[str, Array]) -> Array:
 
 
 def _within(recording: Recording, time: Array) -> Array:
-    capture = recording.capture
-    if capture is None:
+    span = recording.capture.span_ns
+    if span is None:
         return np.ones(len(time), bool)
-    return np.asarray((time >= capture.start_ns) & (time < capture.end_ns))
+    return np.asarray((time >= span[0]) & (time < span[1]))

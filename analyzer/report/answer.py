@@ -20,8 +20,7 @@ from boards.base.units import KIB, kib_text, size_text
 def answer(subject: Subject) -> Section:
     """Return the section that a reader with a minute reads."""
     tuned = answering(subject)
-    capture = subject.recording.capture
-    target = target_words(capture) if capture else []
+    target = target_words(subject.recording.capture)
     blocks = tuned_answer(tuned, target) if tuned else []
     against = contradiction(subject)
     if against:
@@ -91,8 +90,9 @@ def _where(subject: Subject) -> Facts:
     capture, prediction = subject.recording.capture, subject.prediction
     kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
     rows = [("Board", kernel)]
-    if capture is not None:
-        host, target = capture.host, target_words(capture)
+    host = capture.host
+    if host is not None:
+        target = target_words(capture)
         name = target[1] if target else host.nodename or "unnamed"
         cpu = f"{host.cpu_count} × {host.cpu_model or host.machine}"
         rows = [("Board", f"{name}: {cpu}, {size_text(host.memory_kib * KIB)}, {kernel}")]
@@ -169,7 +169,7 @@ def without_empty(table: Table) -> Table:
 
 
 def _how(subject: Subject) -> list[Block]:
-    if subject.recording.capture is None:
+    if not subject.recording.capture.mounts:
         return []
     curves = subject.prediction.worth_setting
     lines = [

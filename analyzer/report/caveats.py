@@ -25,7 +25,7 @@ def caveats(subject: Subject) -> list[str]:
             f"At least {plural(lost, 'event')} lost: pages are missing from every figure here. "
             "Record again with larger buffers."
         )
-    if capture is None:
+    if capture.cold is None:
         found.append(
             "A foreign trace without foreread's metadata: board, command, file sizes and cold "
             "caches are unknown."
@@ -34,7 +34,7 @@ def caveats(subject: Subject) -> list[str]:
         found.append(
             "The caches could not be shown to be cold before the run: pages may be missing."
         )
-    if capture is not None and (capture.signal or capture.exit_status):
+    if capture.signal or capture.exit_status:
         end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
         found.append(
             f"The command failed ({end}): the recording may not contain a complete start-up."

@@ -11,7 +11,7 @@ from analyzer.report.subject import Subject
 from analyzer.report.wording import count, seconds, shell_words
 from boards.base.counted import plural
 from boards.base.units import KIB, kib_text, size_text
-from tracer.formats.capture import Capture, Device
+from tracer.formats.capture import Cold, Device, Metadata
 from tracer.formats.sweep import Sweep
 
 CAPTURE, SWEEP = "again.capture", "again.sweep.json"  # of the commands that repeat it
@@ -35,10 +35,10 @@ def board(subject: Subject) -> Section:
     capture = subject.recording.capture
     section = Section("board", "Board")
     rows = [("Kernel", subject.recording.kernel or "unknown")]
-    if capture is None:
+    host = capture.host
+    if host is None:
         section.blocks.append(Facts([*rows, ("Page size", size_text(subject.recording.page_size))]))
         return section
-    host = capture.host
     rows = [
         ("Name", host.nodename or "unknown"),
         ("Kernel", f"{host.kernel} {host.version}"),
@@ -75,7 +75,7 @@ def _device_facts(device: Device, found: str | None) -> list[tuple[str, str]]:
     ]
 
 
-def _mounts(capture: Capture, devices: list[Device]) -> list[Block]:
+def _mounts(capture: Metadata, devices: list[Device]) -> list[Block]:
     used = {dev for device in devices for dev in (device.dev, *device.filesystems)}
     mounts = [mount for mount in capture.mounts if mount.dev in used][:MOST_ROWS]
     if not mounts:
@@ -94,15 +94,15 @@ def recording(subject: Subject) -> Section:
     recording, capture = subject.recording, subject.recording.capture
     window = kib_text(recording.recorded_read_ahead_kb)
     rows = [("Trace", recording.trace.format), ("Window while recording", window)]
-    rows += [] if capture is None else _run_facts(capture)
+    rows += _run_facts(capture)
     rows.append(("Events lost", _lost(recording)))
     reads = f"{count(subject.reads.sum())}, {count(subject.unanswered)} without completion"
     rows.append(("Reads recorded", reads))
     rows += [(_COUNTED.get(name, name), count(n)) for name, n in recording.counts.items()]
     section = Section("recording", "How it was recorded", [Facts(rows)])
-    if capture is not None and capture.cold.resident:
-        section.blocks.append(_resident(capture))
-    notes = [*subject.prediction.notes, *(capture.notes if capture else ())]
+    if capture.cold is not None and capture.cold.resident:
+        section.blocks.append(_resident(capture.cold))
+    notes = [*subject.prediction.notes, *capture.notes]
     notes += [*recording.trace.notes, *recording.notes, *subject.prediction.criterion_notes]
     notes = list(dict.fromkeys(notes))
     if notes:
@@ -118,14 +118,17 @@ _COUNTED = {
 }
 
 
-def _run_facts(capture: Capture) -> list[tuple[str, str]]:
-    cold = "proven" if capture.cold.proven else "not proven"
-    resident = plural(capture.cold.resident_pages, "page")
+def _run_facts(capture: Metadata) -> list[tuple[str, str]]:
+    cold, took = capture.cold, capture.wall_seconds
+    if cold is None or took is None:
+        return []
+    proven = "proven" if cold.proven else "not proven"
+    resident = plural(cold.resident_pages, "page")
     return [
         ("Recorded", f"{capture.created}, ended by {capture.ended_by}"),
-        ("Took", seconds(capture.wall_seconds)),
+        ("Took", seconds(took)),
         ("Back-end", f"{capture.backend} {capture.backend_version}".strip()),
-        ("Cold caches", f"{cold}: {capture.cold.how}; {resident} still resident"),
+        ("Cold caches", f"{proven}: {cold.how}; {resident} still resident"),
         ("Events recorded", ", ".join(capture.events) or "none"),
         ("Events missing here", ", ".join(capture.events_missing) or "none"),
     ]
@@ -138,9 +141,9 @@ def _lost(recording: Recording) -> str:
     return ", ".join(f"CPU {cpu}: {n:,}" for cpu, n in counts[:MOST_ROWS])
 
 
-def _resident(capture: Capture) -> Table:
+def _resident(cold: Cold) -> Table:
     columns = [Column("resident before the run", "left", share=5, is_path=True), Column("pages")]
-    most = sorted(capture.cold.resident, key=lambda entry: -entry.pages)[:10]
+    most = sorted(cold.resident, key=lambda entry: -entry.pages)[:10]
     rows = [
         [entry.path or f"inode {entry.ino} on {entry.dev}", count(entry.pages)] for entry in most
     ]
@@ -155,7 +158,7 @@ def again(subject: Subject) -> Section:
     """Return the commands that make this report again; without blocks for a foreign trace."""
     capture, sweep = subject.recording.capture, subject.sweep
     section = Section("again", "To repeat it")
-    if capture is None:
+    if capture.command is None:
         return section
     lines = [_record_line(capture), _line("predict", "--model", subject.prediction.model, CAPTURE)]
     if sweep is not None:
@@ -167,16 +170,17 @@ def again(subject: Subject) -> Section:
     return section
 
 
-def _record_line(capture: Capture) -> str:
+def _record_line(capture: Metadata) -> str:
     """Return the command that records the start again, from the folder where it was recorded."""
-    command = ["--", *capture.command] if capture.boot is None else []
-    words = ["--backend", capture.backend, *capture.options, "-o", CAPTURE, *command]
+    command = ["--", *(capture.command or [])] if capture.boot is None else []
+    backend = ["--backend", capture.backend] if capture.backend else []
+    words = [*backend, *capture.options, "-o", CAPTURE, *command]
     line = _line("record", *words)
     # On a target that folder is the target's own.
     return line if target_words(capture) else f"cd {shell_words([capture.cwd])} && {line}"
 
 
-def _sweep_line(capture: Capture, sweep: Sweep) -> str:
+def _sweep_line(capture: Metadata, sweep: Sweep) -> str:
     """Return the command that sweeps again: the capture, which names its board and options."""
     windows = ",".join(str(point.read_ahead_kb) for point in sweep.points)
     repeats = max((len(point.seconds) for point in sweep.points), default=1)

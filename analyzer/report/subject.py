@@ -43,7 +43,7 @@ class Subject:
     @property
     def command(self) -> list[str] | None:
         """Return the recorded command, if the file contains it."""
-        return self.recording.capture.command if self.recording.capture else None
+        return self.recording.capture.command
 
     @property
     def page_kb(self) -> float:
@@ -159,8 +159,9 @@ class Subject:
     @property
     def start_ns(self) -> int:
         """Return the trace clock's reading that figures call 0 seconds."""
-        if self.recording.capture is not None:
-            return self.recording.capture.start_ns
+        begin = self.recording.capture.start_ns
+        if begin is not None:
+            return begin
         times = self.recording.accesses["time_ns"]
         return int(times[0]) if len(times) else 0
 

@@ -20,7 +20,7 @@ def answering(subject: Subject) -> Results | None:
     command or kernel than the recording.
     """
     results, capture = subject.tuned, subject.recording.capture
-    if results is None or capture is None or results.takes_turns or results.predicted is None:
+    if results is None or capture.host is None or results.takes_turns or results.predicted is None:
         return None
     spec = results.spec
     same = (list(spec.command), spec.board.kernel) == (capture.command, capture.host.kernel)

@@ -19,7 +19,7 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Spec
 from boards.base.counted import plural
-from tracer.formats.capture import Capture
+from tracer.formats.capture import NO_METADATA, Metadata
 
 _ENDED = {
     "finished": "the recipe was complete",
@@ -31,7 +31,7 @@ _ENDED = {
 }
 
 
-def tuning_sections(results: Results | None, capture: Capture | None = None) -> list[Section]:
+def tuning_sections(results: Results | None, capture: Metadata = NO_METADATA) -> list[Section]:
     """Return the sections of a tuning; empty ones have no blocks.
 
     ``capture``: of the recording, if the report is also about one.
@@ -76,14 +76,15 @@ def _brought(results: Results) -> Section:
     return Section("tuned", "Result of tuning on the board", blocks)
 
 
-def _other_than(spec: Spec, capture: Capture | None) -> list[Block]:
+def _other_than(spec: Spec, capture: Metadata) -> list[Block]:
     """Return a warning where a tuning is not of the start that was recorded."""
-    if capture is None:
+    host = capture.host
+    if host is None:
         return []
     pairs = [
-        ("command", shell_words(list(spec.command)), shell_words(capture.command)),
-        ("kernel", spec.board.kernel, capture.host.kernel),
-        ("machine", spec.board.hardware.machine, capture.host.machine),
+        ("command", shell_words(list(spec.command)), shell_words(capture.command or [])),
+        ("kernel", spec.board.kernel, host.kernel),
+        ("machine", spec.board.hardware.machine, host.machine),
     ]
     items = [
         f"the tuning was made with another {what} than the recording: {tuned}, not {recorded}"

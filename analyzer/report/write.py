@@ -154,11 +154,10 @@ def _title(command: list[str] | None) -> str:
 def _subtitle(subject: Subject) -> str:
     capture = subject.recording.capture
     kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
-    if capture is None:
+    if capture.host is None:
         return kernel
     return f"{capture.host.nodename or 'unnamed board'}, {kernel}, recorded {capture.created}"
 
 
 def _version(subject: Subject) -> str:
-    capture = subject.recording.capture
-    return "" if capture is None else capture.foreread
+    return subject.recording.capture.foreread or ""

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.suite.read import BoardCases, Case, SuiteError
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class LoadedCase:
 def load_board(of: BoardCases) -> tuple[LoadedCase, ...]:
     """Read all captures of a board; raises SuiteError and what ``load`` raises."""
     loaded = []
-    first: tuple[Path, Capture] | None = None
+    first: tuple[Path, Metadata] | None = None
     for case in of.cases:
         recordings = []
         for path in case.captures:
@@ -48,10 +48,10 @@ def load_board(of: BoardCases) -> tuple[LoadedCase, ...]:
     return tuple(loaded)
 
 
-def _checked(case: Case, path: Path, recording: Recording) -> Capture:
+def _checked(case: Case, path: Path, recording: Recording) -> Metadata:
     capture = recording.capture
     start = case.start
-    if capture is None:
+    if capture.host is None or capture.command is None:
         raise SuiteError(
             f"{path} is not a capture of foreread: its board and command are unknown",
             "record with foreread record -o CAPTURE -- COMMAND",
@@ -64,7 +64,7 @@ def _checked(case: Case, path: Path, recording: Recording) -> Capture:
     return capture
 
 
-def _check_board(name: str, first: tuple[Path, Capture], other: tuple[Path, Capture]) -> None:
+def _check_board(name: str, first: tuple[Path, Metadata], other: tuple[Path, Metadata]) -> None:
     """Raise SuiteError if two captures of a board are of different machines."""
     for what, value, other_value in _compared(first[1], other[1]):
         if value != other_value:
@@ -75,7 +75,7 @@ def _check_board(name: str, first: tuple[Path, Capture], other: tuple[Path, Capt
             )
 
 
-def _compared(first: Capture, second: Capture) -> Iterator[tuple[str, object, object]]:
+def _compared(first: Metadata, second: Metadata) -> Iterator[tuple[str, object, object]]:
     for what, field in (
         ("the kernel", "kernel"),
         ("the machine", "machine"),

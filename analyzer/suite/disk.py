@@ -170,12 +170,11 @@ def _start(case: PredictedCase, weighted: Weighted, window: int) -> SuiteStartAn
     bands, prediction = weighted.bands, case.prediction
     row = bands.windows.index(window)
     low, high = bands.band()
-    capture = case.loaded.recordings[0].capture
     return SuiteStartAnswer(
         name=case.loaded.name,
         weight=case.loaded.weight,
         captures=len(case.loaded.recordings),
-        command=capture.command if capture else [],
+        command=case.loaded.recordings[0].capture.command or [],
         read_ahead_kb_now=case.kib(weighted.now),
         now_is=prediction.reference.name,
         seconds_now=weighted.at(weighted.now),

@@ -126,11 +126,11 @@ def answer_of(
             by_disk.setdefault(case.disk, []).append(case)
     sums = {disk: summed([case.fixed for case in cases], disk) for disk in by_disk}
     published = question.criterion == PUBLISHED
-    capture = cases[0].loaded.recordings[0].capture
+    host = cases[0].loaded.recordings[0].capture.host
     return SuiteBoardAnswer(
         name=of.board.name,
         kernel=cases[0].prediction.kernel,
-        machine=capture.host.machine if capture else None,
+        machine=host.machine if host else None,
         captures=sum(len(case.loaded.recordings) for case in cases),
         disks=[answer_for_disk(disk, on, sums[disk], published) for disk, on in by_disk.items()],
         one_window=_one_window(by_disk, sums),

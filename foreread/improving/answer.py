@@ -176,13 +176,12 @@ def _changed(tuned: ImproveTuned) -> str:
 
 def _now(job: Job, found: AdviceDocument) -> ImproveNow:
     """Return the start at the present window."""
-    capture = job.recorded()
     total = job.prediction.total
     return ImproveNow(
         read_ahead_kb=found.read_ahead_kb,
         seconds=found.seconds,
         parts=_parts(total, found.read_ahead_kb),
-        recorded_seconds=capture.wall_seconds if capture else 0.0,
+        recorded_seconds=job.recorded().wall_seconds or 0.0,
     )
 
 

@@ -27,7 +27,7 @@ from foreread.documents.improve import ImproveMeasured, ImproveStep
 from foreread.measuring.advice_row import MOST_CHANGE
 from foreread.measuring.comparison import PairProgress
 from foreread.question import Question
-from tracer.formats.capture import METADATA, Capture, read
+from tracer.formats.capture import METADATA, NO_METADATA, Metadata, read
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.scenario import IDLE
 from tracer.local.command import Streams
@@ -116,9 +116,9 @@ class Job:
         """Whether the prediction was made already."""
         return "prediction" in self.__dict__
 
-    def recorded(self) -> Capture | None:
-        """Return the metadata of the capture; None if there is no complete one."""
-        return read(self.capture)[0] if (self.capture / METADATA).is_file() else None
+    def recorded(self) -> Metadata:
+        """Return the metadata of the capture; without any fact until there is a complete one."""
+        return read(self.capture)[0] if (self.capture / METADATA).is_file() else NO_METADATA
 
     @cached_property
     def recording(self) -> Recording:
@@ -159,7 +159,7 @@ class Job:
     def measured(self, row: AdviceRow) -> Confirmation | None:
         """Return the latest result about a row of advice in the capture; None if there is none."""
         capture, trial = self.recorded(), row.trial
-        if capture is None or trial is None:
+        if trial is None:
             return None
         found = stored(capture) if trial.listing is None else stored_changes(capture)
         change = "" if trial.listing is None else row.what[:MOST_CHANGE]

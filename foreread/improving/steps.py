@@ -31,7 +31,7 @@ from foreread.tuning.prior import proposed_settings
 from foreread.version import VERSION
 from tracer.error import RecordError
 from tracer.formats.boot_files import SCRIPT
-from tracer.formats.capture import METADATA, Capture
+from tracer.formats.capture import METADATA, NO_METADATA, Metadata
 
 MOST_SHOWN = 60  # characters of a remedy in the line of a step
 
@@ -89,11 +89,10 @@ class _OnCapture(_OfStart):
     """A step that begins from the capture."""
 
     def wanted(self) -> bool:
-        return self.job.recorded() is not None
+        return self.job.recorded().created is not None
 
     def rests_on(self) -> str:
-        capture = self.job.recorded()
-        return capture.created or "" if capture else ""
+        return self.job.recorded().created or ""
 
 
 class _Check(_OfStart):
@@ -128,11 +127,8 @@ class _Record(_OfStart):
 
     def whole(self) -> str | None:
         capture = self.job.recorded()
-        same = capture is not None and (capture.command, capture.foreread) == (
-            list(self.job.run.command),
-            VERSION,
-        )
-        return _recorded(capture) if same and capture else None
+        same = (capture.command, capture.foreread) == (list(self.job.run.command), VERSION)
+        return _recorded(capture) if same else None
 
     def run(self) -> str:
         job = self.job
@@ -313,7 +309,7 @@ class _Tune(_OnCapture):
 
     def _disks(self) -> list[str]:
         """Return the disks that the start reads: its command may be on another one."""
-        if self.job.recorded() is None:
+        if self.job.recorded().created is None:
             return []
         return [curve.name for curve in self.job.prediction.worth_setting]
 
@@ -335,7 +331,7 @@ class _Tune(_OnCapture):
                 identity=job.identity,
                 genes=wish.genes,
                 proposal=proposal,
-                capture=None if again else job.recording.capture,
+                capture=NO_METADATA if again else job.recording.capture,
                 budget=wish.budget,
                 wait_s=job.wait_s,
             ),
@@ -499,15 +495,15 @@ def _key(job: Job) -> list[str]:
     return [] if job.identity is None else ["--identity", str(job.identity.absolute())]
 
 
-def _recorded(capture: Capture) -> str:
-    lost = plural(sum(capture.lost.values()), "event")
+def _recorded(capture: Metadata) -> str:
+    lost = plural(sum((capture.lost or {}).values()), "event")
     failed = f", exit status {capture.exit_status}" if capture.exit_status else ""
-    return f"{capture.wall_seconds:.3f} s without readahead, {lost} lost{failed}"
+    return f"{capture.wall_seconds or 0.0:.3f} s without readahead, {lost} lost{failed}"
 
 
-def _results(capture: Capture | None) -> str:
+def _results(capture: Metadata) -> str:
     """Return when the results in the capture were made."""
-    return "".join(f", {one.created}" for one in capture.confirmations) if capture else ""
+    return "".join(f", {one.created}" for one in capture.confirmations)
 
 
 def _cut(text: str) -> str:

@@ -15,7 +15,7 @@ from boards.base.counted import plural
 from boards.base.document import OtherSchemaError, read_document
 from foreread.checks import StrPath
 from tracer.error import RecordError
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 from tracer.local.beside import Replayer
 
 _REMEDY = "write the advice again: foreread advise CAPTURE -o DIR"
@@ -44,7 +44,7 @@ class Advised:
     gain: float
     settings: tuple[tuple[str, str], ...] = ()
 
-    def check(self, capture: Capture) -> None:
+    def check(self, capture: Metadata) -> None:
         """Raise RecordError if the advice is not about this capture."""
         if self.about != (capture.command, capture.created):
             raise RecordError(f"{self.path} is advice about another capture", _REMEDY)

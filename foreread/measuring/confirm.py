@@ -22,7 +22,7 @@ from foreread.measuring.settings import choose_windows
 from foreread.question import Question
 from foreread.recording.recorded_start import Recorded, check_board, recorded_start
 from tracer.error import RecordError
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 from tracer.formats.confirmation import Confirmation, same_question
 from tracer.formats.confirmation_store import change_stored, check_storable
 from tracer.formats.scenario import IDLE, beside
@@ -47,7 +47,7 @@ class Confirmed:
     __repr__ = brief
 
     result: Confirmation
-    capture: Capture
+    capture: Metadata
     proposal: Proposal
     row: Advised | None = None
     interrupted: bool = False  # by Ctrl-C
@@ -67,7 +67,7 @@ class Confirmed:
     @property
     def document(self) -> ConfirmationDocument:
         """The ``confirm --json`` document."""
-        return confirmation_document(self.result, self.capture.command, self.predicted_gain)
+        return confirmation_document(self.result, self.capture.command or [], self.predicted_gain)
 
     def to_json(self) -> str:
         """Return the document as JSON."""
@@ -259,7 +259,7 @@ class Storing:
             self.stored = latest
 
 
-def undecided(capture: Capture, asked: Confirmation) -> Confirmation:
+def undecided(capture: Metadata, asked: Confirmation) -> Confirmation:
     """Return the latest result of the same question, which is undecided; raises RecordError."""
     same = [one for one in capture.confirmations if same_question(one, asked)]
     if not same or same[-1].outcome != "undecided":
@@ -272,7 +272,7 @@ def undecided(capture: Capture, asked: Confirmation) -> Confirmation:
     return same[-1]
 
 
-def _resume(comparison: Confirming, store: Storing, capture: Capture) -> None:
+def _resume(comparison: Confirming, store: Storing, capture: Metadata) -> None:
     last, made = undecided(capture, comparison.result()), comparison.made
     comparison.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
     made.counted, made.disturbed, made.runs = len(comparison.pairs), last.disturbed, last.runs

@@ -15,7 +15,7 @@ from foreread.measuring.advice_row import Advised
 from foreread.measuring.pairs import ComparedBoard, PairedRuns, Windows
 from foreread.measuring.settings import choose_windows
 from foreread.recording.recorded_start import check_board
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
 from tracer.machines import bench_on
 
@@ -50,7 +50,7 @@ class Run:
 class Subject:
     """What all boards of a fleet run. ``force``: also on boards that are not the recorded one."""
 
-    capture: Capture
+    capture: Metadata
     proposal: Proposal
     trials: TrialOptions
     row: Advised | None = None

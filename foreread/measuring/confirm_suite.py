@@ -123,7 +123,7 @@ def _start(board: BoardCases, case: Case, kib: int, asked: _Asked) -> SuiteStart
     of_window = [one for one in stored(capture) if one.proposed_kb == kib]
     earlier = [one for one in of_window if one.scenario == asked.scenario]
     decided = [one for one in earlier if one.outcome != "undecided"]
-    if capture is not None and decided:
+    if capture.command is not None and decided:
         when = f"{decided[-1].date}{beside(asked.scenario)}"
         asked.tell(f"{name} on {board.board.name}: proven on {when}")
         return _proof(case, path, decided[-1], capture.command, None, measured=False)
@@ -149,7 +149,7 @@ def _start(board: BoardCases, case: Case, kib: int, asked: _Asked) -> SuiteStart
         progress=asked.progress,
     )
     gain = found.predicted_gain
-    return _proof(case, path, found.result, found.capture.command, gain, measured=True)
+    return _proof(case, path, found.result, found.capture.command or [], gain, measured=True)
 
 
 def _proof(

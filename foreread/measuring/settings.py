@@ -8,14 +8,14 @@ from analyzer.predict.proposal import Proposal
 from foreread.measuring.advice_row import Advised
 from foreread.measuring.pairs import Windows
 from tracer.error import RecordError
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 from tracer.local.beside import Later
 from tracer.local.trial import Scenario, TrialBench
 
 
 def choose_windows(
     bench: TrialBench,
-    capture: Capture,
+    capture: Metadata,
     proposal: Proposal,
     row: Advised | None,
     scenario: Scenario,

@@ -12,6 +12,7 @@ from analyzer.predict.validate import validate
 from analyzer.report.style import WIDTH_IN, drawing
 from analyzer.report.subject import Subject
 from analyzer.report.timing import predicted_rows, start_up
+from tracer.formats.capture import NO_METADATA
 from tracer.formats.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def seconds_by_window(prediction: Prediction, sweep: Sweep | None = None) -> Axe
     Raises ChoiceError without predicted seconds.
     """
     start = prediction.start
-    capture = start.capture if start else None
+    capture = start.capture if start else NO_METADATA
     measured = None if sweep is None else validate(prediction, sweep, capture)
     if start is None or prediction.total.seconds is None:
         raise ChoiceError(

@@ -165,14 +165,15 @@ class Start(Recording):
     def _lines(self) -> list[str]:
         """Return the command, the machine, the numbers, and how to go on."""
         capture, window = self.capture, self.recorded_read_ahead_kb
-        command = " ".join(map(quote, capture.command)) if capture else str(self.path)
-        by = f"by {capture.backend}, {capture.wall_seconds:.2f} s" if capture else self.trace.format
+        command, took = capture.command, capture.wall_seconds
+        what = str(self.path) if command is None else " ".join(map(quote, command))
+        by = self.trace.format if took is None else f"by {capture.backend}, {took:.2f} s"
         at = "an unknown window" if window is None else f"{window} KiB"
-        machine = capture.host.machine if capture else "an unknown machine"
+        machine = capture.host.machine if capture.host else "an unknown machine"
         kernel, page_kib = self.kernel or "of an unknown version", self.page_size // KIB
         lost = sum(max(events, 0) for events in self.trace.lost.values())
         return [
-            visible(f"Start of {command}", _LONGEST),
+            visible(f"Start of {what}", _LONGEST),
             visible(f"Linux {kernel} on {machine}, pages of {page_kib} KiB", _LONGEST),
             visible(f"recorded at {at} {by}; {plural(lost, 'event')} lost", _LONGEST),
             f"{plural(self.accesses.rows, 'page')} of {plural(self.files.rows, 'file')} accessed, "

@@ -12,7 +12,7 @@ from foreread.question import Question
 from foreread.recording.words import recorded_run, recorded_target
 from tracer.error import RecordError
 from tracer.formats.archive import is_archive
-from tracer.formats.capture import METADATA, Capture
+from tracer.formats.capture import METADATA, Metadata
 from tracer.local.command import Streams
 from tracer.local.run import RunOptions
 from tracer.local.trial import TrialBench
@@ -22,7 +22,7 @@ from tracer.local.trial import TrialBench
 class Recorded:
     """The data needed to run a recorded start again; ``proposal`` may be None."""
 
-    capture: Capture
+    capture: Metadata
     run: RunOptions
     target: str
     proposal: Proposal | None
@@ -43,7 +43,7 @@ def recorded_start(
     asked = question or Question()
     recording = load(path, asked.pids)
     capture = recording.capture
-    if capture is None:
+    if capture.command is None:
         raise RecordError(
             f"{path} does not contain the command and its options",
             "record with foreread record -o CAPTURE -- COMMAND",
@@ -63,9 +63,14 @@ def is_capture(path: Path) -> bool:
         return False
 
 
-def board_pairs(bench: TrialBench, capture: Capture) -> list[tuple[str, str, str]]:
-    """Return what identifies a board: its name, the value of ``bench``, and that recorded."""
+def board_pairs(bench: TrialBench, capture: Metadata) -> list[tuple[str, str, str]]:
+    """Return what identifies a board: its name, the value of ``bench``, and the recorded value.
+
+    Empty where the recorded machine is unknown.
+    """
     host = capture.host
+    if host is None:
+        return []
     pairs = [
         ("kernel", bench.kernel, host.kernel),
         ("machine", bench.machine, host.machine),
@@ -80,7 +85,7 @@ def board_pairs(bench: TrialBench, capture: Capture) -> list[tuple[str, str, str
     return pairs
 
 
-def check_board(bench: TrialBench, capture: Capture) -> None:
+def check_board(bench: TrialBench, capture: Metadata) -> None:
     """Raise RecordError if ``bench`` is not the board that was recorded."""
     for what, here, recorded in board_pairs(bench, capture):
         if here != recorded:

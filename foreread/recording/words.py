@@ -8,7 +8,7 @@ from pathlib import Path
 
 from boards.open import LOCAL
 from tracer.error import RecordError
-from tracer.formats.capture import Capture, CaptureError
+from tracer.formats.capture import CaptureError, Metadata
 from tracer.local.command import Streams
 from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
@@ -54,7 +54,7 @@ def target_words(target: str, identity: Path | None = None) -> tuple[str, ...]:
     return ("--target", target, *key)
 
 
-def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
+def recorded_run(capture: Metadata, streams: Streams) -> RunOptions:
     """Return the options that make the recorded run again; its output goes to ``streams``.
 
     Raises CaptureError.
@@ -89,12 +89,12 @@ def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
     )
 
 
-def recorded_target(capture: Capture) -> str:
+def recorded_target(capture: Metadata) -> str:
     """Return the target that was recorded, as it was named then; raises CaptureError."""
     return _given(capture).get("--target", LOCAL)
 
 
-def _given(capture: Capture) -> dict[str, str]:
+def _given(capture: Metadata) -> dict[str, str]:
     """Return the values of the options that have one; anybody may have written them."""
     found, words = {}, iter(capture.options)
     for word in words:

@@ -121,10 +121,7 @@ def earlier_campaign(asked: TuneOptions, tell: Callable[[str], None]) -> Earlier
 
 def check_recorded(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> None:
     """Say in what the board of the prediction differs from this one."""
-    capture = asked.capture
-    if capture is None:
-        return
-    for what, here, recorded in board_pairs(bench, capture):
+    for what, here, recorded in board_pairs(bench, asked.capture):
         if here != recorded:
             tell(
                 f"the capture is of another board: its {what} is {recorded}, this one's is {here}; "

@@ -21,7 +21,7 @@ from boards.base.counted import plural
 from boards.open import LOCAL
 from foreread.checks import StrPath
 from foreread.error import ArgumentError
-from tracer.formats.capture import Capture
+from tracer.formats.capture import NO_METADATA, Metadata
 from tracer.local.run import RunOptions
 
 START_UP = "start-up"
@@ -63,7 +63,7 @@ class TuneOptions:
     recipe: str = START_UP
     genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
     proposal: Proposal | None = None
-    capture: Capture | None = None
+    capture: Metadata = NO_METADATA
     earlier: StrPath | None = None
     repeats: tuple[int, int] = (1, 5)
     budget: Budget = field(default_factory=Budget)

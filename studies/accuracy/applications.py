@@ -152,10 +152,10 @@ def _record(command: Sequence[str], kb: int, directory: Path) -> None:
 
 def dropped(recording: Recording, dev: int) -> int:
     """Return how many pages of a file system others than the application dropped in its run."""
-    events, capture = recording.trace.events, recording.capture
-    assert capture is not None
+    events = recording.trace.events
+    begin, end = recording.capture.span_ns or (0, 1 << 63)
     chosen = (events["kind"] == Kind.DELETE) & (events["dev"] == dev)
-    chosen &= (events["time_ns"] >= capture.start_ns) & (events["time_ns"] < capture.end_ns)
+    chosen &= (events["time_ns"] >= begin) & (events["time_ns"] < end)
     return int((chosen & ~_own(recording, events["pid"])).sum())
 
 
@@ -202,13 +202,13 @@ def _own(recording: Recording, pid: Array) -> Array:
 
 
 def _calls(recording: Recording, dev: int) -> list[tuple[int, int, int, int]]:
-    trace, capture = recording.trace, recording.capture
+    trace, span = recording.trace, recording.capture.span_ns
     names = ("s_dev", "i_ino", "index", "size", "async_size")
-    if trace.read_fields is None or capture is None or _CALLS not in trace.event_names:
+    if trace.read_fields is None or span is None or _CALLS not in trace.event_names:
         return []
     columns = trace.read_fields(_CALLS, names)
     time = columns["time_ns"]
-    wanted = (columns["s_dev"] == dev) & (time >= capture.start_ns) & (time < capture.end_ns)
+    wanted = (columns["s_dev"] == dev) & (time >= span[0]) & (time < span[1])
     wanted &= _own(recording, columns["pid"])
     return list(zip(*(columns[name][wanted].tolist() for name in names[1:]), strict=True))
 

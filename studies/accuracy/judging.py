@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
@@ -75,8 +74,8 @@ def picks(
 def _predicted(capture: Path, device: Path | None, probe: bool, image: Path | None) -> Prediction:
     model = None if device is None else read_device_model(str(device))
     recording = _loaded(capture)
-    if not probe and recording.capture is not None:
-        recording = replace(recording, capture=structs.replace(recording.capture, disk=None))
+    if not probe:
+        recording = replace(recording, probe=None)
     if image is not None:
         return predict_on_image(recording, image, device_model=model)
     return predict_linux(recording, device=model)

@@ -187,14 +187,13 @@ def _never_read(run: Recording) -> set[int]:
 
 def _plain(recording: Recording, dev: int) -> bool:
     """Return whether metadata is read through the page cache, so that it can be determined."""
-    mounts = recording.capture.mounts if recording.capture else []
+    mounts = recording.capture.mounts
     return not any(m.fstype == "squashfs" for m in mounts if dev_of(m.dev) == dev)
 
 
 def _own(recording: Recording, disk: int) -> int:
     table = recording.requests.take(recording.requests["dev"] == disk)
-    capture = recording.capture
-    begin, end = (capture.start_ns, capture.end_ns) if capture else (0, 1 << 63)
+    begin, end = recording.capture.span_ns or (0, 1 << 63)
     within = (table["issue_ns"] >= begin) & (table["issue_ns"] < end)
     return int(np.count_nonzero(own_requests(recording, table) & within))
 

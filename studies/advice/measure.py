@@ -95,7 +95,6 @@ def measure(
     with open_target(args.target, tell=print) as target:
         for name in dict.fromkeys(cell.listing for cell in cells):
             capture = recording.capture
-            assert capture is not None
             replayer = None if name is None else Replayer(program, lists[name])
             options = TrialOptions(
                 recorded_run(capture, Streams(2, 2)), vmstat=False, replayer=replayer

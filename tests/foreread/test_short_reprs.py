@@ -15,6 +15,7 @@ from msgspec import structs
 import foreread
 from analyzer.ingest.tables import TEXT, Column, Schema, Table
 from boards.base.brief import brief
+from tracer.formats.capture import NO_METADATA
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/python-start"
@@ -177,7 +178,7 @@ def test_html_of_a_hostile_capture_is_escaped(start, prediction, example_advice)
     columns = (Column(HOSTILE, TEXT, HOSTILE, HOSTILE),)
     for result in (
         replace(start, capture=capture, kernel=HOSTILE),
-        replace(start, capture=None, path=HOSTILE),
+        replace(start, capture=NO_METADATA, path=HOSTILE),
         replace(prediction, verdict=verdict, model=HOSTILE),
         replace(example_advice, document=document),
         Table(Schema(HOSTILE, columns), {HOSTILE: np.array([HOSTILE])}),

@@ -10,7 +10,7 @@ import numpy as np
 from analyzer.ingest.recording import Recording, Trace
 from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Schema, Table
 from boards.stack import Stack
-from tracer.formats.capture import Capture, Cold, Device, Host, Mount
+from tracer.formats.capture import NO_METADATA, Capture, Cold, Device, Host, Mount
 
 ROOT_PID = 100
 PAGE = 4096
@@ -102,12 +102,12 @@ def recording_of(
 ) -> Recording:
     """Return a recording of (file row, page) accesses, at 1 ns, 2 ns and so on.
 
-    It has no capture. ``sizes`` are those of the files in bytes, -1 where unknown.
+    Its capture has no facts. ``sizes`` are those of the files in bytes, -1 where unknown.
     """
     rows = [row for row, _ in accesses]
     base: dict[str, Any] = {
         "trace": Trace("perf.data", Table.empty(EVENTS)),
-        "capture": None,
+        "capture": NO_METADATA,
         "accesses": table_of(
             ACCESSES,
             len(accesses),

@@ -10,7 +10,7 @@ from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.program.build import build
 from emulator.linux.operations import FILE, Op
-from tracer.formats.capture import FileEntry
+from tracer.formats.capture import NO_METADATA, FileEntry
 
 PAGE = 4096
 PROT_READ, PROT_EXEC, PRIVATE, ANONYMOUS = 1, 4, 2, 0x20
@@ -45,7 +45,7 @@ def made(events, entries=(), calls=None, threads=None):
 
     names = frozenset(calls)
     trace = Trace("test", table(*events), event_names=names, read_fields=fields if calls else None)
-    recording = interpret(trace, None, list(entries), threads or "all")
+    recording = interpret(trace, NO_METADATA, list(entries), threads or "all")
     files = np.zeros(recording.files.rows, FILE)
     files["size"], files["window"] = recording.files["size_bytes"], -1
     return build(recording, files)

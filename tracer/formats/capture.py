@@ -3,7 +3,7 @@
 ::
 
     NAME/
-      capture.json   metadata (class Capture), written last: without it the capture is partial
+      capture.json   metadata (class RunMetadata), written last: without it the capture is partial
       files.json     list of FileEntry: path and size of every inode seen
       disk.json      DiskProbe (disk_probe.py): requests that show the cost of the disk
       trace/         back-end's raw trace: tracefs pages and formats, trace.dat or perf.data
@@ -202,20 +202,22 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     read_before: list[ReadBefore]
 
 
-class RunMetadata(Document, frozen=True, kw_only=True):
-    """What is known of one recorded run, except its disk's probe."""
+class Metadata(Document, frozen=True, kw_only=True):
+    """What a recorder notes of a run beside its trace: None or empty where it does not say.
 
-    foreread: Annotated[str, says("version of foreread")]
-    created: Annotated[str, says("ISO 8601, UTC")]
-    backend: Literal["tracefs", "trace-cmd", "perf"]
+    foreread's recorder notes all of it (RunMetadata). Another tool's trace comes without any:
+    ``Metadata()``.
+    """
+
+    foreread: str | None = None
+    created: str | None = None
+    backend: str | None = None
     backend_version: str = ""
-    host: Host
-    command: list[str]
-    cwd: str
-    pid: Annotated[ThreadId, says("process id of the command's first process")]
-    exit_status: Annotated[
-        int | None, says("null if the command still ran when the recording ended")
-    ]
+    host: Host | None = None
+    command: list[str] | None = None  # empty for a boot
+    cwd: str = ""
+    pid: ThreadId | None = None
+    exit_status: int | None = None
     signal: Annotated[int | None, says("number of the signal that ended the command")] = None
     options: Annotated[list[str], says("options of foreread record that repeat the run")] = field(
         default_factory=list
@@ -226,6 +228,51 @@ class RunMetadata(Document, frozen=True, kw_only=True):
     cgroups: Annotated[list[str], says("of the command, as in /proc/PID/cgroup")] = field(
         default_factory=list
     )
+    ended_by: str | None = None
+    wall_seconds: float | None = None
+    start_ns: Count | None = None
+    end_ns: Count | None = None
+    clock: str | None = None
+    read_ahead_kb: Count | None = None
+    events: list[str] = field(default_factory=list)
+    events_missing: list[str] = field(default_factory=list)
+    lost: dict[str, Count] | None = None
+    cold: Cold | None = None
+    devices: list[Device] = field(default_factory=list)
+    mounts: list[Mount] = field(default_factory=list)
+    stacks: Annotated[
+        list[Stack], says("what lies under each file system; empty in captures of foreread 0.1")
+    ] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    boot: Annotated[Boot | None, says("null unless a whole boot was recorded")] = None
+    confirmations: Annotated[list[Confirmation], says("measured proofs of the proposed window")] = (
+        field(default_factory=list)
+    )
+
+    @property
+    def span_ns(self) -> tuple[int, int] | None:
+        """When the run began and ended, by the trace's clock (ns)."""
+        if self.start_ns is None or self.end_ns is None:
+            return None
+        return self.start_ns, self.end_ns
+
+
+NO_METADATA = Metadata()  # of another tool's trace
+
+
+class RunMetadata(Metadata, frozen=True, kw_only=True):
+    """What is known of one recorded run, except its disk's probe."""
+
+    foreread: Annotated[str, says("version of foreread")]
+    created: Annotated[str, says("ISO 8601, UTC")]
+    backend: Literal["tracefs", "trace-cmd", "perf"]
+    host: Host
+    command: list[str]
+    cwd: str
+    pid: Annotated[ThreadId, says("process id of the command's first process")]
+    exit_status: Annotated[
+        int | None, says("null if the command still ran when the recording ended")
+    ]
     ended_by: Annotated[
         Literal["exit", "signal", "duration", "idle", "output", "boot-done"],
         says("what ended the recording"),
@@ -243,14 +290,6 @@ class RunMetadata(Document, frozen=True, kw_only=True):
     cold: Cold
     devices: list[Device]
     mounts: list[Mount]
-    stacks: Annotated[
-        list[Stack], says("what lies under each file system; empty in captures of foreread 0.1")
-    ] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    boot: Annotated[Boot | None, says("null unless a whole boot was recorded")] = None
-    confirmations: Annotated[list[Confirmation], says("measured proofs of the proposed window")] = (
-        field(default_factory=list)
-    )
 
 
 class Capture(RunMetadata, frozen=True, kw_only=True):

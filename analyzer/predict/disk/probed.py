@@ -15,7 +15,6 @@ from boards.base.counted import plural
 from boards.base.units import KIB
 from emulator.devices.device import DeviceModel
 from emulator.devices.measured import Measured
-from tracer.formats.capture import Capture
 from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
 
 _FEWEST = 3  # requests that a trial needs to be usable
@@ -174,10 +173,9 @@ def _alone(trials: list[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.depth == 1]
 
 
-def probe_of(capture: Capture | None, dev: str) -> DiskProbe | None:
-    """Return the capture's probe of the disk "major:minor"; None if it has none."""
-    disk = capture.disk if capture else None
-    return disk if disk is not None and disk.dev == dev else None
+def probe_of(probe: DiskProbe | None, dev: str) -> DiskProbe | None:
+    """Return a recording's probe if it is of the disk "major:minor"; None otherwise."""
+    return probe if probe is not None and probe.dev == dev else None
 
 
 def trials_of(disk: DiskProbe) -> list[Trial]:

@@ -83,7 +83,7 @@ class Setting:
 def setting_of(recording: Recording, version: Version, disk: int | None = None) -> Setting:
     """Return the setup of a recording, for the files of one disk and a kernel to predict for."""
     capture = recording.capture
-    if capture is None:
+    if capture.host is None:
         return Setting(version, None, frozenset())
     types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts}
     accessed = recording.files["dev"][recording.files["accessed"] > 0].tolist()
@@ -165,10 +165,9 @@ def of_model(recording: Recording, version: Version) -> OfModel:
 
 def _is_of(judged: JudgedKernel, recording: Recording, version: Version) -> bool:
     """Return whether a judgement is of this recording's very kernel, and that is predicted for."""
-    capture = recording.capture
-    if capture is None:
+    host = recording.capture.host
+    if host is None:
         return False
-    host = capture.host
     try:
         same = version_of(judged.release) == version
     except KernelError:

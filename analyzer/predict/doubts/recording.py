@@ -59,7 +59,7 @@ def block_notes(recording: Recording) -> list[str]:
 
 def _squashfs(recording: Recording, source: str) -> list[tuple[str, int]]:
     """Return mount point and KiB of a block of each squashfs that is read; known by ``source``."""
-    mounts = recording.capture.mounts if recording.capture else []
+    mounts = recording.capture.mounts
     places = {dev_of(mount.dev): mount.mountpoint for mount in reversed(mounts)}
     read = set(recording.files["dev"][recording.files["accessed"] > 0].tolist())
     return [
@@ -90,7 +90,7 @@ def _other_readers(recording: Recording) -> Iterator[Doubt]:
     its width / √12. The width is their share of the pages.
     """
     inserts = recording.inserts
-    if inserts is None or recording.threads is None or recording.capture is None:
+    if inserts is None or recording.threads is None:
         return
     disks = _disks_of_the_start(recording)
     devs = [dev for dev, disk in recording.devices.items() if disk in disks]

@@ -92,7 +92,7 @@ def of_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
 def _of_setup(start: Start) -> Iterator[Doubt]:
     """Yield doubts about the machine and its events, which the seconds rest on."""
     recording = start.recording
-    if recording.capture is None:
+    if recording.capture.span_ns is None:
         yield Doubt(_WITHOUT_CAPTURE, spread=WITHOUT_CAPTURE)
     yield from unconfirmed(setting_of(recording, start.version, start.disk))
     threads = len(np.unique(recording.accesses["pid"]))
@@ -145,13 +145,14 @@ def _end_missing(recording: Recording) -> Iterator[Doubt]:
     A thread that ran when the trace ended would count as computing until the end of the run.
     """
     capture, events = recording.capture, recording.trace.events
-    if capture is None or capture.ended_by != "exit" or not events.rows:
+    if capture.span_ns is None or capture.ended_by != "exit" or not events.rows:
         return
     exits = events["pid"][events["kind"] == Kind.EXIT]
     if _EXIT not in recording.trace.event_names or capture.pid in exits:
         return
-    run_s = (capture.end_ns - capture.start_ns) / 1e9
-    last_s = (int(events["time_ns"].max()) - capture.start_ns) / 1e9
+    start_ns, end_ns = capture.span_ns
+    run_s = (end_ns - start_ns) / 1e9
+    last_s = (int(events["time_ns"].max()) - start_ns) / 1e9
     yield Doubt(
         f"the trace does not hold the end of the command (it ends {last_s:.1f} s into a run of "
         f"{run_s:.1f} s)",

@@ -18,7 +18,7 @@ from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
 from foreread.cli.text.explained import explained_text
 from foreread.cli.text.prediction import MORE, prediction_text
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +75,7 @@ def _check_explained(args: argparse.Namespace) -> None:
             raise UsageError(f"--explain is for a prediction without {name}: remove one")
 
 
-def _predicted(args: argparse.Namespace) -> tuple[Prediction, Capture | None]:
+def _predicted(args: argparse.Namespace) -> tuple[Prediction, Metadata]:
     """Return the prediction of the start that ``args`` name, and its capture."""
     recording, *more = (recording_of(path, args) for path in args.capture)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None

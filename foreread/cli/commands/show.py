@@ -79,8 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
     """Return all that ``show`` prints; without a known window nothing of one."""
-    capture = recording.capture
-    trace = recording.trace
+    capture, probe, trace = recording.capture, recording.probe, recording.trace
     return ShowDocument(
         format=trace.format,
         kernel=recording.kernel,
@@ -88,13 +87,13 @@ def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
         page_size_assumed=trace.page_size_assumed,
         recorded_read_ahead_kb=recording.recorded_read_ahead_kb,
         contaminated=recording.contaminated,
-        command=capture.command if capture else None,
-        exit_status=capture.exit_status if capture else None,
-        ended_by=capture.ended_by if capture else None,
-        wall_seconds=capture.wall_seconds if capture else None,
-        backend=capture.backend if capture else None,
-        cold=capture.cold.proven if capture else None,
-        resident_pages=capture.cold.resident_pages if capture else None,
+        command=capture.command,
+        exit_status=capture.exit_status,
+        ended_by=capture.ended_by,
+        wall_seconds=capture.wall_seconds,
+        backend=capture.backend,
+        cold=capture.cold.proven if capture.cold else None,
+        resident_pages=capture.cold.resident_pages if capture.cold else None,
         events=event_counts(recording),
         lost=lost_by_cpu(recording),
         lost_events=lost_events(recording),
@@ -102,10 +101,10 @@ def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
         not_accesses=recording.counts,
         window=None if at_window is None else at_window.window,
         files=[_file_of(recording, row, at_window) for row in _order(recording)],
-        disk=probe_text(capture.disk) if capture and capture.disk else None,
+        disk=probe_text(probe) if probe else None,
         requests_by_sectors=request_sizes(recording),
         timeline=timeline(recording),
-        notes=list(recording.notes) + (list(capture.notes) if capture else []),
+        notes=[*recording.notes, *capture.notes],
     )
 
 
@@ -161,9 +160,7 @@ def timeline(recording: Recording) -> list[Slice]:
     time = recording.accesses["time_ns"]
     if not len(time):
         return []
-    capture = recording.capture
-    start = capture.start_ns if capture else int(time[0])
-    end = capture.end_ns if capture else int(time[-1])
+    start, end = recording.capture.span_ns or (int(time[0]), int(time[-1]))
     seconds = (time.astype(np.float64) - start) / 1e9
     pages, edges = np.histogram(seconds, _TIMELINE_BINS, (0.0, max((end - start) / 1e9, 1e-9)))
     return [Slice(float(edge), int(n)) for edge, n in zip(edges[:-1], pages, strict=True)]
@@ -193,9 +190,10 @@ def _text(recording: Recording, at_window: Waste | None, args: argparse.Namespac
 def _answer(recording: Recording, summary: ShowDocument) -> str:
     """Return what was recorded, and how completely."""
     capture = recording.capture
-    name = shlex.join(capture.command) if capture else f"a recording of {summary.format}"
-    took = f" in {capture.wall_seconds:.3f} s" if capture else ""
-    cold = ", cold" if capture and capture.cold.proven else ""
+    command, seconds = capture.command, capture.wall_seconds
+    name = f"a recording of {summary.format}" if command is None else shlex.join(command)
+    took = "" if seconds is None else f" in {seconds:.3f} s"
+    cold = ", cold" if capture.cold and capture.cold.proven else ""
     files = plural(recording.files.rows, "file")
     lost = "" if summary.lost_events is None or summary.lost_events else ", 0 events lost"
     return f"{name}: {plural(summary.accesses, 'page')} of {files} accessed{took}{cold}{lost}"
@@ -203,8 +201,9 @@ def _answer(recording: Recording, summary: ShowDocument) -> str:
 
 def _doubts(recording: Recording, summary: ShowDocument) -> Iterator[str]:
     """Yield what makes the recording less than an undisturbed cold start."""
-    if recording.capture and not recording.capture.cold.proven:
-        yield f"cold NOT PROVEN: {recording.capture.cold.how}"
+    cold = recording.capture.cold
+    if cold and not cold.proven:
+        yield f"cold NOT PROVEN: {cold.how}"
     if summary.lost_events is None or summary.lost_events:
         yield f"lost events: {losses_text(recording)}"
     if recording.contaminated:
@@ -221,21 +220,23 @@ def _facts(recording: Recording, summary: ShowDocument, verbose: bool) -> list[s
     window = summary.recorded_read_ahead_kb
     lines = [f"format      {summary.format}"] if verbose else []
     lines.append(f"kernel      {printable(summary.kernel or 'unknown')}")
-    if capture:
-        host = capture.host
-        lines += [
-            f"command     {printable(' '.join(capture.command))}",
-            f"ended by    {capture.ended_by}, {ended_text(capture)}, {capture.wall_seconds:.3f} s",
-            f"board       {printable(f'{host.machine}, {host.cpu_count} x {host.cpu_model}')}, "
-            f"{host.memory_kib // KIB} MiB",
-            f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "
-            f"{printable(capture.cold.how)}",
-        ]
+    if capture.command is not None:
+        lines.append(f"command     {printable(' '.join(capture.command))}")
+    if capture.wall_seconds is not None:
+        took = f"{capture.wall_seconds:.3f} s"
+        lines.append(f"ended by    {capture.ended_by}, {ended_text(capture)}, {took}")
+    host, cold = capture.host, capture.cold
+    if host is not None:
+        name = printable(f"{host.machine}, {host.cpu_count} x {host.cpu_model}")
+        lines.append(f"board       {name}, {host.memory_kib // KIB} MiB")
+    if cold is not None:
+        proven = "proven" if cold.proven else "NOT PROVEN"
+        lines.append(f"cold        {proven}: {printable(cold.how)}")
     by = f" ({recording.windows.event})" if recording.windows and window is not None else ""
     kib = "unknown" if window is None else f"{window:,} KiB"
     lines.append(f"window      {kib} when recorded{by}")
-    if capture and capture.disk:
-        lines.append(f"disk        {printable(probe_text(capture.disk))}")
+    if recording.probe:
+        lines.append(f"disk        {printable(probe_text(recording.probe))}")
     lines.append(f"lost        {losses_text(recording)}")
     if not verbose:
         return lines

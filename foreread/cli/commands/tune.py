@@ -27,7 +27,7 @@ from foreread.tuning.campaign import check_output, tune
 from foreread.tuning.earlier import changed_files
 from foreread.tuning.options import TuneOptions
 from foreread.tuning.prior import proposed_settings
-from tracer.formats.capture import Capture
+from tracer.formats.capture import NO_METADATA, Metadata
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +83,8 @@ def _search(others: Sequence[str]) -> Callable[..., Results]:
 
 def _options(args: argparse.Namespace, target: str, others: Sequence[str]) -> TuneOptions:
     """Return what the arguments ask for."""
-    proposal, capture = (None, None) if args.resume else _proposal(args, here=target == LOCAL)
+    nothing = (None, NO_METADATA)
+    proposal, capture = nothing if args.resume else _proposal(args, here=target == LOCAL)
     return TuneOptions(
         run=run_options(args),
         scenarios=scenarios_of(args),
@@ -109,7 +110,7 @@ def _options(args: argparse.Namespace, target: str, others: Sequence[str]) -> Tu
     )
 
 
-def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Capture | None]:
+def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Metadata]:
     """Return what the capture predicts, if there is something to set, and the capture.
 
     ``here``: this machine is tuned, so that the recorded files can be compared with its own.
@@ -117,10 +118,11 @@ def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Ca
     if args.capture is None:
         if (args.model, args.device_model, args.criterion) != (None, None, SECONDS):
             raise UsageError("--model, --device-model and --criterion need --capture CAPTURE")
-        return None, None
+        return None, NO_METADATA
     recording = load(args.capture)
-    if recording.capture and recording.capture.command != args.command_line:
-        of = shlex.join(recording.capture.command)
+    command = recording.capture.command
+    if command is not None and command != args.command_line:
+        of = shlex.join(command)
         tell(
             f"{args.capture} was recorded with another command, which may need another window: {of}"
         )

@@ -40,7 +40,7 @@ def show_progress(progress: PairProgress) -> None:
 def confirmed_text(found: Confirmed, again: str) -> str:
     """Return the result; ``again`` is the command line that continues an undecided one."""
     of, gain = found.result, found.predicted_gain
-    command = shlex.join(found.capture.command)
+    command = shlex.join(found.capture.command or [])
     words = {"too small": "too small to matter"}
     head = words.get(of.outcome, of.outcome)
     if of.outcome == "undecided":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tracer.formats.capture import Capture
+from tracer.formats.capture import Metadata
 
 
-def ended_text(capture: Capture) -> str:
+def ended_text(capture: Metadata) -> str:
     """Return how the command's first process ended, or that it was a boot."""
     if capture.boot is not None:
         return "a whole boot"

@@ -22,7 +22,7 @@ from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
 from boards.base.owner import owner_tag, tag_in
 from tracer.formats import capture as capture_format
-from tracer.formats.capture import CaptureError, FileEntry, Mount
+from tracer.formats.capture import NO_METADATA, CaptureError, FileEntry, Mount
 
 PAGES = Path(__file__).parent / "data/ftrace/pages"
 
@@ -249,10 +249,10 @@ def test_readahead_without_evidence_is_kept_with_a_note():
 
 def test_a_foreign_file_shows_its_readahead_by_its_batches():
     trace = Trace(format="test", events=table(*contaminated()), page_size=4096)
-    assert interpret(trace, None, [], "tree").contaminated
+    assert interpret(trace, NO_METADATA, [], "tree").contaminated
     alone = [e for i in range(40) for e in (insert(5, i), read(8 * i, 1))]
-    recording = interpret(Trace(format="test", events=table(*alone), page_size=4096), None, [],
-                          "tree")  # fmt: skip
+    trace = Trace(format="test", events=table(*alone), page_size=4096)
+    recording = interpret(trace, NO_METADATA, [], "tree")
     assert not recording.contaminated
     assert recording.recorded_read_ahead_kb is None
 

@@ -13,6 +13,7 @@ from analyzer.ingest.detect import open_trace
 from analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events, missing_cpus
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import EVENTS, Table
+from tracer.formats.capture import NO_METADATA
 
 DATA = Path(__file__).parent / "data"
 LINE = "  app-7 [001] .... 1.000000: mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=1 ofs=0\n"
@@ -174,7 +175,7 @@ def test_perf_data_that_is_cut_has_lost_what_it_lacks(tmp_path):
     assert open_trace(path).lost == {-1: 1}
 
 
-def recorded(lost=None, uncounted="", capture=None):
+def recorded(lost=None, uncounted="", capture=NO_METADATA):
     trace = Trace("test", Table.empty(EVENTS), lost=lost or {}, uncounted=uncounted)
     return recording_of([], [], trace=trace, capture=capture)
 

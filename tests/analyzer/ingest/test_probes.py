@@ -16,6 +16,7 @@ from analyzer.ingest.load import load
 from analyzer.ingest.probes import Check, adopt, check_probes
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
+from tracer.formats.capture import NO_METADATA
 
 PAGE = 4096
 FIXTURE = Path(__file__).parent / "data" / "machines" / "armhf"
@@ -197,6 +198,6 @@ def test_an_unknown_window_is_as_long_as_the_longest_run_of_pages():
     for pages, accepted in ((64, True), (32, False)):
         window = [insert(5, index) for index in range(60, 60 + pages)]
         events = table(fault(5, 300), *window, read(60 * 8, pages))
-        notes = interpret(Trace("perf.data", events, kernel="6.18"), None, [], "all").notes
+        notes = interpret(Trace("perf.data", events, kernel="6.18"), NO_METADATA, [], "all").notes
         assert any("come from probes" in note for note in notes) == accepted
         assert any("refused" in note for note in notes) != accepted

@@ -17,6 +17,7 @@ from analyzer.predict.linux import predict_linux
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.verdict import FEW_PAGES
 from emulator.devices.device import FixedCost
+from tracer.formats.capture import NO_METADATA
 
 DISK = 7 << 20
 NFS = 44
@@ -45,7 +46,9 @@ def pages(number, ends=True, queued=True, together=1, dev=DISK, begin_ns=0):
 
 
 def foreign(events, **trace):
-    return interpret(Trace("test", table(*events), kernel="6.12.1", **trace), None, [], "all")
+    return interpret(
+        Trace("test", table(*events), kernel="6.12.1", **trace), NO_METADATA, [], "all"
+    )
 
 
 def captured(events, **changes):

@@ -15,7 +15,7 @@ from analyzer.ingest.tables import Kind
 from analyzer.predict.linux import inputs, predict_linux
 from analyzer.predict.window import predict
 from emulator.linux.rules import KernelError
-from tracer.formats.capture import Extent, FileEntry
+from tracer.formats.capture import NO_METADATA, Extent, FileEntry
 
 PAGE = 4096
 LOOP, OTHER = 7 << 20, 8 << 20
@@ -32,7 +32,7 @@ def recorded(*touched, entries=ENTRIES, kernel="6.18.44"):
         events += [insert(1, page, dev=dev), read(page * 8, 1, dev=dev)]
         events.append(event(Kind.GET_PAGES, ino=1, index=page, value=page, dev=dev))
     trace = Trace("test", table(*events), kernel=kernel)
-    return interpret(trace, None, entries, "all")
+    return interpret(trace, NO_METADATA, entries, "all")
 
 
 def test_the_kernel_of_the_capture_is_the_model():

@@ -15,6 +15,7 @@ from analyzer.predict.doubts.doubt import Doubt
 from analyzer.predict.doubts.recording import of_recording
 from analyzer.predict.doubts.start import MOST_UNEXPLAINED, of_replay
 from analyzer.program.frame import frame_of
+from tracer.formats.capture import NO_METADATA
 
 PAGES = 40
 OTHER_DISK = (8 << 20) | 1
@@ -90,7 +91,7 @@ def test_a_replay_may_be_shorter_by_the_cost_of_recording() -> None:
 
 
 def test_a_trace_of_another_tool_took_from_its_first_page_to_its_last() -> None:
-    foreign = replace(recorded(start_ns=0, end_ns=10**7), capture=None)
+    foreign = replace(recorded(start_ns=0, end_ns=10**7), capture=NO_METADATA)
     frame = frame_of(foreign)
     took_s = (frame.end_ns - frame.start_ns) / 1e9
     assert 0 < took_s < 0.001

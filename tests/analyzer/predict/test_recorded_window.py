@@ -15,7 +15,7 @@ from analyzer.ingest.recording import SeenWindows, Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict.choice import predict_by
 from analyzer.predict.doubts.counts import recorded_kb
-from tracer.formats.capture import FileEntry
+from tracer.formats.capture import NO_METADATA, FileEntry
 
 DATA = Path(__file__).parents[2] / "foreread/data"
 PAGES = 40
@@ -66,7 +66,7 @@ def windowed(pages, size=-1):
         "test", table(*events()), kernel="6.12.1", windows=SeenWindows("x", {DISK: pages})
     )
     entries = [FileEntry(dev="7:0", ino=5, path="/a", size_bytes=size)] if size >= 0 else []
-    return interpret(trace, None, entries, "all")
+    return interpret(trace, NO_METADATA, entries, "all")
 
 
 def test_the_window_in_the_events_of_a_trace_is_replayed():

@@ -16,7 +16,7 @@ from analyzer.predict.doubts import start as doubts_of_starts
 from analyzer.predict.doubts.doubt import Doubt
 from analyzer.predict.linux import predict_linux
 from emulator.devices.device import FixedCost
-from tracer.formats.capture import Capture, FileEntry
+from tracer.formats.capture import NO_METADATA, Capture, FileEntry
 
 PAGE = 4096
 PAGES = 64
@@ -148,7 +148,7 @@ def test_an_unknown_disk_is_to_be_measured():
 @pytest.mark.parametrize("device", [None, DEVICE])
 def test_a_trace_without_requests_has_no_seconds(device):
     trace = Trace("test", table(insert(1, 0), read(0, 1)), kernel="6.12.1")
-    recording = interpret(trace, None, [ENTRY], "all")
+    recording = interpret(trace, NO_METADATA, [ENTRY], "all")
     found = predict_linux(recording, windows=[0], device=device)
     assert found.total.seconds is None
     assert found.verdict.action == "none"  # one page only

@@ -15,7 +15,6 @@ START = Path(__file__).parents[3] / "examples/python-start/python-start.capture.
 
 def test_seconds_with_the_list_of_a_boot_are_noted():
     start = load(START)
-    assert start.capture is not None
     boot = Boot(processes=[start.capture.pid], read_before=[])
     of_boot = replace(start, capture=structs.replace(start.capture, boot=boot))
     assert OF_BOOT in compare(of_boot).notes

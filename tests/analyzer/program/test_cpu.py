@@ -9,6 +9,7 @@ from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import EVENTS, Kind, Table
 from analyzer.program.cpu import cpu_samples, event_cost
+from tracer.formats.capture import NO_METADATA
 
 
 def test_the_processor_s_work_is_determined_by_faults():
@@ -24,7 +25,7 @@ def test_the_processor_s_work_is_determined_by_faults():
             event(Kind.MAP_PAGES, ino=5, index=at, time_ns=at + 925),
             event(Kind.MAP_PAGES, ino=5, index=at, time_ns=at + 930),
         ]
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
+    recording = interpret(Trace("test", table(*rows)), NO_METADATA, [], "all")
     found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (30 - 5, 50 + 40 - 3 * 5)
     for cached_page, page_ns in ((10.0, 25.0), (3000.0, 3000.0)):
@@ -45,7 +46,7 @@ def test_without_events_of_faults_all_pages_read_singly_tell_of_it():
             event(Kind.RQ_ISSUE, index=at * 8, value=8, flags=R, time_ns=at + 110),
             event(Kind.RQ_COMPLETE, index=at * 8, value=8, flags=R, time_ns=at + 760),
         ]
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
+    recording = interpret(Trace("test", table(*rows)), NO_METADATA, [], "all")
     found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (50, 110 - 3 * 5 + 240 - 5 - 50)
 
@@ -56,7 +57,7 @@ def test_without_pages_read_singly_the_processor_s_work_is_not_known():
         event(Kind.RQ_ISSUE, value=8, flags=R, time_ns=10),
         event(Kind.RQ_COMPLETE, value=8, flags=R, time_ns=20),
     ]
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
+    recording = interpret(Trace("test", table(*rows)), NO_METADATA, [], "all")
     found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (0, 0)
 
@@ -84,7 +85,7 @@ def test_threads_are_followed_one_by_one_and_only_while_they_have_a_cpu():
     """Events are 5 apart at their closest, and two threads on two CPUs are 7 apart."""
     rows = [row for at in range(0, 100_000, 1000) for row in miss(1, 0, at) + miss(2, 1, at + 7)]
     rows.sort(key=lambda row: row[0])
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
+    recording = interpret(Trace("test", table(*rows)), NO_METADATA, [], "all")
     found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (30 - 5, 20 - 2 * 5 + 10 - 5)
 

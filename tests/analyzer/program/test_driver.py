@@ -7,6 +7,7 @@ from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.program.driver import handover_ns, with_driver
 from emulator.devices.device import FixedCost
+from tracer.formats.capture import NO_METADATA
 
 
 def queued(asked_ns, issued_ns, number):
@@ -22,7 +23,7 @@ def queued(asked_ns, issued_ns, number):
 
 def found(rows, each_ns=0.0):
     rows.sort(key=lambda row: row[0])
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
+    recording = interpret(Trace("test", table(*rows)), NO_METADATA, [], "all")
     return handover_ns(recording.requests, recording.trace.events, each_ns)
 
 

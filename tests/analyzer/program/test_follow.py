@@ -18,6 +18,7 @@ from analyzer.program.follow import FollowError, follow
 from analyzer.program.timeline import MOMENT, What
 from analyzer.reference.follow import follow_slowly
 from emulator.linux.operations import Op
+from tracer.formats.capture import NO_METADATA
 
 ALL = Shown(7)
 
@@ -229,6 +230,6 @@ def test_recordings_of_other_tests_agree_too():
     events = [fault(1, 1), *brought(1, 1), event(Kind.MAP_PAGES, ino=1, index=0, value=15)]
     events += [*brought(2, 0), pages(2, 0, 0), *brought(1, 7), event(Kind.FORK, value=2)]
     events += [fault(1, 30, pid=2), *brought(1, 30, pid=2), event(Kind.EXEC, pid=2, value=2)]
-    recording = interpret(Trace("test", table(*events)), None, [entry(1), entry(2)], "all")
+    recording = interpret(Trace("test", table(*events)), NO_METADATA, [entry(1), entry(2)], "all")
     found = agree(evidence(recording, recording.files["size_bytes"]))
     assert found.operations["op"].tolist().count(Op.FAULT) == 2

@@ -15,6 +15,7 @@ from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import own_requests
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.steps import STEP
+from tracer.formats.capture import NO_METADATA
 
 AHEAD = R | int(Rwbs.AHEAD)
 
@@ -31,7 +32,7 @@ def recorded(reads):
             event(Kind.RQ_ISSUE, time_ns=now + 1000 + wait, **block),
             event(Kind.RQ_COMPLETE, time_ns=now + 500_000, **block),
         ]
-    return interpret(Trace("tracefs pages", table(*events), page_size=4096), None, [], "all")
+    return interpret(Trace("tracefs pages", table(*events), page_size=4096), NO_METADATA, [], "all")
 
 
 def unplugged(reads):

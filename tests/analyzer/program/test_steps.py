@@ -12,7 +12,7 @@ from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.cpu import event_cost
 from analyzer.program.steps import Busy, own_requests, steps_of, without_recording
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
-from tracer.formats.capture import Extent, FileEntry, Mount
+from tracer.formats.capture import NO_METADATA, Extent, FileEntry, Mount
 
 
 def request(sector, issue, complete, sectors=8, flags=R):
@@ -87,7 +87,7 @@ def test_metadata_and_reads_of_others_are_not_the_program_s():
         event(Kind.RQ_ISSUE, index=240, value=8, flags=R, pid=9, time_ns=100),
         event(Kind.RQ_COMPLETE, index=240, value=8, flags=R, time_ns=110),
     ]
-    recording = interpret(Trace("test", table(*rows)), None, [], frozenset({1}))
+    recording = interpret(Trace("test", table(*rows)), NO_METADATA, [], frozenset({1}))
     assert own_requests(recording, recording.requests).tolist() == [False, True, False, False]
 
 

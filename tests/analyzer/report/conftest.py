@@ -111,8 +111,8 @@ def make_recording(
         "capture": made,
         "requests": requests,
         "paths": tuple(paths) if paths else tuple(f"/usr/lib/file{row}.so" for row in range(count)),
-        "kernel": made.host.kernel if made else None,
-        "recorded_read_ahead_kb": 0 if made else None,
+        "kernel": made.host.kernel if made.host else None,
+        "recorded_read_ahead_kb": made.read_ahead_kb,
         "counts": {"written": 2, "metadata": 31},
         "devices": {dev_t(dev): dev_t(dev) for dev in devices},
     }
@@ -166,7 +166,7 @@ def make_prediction(recording, *, seconds=False, action="set", notes=()):
     capture = recording.capture
     total = make_curve(recording, seconds=seconds)
     devices = [msgspec.structs.replace(total, dev="7:0", name="loop0")]
-    if capture is not None and len(capture.devices) > 1:
+    if len(capture.devices) > 1:
         dev = recording.files["dev"][recording.accesses["file"]]
         devices = [
             make_curve(recording, d.dev, d.name, dev == dev_t(d.dev), seconds)

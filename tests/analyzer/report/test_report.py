@@ -23,6 +23,7 @@ from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
 from analyzer.report.worth import spread_of
 from analyzer.report.write import write_report
+from tracer.formats.capture import NO_METADATA
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
@@ -346,7 +347,7 @@ def test_several_devices_have_a_table_and_figures_each(make):
 
 
 def test_a_foreign_trace_says_what_it_lacks(make):
-    recording = make.recording([(0, 0), (0, 3)], capture=None)
+    recording = make.recording([(0, 0), (0, 3)], capture=NO_METADATA)
     shown = text_of(check(page_of(subject_of(make, recording))))
     assert "A foreign trace" in shown
     assert "To repeat it" not in shown

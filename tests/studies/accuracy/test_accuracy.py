@@ -24,6 +24,7 @@ from studies.accuracy import (
     tables,
 )
 from studies.accuracy.store import Cell, Store, chosen
+from tracer.formats.capture import NO_METADATA
 
 
 def validation(**changed):
@@ -267,7 +268,7 @@ def test_a_prediction_starts_with_the_pages_that_a_run_had_cached():
 
     def recorded(*cached):
         trace = Trace("test", table(fault(1, 20), *brought(1, 20)))
-        return interpret(trace, None, [entry(1, cached_pages=[*cached])], "all")
+        return interpret(trace, NO_METADATA, [entry(1, cached_pages=[*cached])], "all")
 
     taken = inputs(recorded((3, 2)), (6, 1, 0))
     assert done(taken) == [(Op.PRESENT, 3, 2), (Op.FAULT, 20, 0)]

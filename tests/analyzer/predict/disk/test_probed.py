@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -92,9 +91,8 @@ def test_a_known_cost_is_taken_as_it_is():
 
 def test_only_the_probe_of_the_disk_itself_is_used():
     probe_found = DiskProbe(dev="7:0", name="loop0")
-    capture = SimpleNamespace(disk=probe_found)
-    assert probe_of(capture, "7:0") is probe_found
-    assert probe_of(capture, "8:0") is None
+    assert probe_of(probe_found, "7:0") is probe_found
+    assert probe_of(probe_found, "8:0") is None
     assert probe_of(None, "7:0") is None
 
 
