@@ -97,16 +97,16 @@ def _count(files: Table, accesses: Table) -> Table:
 
 
 def touched(files: Table, pages: Table, events: Table) -> Table:
-    """Return those of ``pages`` (ACCESSES) that FAULT and GET_PAGES events touched, in order.
+    """Return the ``pages`` (ACCESSES) that FAULT and GET_PAGES events touched, in order.
 
-    ``events`` are the application's. The time and thread are those of the first touch.
+    ``events`` are the application's. Time and thread are the first touch's.
     """
     key = page_key(pages["file"], pages["page"])
     order = np.argsort(key)
     key = key[order]
     touches = events.take(np.isin(events["kind"], _ACCESS_KINDS))
-    touch_file, known = rows_of(files, touches)
-    touches, touch_file = touches.take(known), touch_file[known]
+    touch_file, has_file = rows_of(files, touches)
+    touches, touch_file = touches.take(has_file), touch_file[has_file]
     last = np.where(touches["kind"] == Kind.FAULT, touches["index"], touches["value"])
     low = _position(key, touch_file, touches["index"], "left")
     high = _position(key, touch_file, last, "right")

@@ -38,13 +38,13 @@ def unpack(archive: Path, scratch: Path) -> Path:
         tar.unpack(archive, scratch)
     except CaptureError as error:
         raise TraceError(str(error), error.remedy) from error
-    found = sorted(scratch.rglob(METADATA)) or sorted(scratch.rglob("header_page"))
-    if not found:
+    places = sorted(scratch.rglob(METADATA)) or sorted(scratch.rglob("header_page"))
+    if not places:
         raise TraceError(
             f"{archive} contains no {METADATA}",
             "pack the capture's directory; of another tool's trace, unpack it and give the trace",
         )
-    return found[0].parent
+    return places[0].parent
 
 
 def is_compressed(path: Path) -> bool:

@@ -69,7 +69,7 @@ def is_blktrace(head: bytes) -> bool:
 
 
 def read(path: Path) -> Trace:
-    """Decode a blktrace file, together with those of the other CPUs.
+    """Decode the blktrace files of all CPUs; ``path`` is any of them.
 
     Raises TraceError for a damaged file, LimitError for one that is too large; OSError if it
     cannot be read.
@@ -108,11 +108,11 @@ def _dropped(records: Array) -> Counter[int]:
     cpu, device = records["cpu"], records["device"]
     changes = (cpu[1:] != cpu[:-1]) | (device[1:] != device[:-1])
     last = np.flatnonzero(np.append(changes, len(records) > 0))
-    found = Counter[int]()
+    dropped = Counter[int]()
     counts = np.diff(last, prepend=-1)
     for record, count in zip(records[last], counts, strict=True):
-        found[int(record["cpu"])] += int(record["sequence"]) - int(count)
-    return found
+        dropped[int(record["cpu"])] += int(record["sequence"]) - int(count)
+    return dropped
 
 
 def _half(events: Table) -> int:
@@ -121,7 +121,7 @@ def _half(events: Table) -> int:
     The data of a CPU are missing then.
     """
     kind, whole = events["kind"], events["value"] > 0
-    issues, ends = (whole & (kind == one) for one in (Kind.RQ_ISSUE, Kind.RQ_COMPLETE))
+    issues, ends = (whole & (kind == each) for each in (Kind.RQ_ISSUE, Kind.RQ_COMPLETE))
     if not issues.any() or not ends.any():
         return 0  # blktrace -a can leave either out
     requests = find_requests(events.take(whole))
@@ -139,19 +139,19 @@ def _uncounted(cpus: Collection[int]) -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files of all CPUs: those beside ``path`` if it is one of them."""
+    """Return the files of all CPUs, from the folder of ``path``; ``path`` if it names no CPU."""
     match = _OF_CPU.fullmatch(path.name)
     if match is None:
         return [path]
-    found = [one for one in path.parent.iterdir() if one.name.startswith(match[1])]
-    found = [one for one in found if _OF_CPU.fullmatch(one.name) and one.is_file()]
-    check_cpus(len(found), str(path))
-    return sorted(one for one in found if one.stat().st_size)
+    named = [file for file in path.parent.iterdir() if file.name.startswith(match[1])]
+    files = [file for file in named if _OF_CPU.fullmatch(file.name) and file.is_file()]
+    check_cpus(len(files), str(path))
+    return sorted(file for file in files if file.stat().st_size)
 
 
 def _records(data: bytes, path: Path) -> tuple[Array, int]:
     """Return the records, and how many bytes at the end are not a whole one."""
-    order = next((one for one, magic in _MAGICS.items() if data.startswith(magic)), None)
+    order = next((order for order, magic in _MAGICS.items() if data.startswith(magic)), None)
     if order is None:
         raise TraceError(f"{path} is not a blktrace file of version 7", _DAMAGED)
     places = list(_places(data, order, path))
@@ -178,15 +178,15 @@ def _events(records: Array) -> Table:
     wanted = np.isin(action, [*_KINDS]) & ((categories & (_NOTIFY | _DRV_DATA)) == 0)
     wanted &= records["cpu"] <= np.iinfo(np.uint16).max
     records, categories = records[wanted], categories[wanted]
-    found = Table.empty(EVENTS, len(records))
+    events = Table.empty(EVENTS, len(records))
     for column, name in _COLUMNS.items():
-        found[column][:] = records[name]
-    found["value"][:] = records["bytes"] // _SECTOR_BYTES
+        events[column][:] = records[name]
+    events["value"][:] = records["bytes"] // _SECTOR_BYTES
     for act, kind in _KINDS.items():
-        found["kind"][action[wanted] == act] = kind
+        events["kind"][action[wanted] == act] = kind
     flags = np.zeros(len(records), np.uint16)
     for bit, flag in _FLAGS:
         flags[(categories & bit) > 0] |= np.uint16(flag)
     reads = (flags & (Rwbs.WRITE | Rwbs.DISCARD)) == 0
-    found["flags"][:] = np.where(reads & (records["bytes"] > 0), flags | Rwbs.READ, flags)
-    return found
+    events["flags"][:] = np.where(reads & (records["bytes"] > 0), flags | Rwbs.READ, flags)
+    return events

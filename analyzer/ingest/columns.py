@@ -87,14 +87,14 @@ class EventRows:
     def _close_block(self) -> None:
         columns = zip(*self._rows, strict=True) if self._rows else ((),) * len(EVENTS.columns)
         pairs = zip(EVENTS.columns, columns, strict=True)
-        made = {column.name: np.array(values, column.dtype) for column, values in pairs}
-        self._tables.append(Table(EVENTS, made))
+        arrays = {column.name: np.array(values, column.dtype) for column, values in pairs}
+        self._tables.append(Table(EVENTS, arrays))
         self._rows.clear()
 
 
 def by_time(tables: Sequence[Table]) -> Table:
     """Return the rows of all tables of EVENTS, in order of time."""
-    arrays = {c.name: np.concatenate([one[c.name] for one in tables]) for c in EVENTS.columns}
+    arrays = {c.name: np.concatenate([table[c.name] for table in tables]) for c in EVENTS.columns}
     return Table(EVENTS, arrays).take(np.argsort(arrays["time_ns"], kind="stable"))
 
 

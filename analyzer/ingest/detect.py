@@ -47,7 +47,7 @@ _READERS: _Readers = (
 def open_trace(path: Path, page_size: int | None = None) -> Trace:
     """Decode a trace of any kind that can be read.
 
-    ``page_size`` is that of the traced kernel in bytes, for a text. Every error names the file.
+    ``page_size``: of the traced kernel in bytes, for a text. Every error names the file.
     Raises LimitError, and TraceError when it is of another kind (the message says of which),
     cannot be read, or is damaged.
     """
@@ -103,11 +103,11 @@ def _reader_of_folder(folder: Path) -> _Reader:
             f"{folder} holds blktrace files of several disks: {', '.join(sorted(traces))}",
             f"give one of each disk: {next(iter(traces.values()))}",
         )
-    known = [file for file in files[:_MOST_FILES] if _is_trace(file)]
-    if known:
+    readable = [file for file in files[:_MOST_FILES] if _is_trace(file)]
+    if readable:
         raise TraceError(
-            f"{folder} is a folder that holds {', '.join(file.name for file in known[:6])}",
-            f"give one of the traces in it: {known[0]}",
+            f"{folder} is a folder that holds {', '.join(file.name for file in readable[:6])}",
+            f"give one of the traces in it: {readable[0]}",
         )
     what, remedy = not_traces.describe_folder(folder)
     raise TraceError(f"{folder} {what}", remedy)

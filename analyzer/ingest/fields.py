@@ -55,14 +55,14 @@ class FieldReader:
             calls = {name: number for name, number in ids.items() if name.startswith(_TOGETHER)}
             names = self._occurring({number: name for name, number in calls.items()})
             self._places = {name: np.zeros(0, PLACE) for name in names}
-            known = self._parsed(names)
-            if known:
-                self._data, places = self._walk(known)
-                self._places |= zip(known, _split(places, len(known)), strict=True)
+            parsed = self._parsed(names)
+            if parsed:
+                self._data, places = self._walk(parsed)
+                self._places |= zip(parsed, _split(places, len(parsed)), strict=True)
         return self._places
 
     def _parsed(self, names: list[str]) -> list[str]:
-        """Return the names whose formats are not damaged."""
+        """Return the names with an undamaged format."""
         with suppress(TraceError):
             self.formats.parse(names)
             return names

@@ -131,13 +131,13 @@ class Formats:
         return self.byte_order != sys.byteorder
 
     def ids(self) -> dict[str, int]:
-        """Return the common_type of each event whose text has one; of equal ones the first."""
-        found: dict[int, str] = {}
+        """Return the common_type of each event that has it in its text; of equal ones the first."""
+        names: dict[int, str] = {}
         for name, text in self._texts.items():
             number = event_id(text)
             if number is not None and number < 1 << 16:
-                found.setdefault(number, name)
-        return {name: number for number, name in found.items()}
+                names.setdefault(number, name)
+        return {name: number for number, name in names.items()}
 
     def is_parsed(self, name: str) -> bool:
         """Return whether an event's layout has been parsed."""

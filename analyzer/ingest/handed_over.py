@@ -123,7 +123,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) in _KNOWN:
             return super().find_class(module, name)
         if module.startswith(_ROOMS):
-            found = getattr(importlib.import_module(module), name)
-            if isinstance(found, type):
-                return found
+            kind = getattr(importlib.import_module(module), name)
+            if isinstance(kind, type):
+                return kind
         raise pickle.UnpicklingError(f"{module}.{name} in a result")

@@ -26,7 +26,7 @@ Column = dict[str, Array]
 class Places:
     """Where pages are: ``extents`` by inode, and ``first_sectors`` and ``disks`` by dev_t.
 
-    Extents count from the start of the file system, whose first sector on its disk is given.
+    Extents count from the first sector of the file system on its disk.
     """
 
     def __init__(
@@ -39,8 +39,8 @@ class Places:
         self._extents = extents
         self._first_sectors = first_sectors
         self._page_size = page_size
-        known = sorted({*disks.values(), *(disks.get(dev, dev) for dev, _ in extents)})
-        self._number = {disk: row for row, disk in enumerate(known)}
+        numbered = sorted({*disks.values(), *(disks.get(dev, dev) for dev, _ in extents)})
+        self._number = {disk: row for row, disk in enumerate(numbered)}
         self._disks = disks
 
     @property
@@ -72,8 +72,8 @@ class Places:
 
 def keys(disk: Array, sector: Array) -> Array:
     """Return disk and sector as one number, -1 where one of them is unknown or out of range."""
-    known = (disk >= 0) & (sector >= 0) & (sector < 1 << _DISK_BITS)
-    return np.where(known, (disk << _DISK_BITS) + sector, _UNKNOWN)
+    in_range = (disk >= 0) & (sector >= 0) & (sector < 1 << _DISK_BITS)
+    return np.where(in_range, (disk << _DISK_BITS) + sector, _UNKNOWN)
 
 
 def with_askers(events: Table, in_bdev: Array, places: Places) -> Table:
@@ -98,10 +98,10 @@ def with_askers(events: Table, in_bdev: Array, places: Places) -> Table:
     end = keys(disk, sector + np.maximum(length - places.page_sectors, 0))[held]
     last = _latest(page_keys, inserts, end, bios)
     same = (last >= 0) & (pid[last] == pid[first])
-    asked = np.where(same, np.maximum(first, last), first)
+    insertion = np.where(same, np.maximum(first, last), first)
     columns = {name: events[name].copy() for name in ("pid", "cpu", "time_ns")}
     for name, column in columns.items():
-        column[bios] = events[name][asked]
+        column[bios] = events[name][insertion]
     moved = Table(events.schema, {**events, **columns})
     return moved.take(np.argsort(moved["time_ns"], kind="stable"))
 
@@ -114,10 +114,10 @@ def _latest(page_keys: Array, inserts: Array, wanted: Array, before: Array) -> A
     order = np.lexsort((row, key))
     at = np.maximum.accumulate(np.where(is_insert[order], np.arange(len(order)), -1))
     source = order[np.maximum(at, 0)]
-    known = (at >= 0) & (key[source] == key[order]) & (key[order] >= 0)
-    found = np.empty(len(key), np.int64)
-    found[order] = np.where(known, row[source], _UNKNOWN)
-    return found[len(inserts) :]
+    same_key = (at >= 0) & (key[source] == key[order]) & (key[order] >= 0)
+    latest = np.empty(len(key), np.int64)
+    latest[order] = np.where(same_key, row[source], _UNKNOWN)
+    return latest[len(inserts) :]
 
 
 def _by_inode(inserts: Table) -> Iterable[tuple[int, int, Array]]:

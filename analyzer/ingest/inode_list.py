@@ -64,19 +64,19 @@ def _listed(path: Path, wanted: set[Inode]) -> InodeList:
         if first == b"[":
             return _of_capture(path, wanted)
         data = first + file.read(MOST_INODES_BYTES)
-    found = _Lines(wanted)
+    listed = _Lines(wanted)
     separator = b"\0" if b"\0" in data else b"\n"
     for line in data.removesuffix(separator).split(separator):
-        found.add(line)
-    if not found.lines:
+        listed.add(line)
+    if not listed.lines:
         raise TraceError(f"{path} is not a list of inodes", f"make it on the board: {FORM}")
-    return InodeList(found.entries, [*found.notes(path.name)])
+    return InodeList(listed.entries, [*listed.notes(path.name)])
 
 
 def _of_capture(path: Path, wanted: set[Inode]) -> InodeList:
     """Return the entries of a capture's files.json."""
-    found = {_inode(entry): entry for entry in read_files(path)}
-    return InodeList({inode: entry for inode, entry in found.items() if inode in wanted})
+    entries = {_inode(entry): entry for entry in read_files(path)}
+    return InodeList({inode: entry for inode, entry in entries.items() if inode in wanted})
 
 
 def _inode(entry: FileEntry) -> Inode:
@@ -136,7 +136,7 @@ class _Lines:
             yield f"{name} has no file of {shown}{' …' if len(missing) > 4 else ''}"
 
 
-def _without_changed(found: InodeList, inserts: Table, page_size: int) -> InodeList:
+def _without_changed(listed: InodeList, inserts: Table, page_size: int) -> InodeList:
     """Return a list without the files that were longer when the trace read them.
 
     squashfs also inserts the pages of a block that come after the end of a file.
@@ -147,15 +147,14 @@ def _without_changed(found: InodeList, inserts: Table, page_size: int) -> InodeL
         last[dev, ino] = max(last.get((dev, ino), 0), page)
     kept = {
         inode: entry
-        for inode, entry in found.entries.items()
+        for inode, entry in listed.entries.items()
         if entry.size_bytes < 0 or last.get(inode, 0) * page_size <= _end_of_block(entry.size_bytes)
     }
-    changed = len(found.entries) - len(kept)
+    changed = len(listed.entries) - len(kept)
     if changed:
         files = plural(changed, "file", "is")
-        said = f"{files} shorter in the list than the trace read, and left out"
-        found.notes.append(said)
-    return InodeList(kept, found.notes)
+        listed.notes.append(f"{files} shorter in the list than the trace read, and left out")
+    return InodeList(kept, listed.notes)
 
 
 def _end_of_block(size: int) -> int:

@@ -86,7 +86,8 @@ def find_inserts(
     """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type.
 
     ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors);
-    ``disks`` maps dev_t to that of the disk, ``block_pages`` that of a squashfs to its block's.
+    ``disks`` maps the dev_t of a file system to its disk's, ``block_pages`` the dev_t of a squashfs
+    to the pages of a block.
     """
     rows = np.flatnonzero(events["kind"] == Kind.INSERT)
     inserts = events.take(rows)
@@ -101,8 +102,8 @@ def find_inserts(
     if every_read is None:
         none, no_rows = np.zeros(data.rows, bool), events.take(np.zeros(0, np.int64))
         unseen = np.where(np.isin(data["dev"], every), 0, Unseen.NO_BLOCK_EVENTS).astype(np.uint8)
-        found = (data, metadata, rows[~internal], size, size, size == 1, none, False)
-        return Inserts(*found, no_rows, unseen, on_f2fs)
+        columns = (data, metadata, rows[~internal], size, size, size == 1, none, False)
+        return Inserts(*columns, no_rows, unseen, on_f2fs)
     layers = Layers(events, rows[~bdev], every_read)
     own = every_read[layers.own()]
     by_any = _of_data(events, every_read, rows, bdev, page_size, first_sectors, disks)
@@ -124,14 +125,14 @@ def find_inserts(
     unseen = evidence.unseen(data, size, pages, beside, on_disks)
     pages = np.where(unseen > 0, size, pages)
     group = np.where(unseen > 0, np.maximum(size, evidence.read_together()), group)
-    found = (data, metadata, rows[~internal], pages, group, alone, ahead, True)
-    return Inserts(*found, events.take(nodes), unseen, on_f2fs)
+    columns = (data, metadata, rows[~internal], pages, group, alone, ahead, True)
+    return Inserts(*columns, events.take(nodes), unseen, on_f2fs)
 
 
 def filled_blocks(data: Table, block_pages: Mapping[int, int]) -> Array:
     """Return a mask of the pages that a thread inserted after another one of the same block.
 
-    ``block_pages`` are those of a block by dev_t. The first one was touched
+    ``block_pages``: the pages of a block by dev_t. The first one was touched
     (squashfs_readpage_block, squashfs_readahead).
     """
     rows = np.flatnonzero(np.isin(data["dev"], np.array([*block_pages], np.uint32)))
@@ -155,9 +156,9 @@ def folio_pages(inserts: Table) -> Array:
 
 
 def devices_of(fstypes: Mapping[int, str], wanted: Collection[str]) -> Array:
-    """Return the superblocks (dev_t) whose type, without its subtype, is ``wanted``."""
-    found = [dev for dev, fstype in fstypes.items() if fstype.partition(".")[0] in wanted]
-    return np.array(found, np.uint32)
+    """Return the superblocks (dev_t) of the ``wanted`` types, their subtypes included."""
+    devs = [dev for dev, fstype in fstypes.items() if fstype.partition(".")[0] in wanted]
+    return np.array(devs, np.uint32)
 
 
 def _of_internal_inode(inserts: Table, fstypes: Mapping[int, str]) -> Array:
@@ -165,11 +166,11 @@ def _of_internal_inode(inserts: Table, fstypes: Mapping[int, str]) -> Array:
 
     squashfs and erofs keep caches of raw blocks in an inode without a number (new_inode).
     """
-    found = inserts["ino"] == 0
+    internal = inserts["ino"] == 0
     for fstype, inodes in _INTERNAL_INODES.items():
         on_such = np.isin(inserts["dev"], devices_of(fstypes, {fstype}))
-        found |= on_such & np.isin(inserts["ino"], inodes)
-    return np.asarray(found)
+        internal |= on_such & np.isin(inserts["ino"], inodes)
+    return np.asarray(internal)
 
 
 def of_block_device(events: Table, inserts: Table) -> Array:
@@ -204,7 +205,7 @@ def _of_data(
     first_sectors: Collection[int],
     disks: Mapping[int, int],
 ) -> Array:
-    """Return those of the ``reads`` (rows) that are of file data.
+    """Return the rows among ``reads`` that read file data.
 
     ``inserts`` are the rows of inserts, ``bdev`` says which are into block-device inodes.
     """
@@ -227,22 +228,22 @@ def in_block_devices(
 ) -> Array:
     """Return a mask of the block events (or requests, ``at``: "sector") of pages in ``metadata``.
 
-    These are inserts into block-device inodes, whose number is the dev_t of a disk or partition, or
-    0 (before 5.11), which may be any. ``disks`` maps dev_t to that of the disk; one that it lacks
-    is on none of those that it has.
+    These are inserts into block-device inodes. The number of such an inode is the dev_t of a disk
+    or partition; 0 (before 5.11) may be any. ``disks`` maps the dev_t of a file system to its
+    disk's; a file system that it lacks is on none of these disks.
     """
-    found = np.zeros(blocks.rows, bool)
-    known = {*disks, *disks.values()}
+    inside = np.zeros(blocks.rows, bool)
+    all_disks = {*disks, *disks.values()}
     devs, of = np.unique(blocks["dev"], return_inverse=True)
     disk = np.array([disks.get(dev, dev) for dev in devs.tolist()], np.uint64)[of]
-    elsewhere = ~np.isin(disk, np.array([*known], np.uint64))
+    elsewhere = ~np.isin(disk, np.array([*all_disks], np.uint64))
     for ino in np.unique(metadata["ino"]).tolist():
         pages = metadata["index"][metadata["ino"] == ino]
-        same = (disk == disks.get(ino, ino)) | (ino == 0) | (elsewhere & (ino not in known))
+        same = (disk == disks.get(ino, ino)) | (ino == 0) | (elsewhere & (ino not in all_disks))
         for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
             page = (blocks[at] - np.uint64(first)) // np.uint64(page_size // 512)
-            found |= same & np.isin(page, pages)
-    return found
+            inside |= same & np.isin(page, pages)
+    return inside
 
 
 def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array, Array]:

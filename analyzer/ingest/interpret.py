@@ -47,7 +47,7 @@ def interpret(
 ) -> Recording:
     """Turn a decoded trace into a Recording; see DESIGN's 'What an access is'.
 
-    ``given_page_size`` is that of the traced kernel, for a trace that does not name it.
+    ``given_page_size``: the page size of the traced kernel, for a trace that does not name it.
     """
     page_size, assumed = _page_size(trace, capture, given_page_size)
     kernel = capture.host.kernel if capture.host else trace.kernel
@@ -75,10 +75,10 @@ def interpret(
             f"disk {', '.join(new)} was mounted during the run, with its readahead on, and the "
             f"command read {'much' if matters else 'little'} from it: mount it before the run"
         )
-    files, paths, known = _name_files(files, entries, trace)
+    files, paths, row_entries = _name_files(files, entries, trace)
     slack_pages = _slack(read_ahead_kb, page_size, inserts) if contaminated else 0
-    events, said = adopt(events, inserts, page_size, slack_pages)
-    notes += said
+    events, doubts = adopt(events, inserts, page_size, slack_pages)
+    notes += doubts
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
@@ -91,7 +91,7 @@ def interpret(
     accesses = accesses.take(within_files(accesses, files, page_size, fstypes, kernel))
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
-    found = Recording(
+    recording = Recording(
         trace=replace(trace, events=events, page_size_assumed=assumed),
         capture=capture,
         accesses=accesses,
@@ -107,26 +107,26 @@ def interpret(
         notes=tuple(notes),
         threads=threads,
         inserts=inserts,
-        entries=known,
+        entries=row_entries,
         block_lengths=lengths,
         windows=windows,
         fstypes={**fstypes, **dict.fromkeys(inserts.on_f2fs, "f2fs")},
     )
-    said = [*unsure_pages(found), *recognised(inserts)]
-    return replace(found, notes=(*found.notes, *said))
+    notes += [*unsure_pages(recording), *recognised(inserts)]
+    return replace(recording, notes=tuple(notes))
 
 
 def _page_size(trace: Trace, capture: Metadata, given: int | None) -> tuple[int, bool]:
     """Return the page size, and whether it is assumed. Raises TraceError for a wrong one given."""
     host = capture.host
-    known = host.page_size if host else trace.page_size
-    if known is not None and given not in (None, known):
+    recorded = host.page_size if host else trace.page_size
+    if recorded is not None and given not in (None, recorded):
         raise TraceError(
-            f"the trace is of a kernel with pages of {known} bytes, not of {given}",
+            f"the trace is of a kernel with pages of {recorded} bytes, not of {given}",
             "leave --page-size out: the trace names it",
         )
-    if known is not None:
-        return known, trace.page_size_assumed and host is None
+    if recorded is not None:
+        return recorded, trace.page_size_assumed and host is None
     size = given or of_reads(trace.events)
     has_pages = bool((trace.events["kind"] <= Kind.RA_SYNC).any())
     return size or SMALLEST, size is None and has_pages
@@ -138,7 +138,7 @@ def _block_lengths(
     """Return the length of a block of each squashfs."""
     if capture.host is None:
         return {}
-    sizes = {(dev_of(one.dev), one.ino): one.size_bytes for one in entries}
+    sizes = {(dev_of(entry.dev), entry.ino): entry.size_bytes for entry in entries}
     mounts = {dev_of(mount.dev): mount for mount in capture.mounts}
     learn = capture.read_ahead_kb == 0
     return block_lengths(events, mounts, sizes, capture.host.page_size, learn)
@@ -209,9 +209,9 @@ def _disks_read_ahead(capture: Metadata, inserts: Inserts, mask: Array) -> tuple
     """
     if not capture.mounts:
         return [], False
-    known = _disks(capture)
+    disks = _disks(capture)
     devs = [dev for dev in np.unique(inserts.data["dev"][mask]).tolist() if dev >> MINOR_BITS]
-    unknown = [dev for dev in devs if dev not in known]
+    unknown = [dev for dev in devs if dev not in disks]
     own = {dev: mask & (inserts.data["dev"] == dev) for dev in unknown}
     new = [dev for dev in unknown if acc.batched_share(inserts, own[dev]) > acc.BATCHED_AT_ZERO]
     pages = sum(int(inserts.pages[own[dev]].sum()) for dev in new)
@@ -230,7 +230,7 @@ def _with_askers(events: Table, capture: Metadata, entries: list[FileEntry]) -> 
     if capture.host is None:
         return events
     places = Places(
-        {(dev_of(one.dev), one.ino): one.extents for one in entries if one.extents},
+        {(dev_of(entry.dev), entry.ino): entry.extents for entry in entries if entry.extents},
         {dev_of(mount.dev): mount.first_sector for mount in capture.mounts},
         _disks(capture),
         capture.host.page_size,
@@ -306,17 +306,17 @@ def _name_files(
     files: Table, entries: list[FileEntry], trace: Trace
 ) -> tuple[Table, tuple[str | None, ...], tuple[FileEntry | None, ...]]:
     """Fill in sizes, and return paths and entries by row of ``files``."""
-    known = {(dev_of(entry.dev), entry.ino): entry for entry in entries}
-    found: list[str | None] = []
+    by_inode = {(dev_of(entry.dev), entry.ino): entry for entry in entries}
+    paths: list[str | None] = []
     size = np.full(files.rows, -1, np.int64)
     for row, inode in enumerate(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)):
-        entry = known.get(inode)
-        found.append(entry.path if entry else trace.paths.get(inode))
+        entry = by_inode.get(inode)
+        paths.append(entry.path if entry else trace.paths.get(inode))
         if entry:
             size[row] = entry.size_bytes
     rows = zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)
-    of_row = tuple(known.get(inode) for inode in rows)
-    return Table(FILES, {**files, "size_bytes": size}), tuple(found), of_row
+    row_entries = tuple(by_inode.get(inode) for inode in rows)
+    return Table(FILES, {**files, "size_bytes": size}), tuple(paths), row_entries
 
 
 def _disks(capture: Metadata) -> dict[int, int]:

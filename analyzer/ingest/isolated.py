@@ -117,13 +117,13 @@ class _Reader:
             try:
                 with contextlib.suppress(OSError):  # its death shows when the answer is received
                     self._channel.send(pickle.dumps((name, fields)))
-                found: dict[str, Array] = self.receive().value
+                columns: dict[str, Array] = self.receive().value
             except TraceError:
                 raise
             except BaseException:
                 self.end()  # an answer that comes later would be taken for another one
                 raise
-            return found
+            return columns
 
     def receive(self) -> child.Answer:
         """Return the process's answer; raises the error in it, or TraceError if there is none."""
@@ -245,8 +245,8 @@ def _made(module: str, name: str, arguments: tuple[Any, ...], path: Path) -> Exc
         return OSError(*arguments)
     if len(arguments) == 2 and module.startswith(_ROOMS):  # a message and its remedy
         kind = getattr(import_module(module), name)
-        made: Exception = kind(*arguments)
-        return made
+        error: Exception = kind(*arguments)
+        return error
     if name.endswith("MemoryError"):
         return TraceError(f"{path} takes more memory than a good capture of its size", _DAMAGED)
     return TraceError(f"the reader failed on {path} ({name}: {arguments[0]})", _BUG)

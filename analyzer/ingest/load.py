@@ -43,9 +43,9 @@ def load(
     """Read a capture (directory or tar archive) or a foreign trace file, to be emulated.
 
     ``pids`` chooses whose touches count: the command's process tree (everything, if the file
-    does not name the command), all, or the given threads. ``page_size`` is that of the traced
-    kernel in bytes, for a trace that does not name it; ``inodes`` is a list of the board's files
-    (inode_list.py) for a trace of another tool. Raises TraceError, also for a trace without
+    does not name the command), all, or the given threads. ``page_size``: of the traced kernel in
+    bytes, for a trace that does not name it. ``inodes``: a list of the board's files
+    (inode_list.py), for a trace of another tool. Raises TraceError, also for a trace without
     page-cache inserts and for arguments of another type, and CaptureError.
     """
     recording = load_any(path, pids, page_size=page_size, inodes=inodes)
@@ -132,10 +132,10 @@ def _check_usable(recording: Recording) -> None:
     if (trace.events["kind"] == Kind.INSERT).any():
         return
     where = f" (kernel {recording.kernel})" if recording.kernel else ""
-    known = "" if INSERTS in trace.event_names else f"; it knows: {_some(trace.event_names)}"
+    others = "" if INSERTS in trace.event_names else f"; it knows: {_some(trace.event_names)}"
     raise TraceError(
         f"the trace has no event {INSERTS}{where}: it was not recorded, or nothing "
-        f"was read into the page cache{known}",
+        f"was read into the page cache{others}",
         "record with foreread record -o CAPTURE -- COMMAND, or drop the caches and record "
         f"{listed(NEEDED)} with another recorder (Linux 3.10 or later)",
     )

@@ -22,7 +22,7 @@ _FAR = 1024  # pages: reads of a file seldom begin after it
 
 
 def node_reads(events: Table, nodes: Array, reads: Array, page_size: int) -> Array:
-    """Return those of the ``reads`` (rows) that fill the inserts of nodes.
+    """Return the rows among ``reads`` that fill the inserts of nodes.
 
     ``nodes`` are the rows of these inserts. A thread's next reads are theirs, as many pages as it
     inserted.
@@ -33,15 +33,15 @@ def node_reads(events: Table, nodes: Array, reads: Array, page_size: int) -> Arr
     is_node = np.isin(rows, nodes).tolist()
     pages = (events["value"][rows] * np.uint64(512) // np.uint64(page_size)).tolist()
     absent: defaultdict[int, int] = defaultdict(int)  # by thread
-    found = []
+    of_nodes = []
     columns = zip(rows.tolist(), is_node, events["pid"][rows].tolist(), pages, strict=True)
     for row, node, pid, count in columns:
         if node:
             absent[pid] += 1
         elif absent[pid] > 0:
             absent[pid] -= max(count, 1)
-            found.append(row)
-    return np.array(found, np.int64)
+            of_nodes.append(row)
+    return np.array(of_nodes, np.int64)
 
 
 def f2fs_devices(inserts: Table, known: Collection[int]) -> tuple[int, ...]:

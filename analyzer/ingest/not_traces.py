@@ -148,9 +148,9 @@ def describe(head: bytes, size: int) -> tuple[str, str]:
     """Return what a file of ``size`` bytes is that begins with ``head``, and what to do."""
     if not head:
         return "it is empty", ACCEPTED
-    known = _by_magic(head) or (_PAGES if _is_ring_buffer(head, size) else None)
-    if known is not None:
-        return known
+    binary = _by_magic(head) or (_PAGES if _is_ring_buffer(head, size) else None)
+    if binary is not None:
+        return binary
     if b"\0" in head:
         return f"binary data that begins with {head[:8].hex(' ')}", ACCEPTED
     texts = ((what, remedy) for pattern, what, remedy in _LINES if pattern.search(head))

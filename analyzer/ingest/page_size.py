@@ -35,7 +35,7 @@ def is_page_size(size: int) -> bool:
 
 
 def learn(events: Table, in_bytes: Array) -> PageSize:
-    """Return the page size of a trace whose rows ``in_bytes`` have positions in bytes.
+    """Return the page size of a trace with positions in bytes in the rows ``in_bytes``.
 
     Their column ``index`` is where a page begins, ``value`` of a GET_PAGES or MAP_PAGES any byte of
     the last page.
@@ -74,7 +74,7 @@ def _offsets(events: Table, in_bytes: Array) -> Array:
 def of_reads(events: Table) -> int | None:
     """Return the page size at which most reads fill the inserts before them; None without one.
 
-    Reads are those of the thread that inserted, queued or else issued right after it.
+    A read counts if the thread that inserted queued or else issued it right after the insert.
     """
     kind, flags = events["kind"], events["flags"]
     reads = (flags & Rwbs.READ > 0) & (flags & Rwbs.META == 0)

@@ -20,8 +20,8 @@ _MISC_BUILD_ID = 1 << 14  # PERF_RECORD_MISC_MMAP_BUILD_ID: no inode but a build
 class Mapping:
     """A mapping; ``addr``, ``length`` and ``pgoff`` in bytes. PERF_RECORD_MMAP has no inode.
 
-    ``length`` is that of the first mmap: a library reserved whole and mapped over in parts later
-    shows its first size.
+    A library that is reserved whole and mapped over in parts later shows the ``length`` of its
+    first mmap.
     """
 
     pid: int
@@ -49,36 +49,36 @@ class Task:
 
 def mappings(records: memoryview | Array, side: Array, byte_order: ByteOrder) -> list[Mapping]:
     """Return the mappings among the records at offsets ``side`` (u8)."""
-    found = []
+    mapped = []
     for kind, misc, cursor in _records(records, side, byte_order):
         if kind in (_MMAP, _MMAP2):
             try:
-                found.append(_mapping(kind, misc, cursor))
+                mapped.append(_mapping(kind, misc, cursor))
             except ShortData:
                 continue  # a damaged record has no name
-    return found
+    return mapped
 
 
 def tasks(records: memoryview | Array, side: Array, byte_order: ByteOrder) -> list[Task]:
     """Return names and forks among the records at offsets ``side`` (u8)."""
-    found = []
+    named = []
     for kind, _, cursor in _records(records, side, byte_order):
         try:
             if kind == _COMM:
                 pid, tid = cursor.numbers("II")
-                found.append(Task(pid, tid, None, None, _text(cursor.string())))
+                named.append(Task(pid, tid, None, None, _text(cursor.string())))
             elif kind == _FORK:
                 pid, parent, tid, parent_tid = cursor.numbers("IIII")
-                found.append(Task(pid, tid, parent, parent_tid, None))
+                named.append(Task(pid, tid, parent, parent_tid, None))
         except ShortData:
             continue
-    return found
+    return named
 
 
-def paths(found: Iterable[Mapping]) -> dict[tuple[int, int], str]:
+def paths(mapped: Iterable[Mapping]) -> dict[tuple[int, int], str]:
     """Return paths by (dev_t, inode) of the mappings that have both; the first name stays."""
     by_inode: dict[tuple[int, int], str] = {}
-    for m in found:
+    for m in mapped:
         if m.dev is not None and m.ino and m.path.startswith("/"):
             by_inode.setdefault((m.dev, m.ino), m.path)
     return by_inode

@@ -51,8 +51,8 @@ def read(path: Path) -> Trace:
     """
     file = _open(path)
     specs = file.formats.specs()
-    found = file.find(specs)
-    events = decode(file.records, found.places, found.starts, specs, file.swap)
+    walked = file.find(specs)
+    events = decode(file.records, walked.places, walked.starts, specs, file.swap)
     if events.rows == 0:
         if Feature.DIR_FORMAT in file.container.features and path.is_file():
             raise TraceError(
@@ -64,7 +64,7 @@ def read(path: Path) -> Trace:
         raise TraceError(
             _sentence(
                 f"{path} has none of the events that are needed, and it recorded: {recorded}",
-                found.notes,
+                walked.notes,
             ),
             f"record {listed(NEEDED)} while the application starts (foreread record does)",
         )
@@ -73,10 +73,10 @@ def read(path: Path) -> Trace:
         events=events,
         page_size=file.page_size,
         kernel=file.formats.kernel,
-        lost=found.lost,
+        lost=walked.lost,
         event_names=file.formats.names,
-        notes=file.notes + found.notes,
-        paths=perf_mappings.paths(file.mappings(found.side)),
+        notes=file.notes + walked.notes,
+        paths=perf_mappings.paths(file.mappings(walked.side)),
         read_fields=file.reader_of_fields(),
     )
 
@@ -154,8 +154,8 @@ class _File:
         """Return Trace.read_fields of this file."""
 
         def find(specs: Array) -> tuple[object, Array, Array]:
-            found = self.find(specs)
-            return self.records, found.places, found.starts
+            walked = self.find(specs)
+            return self.records, walked.places, walked.starts
 
         return FieldReader(self.formats, find)
 
@@ -265,11 +265,11 @@ def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
     LOST_SAMPLES, from perf 6.1 on, repeats at the end the losses that LOST has reported, and also
     counts losses that no record followed. Records that cannot be read hold an event at least.
     """
-    found = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
-    known = sum(found.values())
-    unknown = max(tally["lost_unknown"], tally["lost_samples"] - known, 0)
+    lost = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
+    reported = sum(lost.values())
+    unknown = max(tally["lost_unknown"], tally["lost_samples"] - reported, 0)
     unknown += tally["damaged"] + int(tally["stop"] > 0)
-    return found | {UNKNOWN_CPU: unknown} if unknown > 0 else found
+    return lost | {UNKNOWN_CPU: unknown} if unknown > 0 else lost
 
 
 def _tally_notes(tally: Mapping[str, int], size: int) -> tuple[str, ...]:

@@ -186,10 +186,10 @@ class _Packets:
         self._compact |= bundle.HasField("compact_sched")
         self._generic.learn(bundle)
         for event in bundle.event:
-            found = self._fields(event)
-            if found is None:
+            needed = self._fields(event)
+            if needed is None:
                 continue
-            kind, fields = found
+            kind, fields = needed
             pid = event.pid if event.pid < 1 << 31 else 0
             self._rows.add((event.timestamp, cpu, int(kind), pid, *fields))
 

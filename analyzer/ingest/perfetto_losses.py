@@ -27,8 +27,10 @@ class PerfettoLosses:
     def add_stats(self, stats: Any) -> None:
         """Take FtraceStats: the kernel's counts of one phase, by CPU."""
         if stats.phase in self._at:
-            for one in stats.cpu_stats:
-                self._at[stats.phase][one.cpu] = sum(getattr(one, name) for name in _BY_KERNEL)
+            for counts in stats.cpu_stats:
+                self._at[stats.phase][counts.cpu] = sum(
+                    getattr(counts, name) for name in _BY_KERNEL
+                )
 
     def add_bundle(self, bundle: Any) -> None:
         """Take the marks of a bundle: each is a gap of unknown size."""
@@ -38,7 +40,7 @@ class PerfettoLosses:
 
     def add_service(self, stats: Any) -> None:
         """Take TraceStats: chunks that the service overwrote; each held an event at least."""
-        lost = sum(getattr(one, name) for one in stats.buffer_stats for name in _BY_SERVICE)
+        lost = sum(getattr(buffer, name) for buffer in stats.buffer_stats for name in _BY_SERVICE)
         self._by_service = max(self._by_service, lost)
 
     def lost(self) -> dict[int, int]:

@@ -127,16 +127,16 @@ def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
     at = np.arange(len(order))
     last_probe = np.maximum.accumulate(np.where(is_probe, at, 0))
     led = ~is_probe & is_probe[last_probe] & (pid == pid[last_probe])
-    taken = led & (last_probe == at - 1)
+    paired = led & (last_probe == at - 1)
     if single:
         alone = np.zeros(len(order), bool)
         alone[~is_probe] = inserts.alone[read[order[~is_probe] - len(probes)]]
-        taken |= led & alone
+        paired |= led & alone
     in_order = order[is_probe]
     same = np.diff(pid[is_probe]) == 0
     end_ns = np.full(len(probes), _NEVER)
     end_ns[in_order[:-1][same]] = events["time_ns"][probes[in_order[1:][same]]]
-    return _Pairs(probes, end_ns, order[last_probe[taken]], read[order[taken] - len(probes)])
+    return _Pairs(probes, end_ns, order[last_probe[paired]], read[order[paired] - len(probes)])
 
 
 def _of_named_files(pairs: _Pairs, events: Table, inserts: Inserts) -> _Pairs:
@@ -146,9 +146,9 @@ def _of_named_files(pairs: _Pairs, events: Table, inserts: Inserts) -> _Pairs:
     looks up by paths: no fault and no read names them. With wrong offsets no file is named at all.
     """
     named, rows = events.take(pairs.probes), inserts.data.take(pairs.insert)
-    known = set(zip(named["dev"].tolist(), named["ino"].tolist(), strict=True))
+    inodes = set(zip(named["dev"].tolist(), named["ino"].tolist(), strict=True))
     of = zip(rows["dev"].tolist(), rows["ino"].tolist(), strict=True)
-    keep = np.array([inode in known for inode in of], bool)
+    keep = np.array([inode in inodes for inode in of], bool)
     return replace(pairs, probe=pairs.probe[keep], insert=pairs.insert[keep])
 
 
@@ -161,7 +161,7 @@ def _left_unread(probes: Table, last: Array, end_ns: Array, inserts: Inserts) ->
     unread = (probes["kind"] == Kind.PROBED_READ) & (pages.rows > 0)
     if not unread.any():
         return np.asarray(unread)
-    file, known = rows_of(files, probes)
+    file, has_file = rows_of(files, probes)
     final = np.zeros(files.rows, np.uint64)
     np.maximum.at(final, pages["file"], pages["page"])
     wanted = page_key(file, np.minimum(np.maximum(last, 0).astype(np.uint64), final[file]))
@@ -169,7 +169,7 @@ def _left_unread(probes: Table, last: Array, end_ns: Array, inserts: Inserts) ->
     order = np.argsort(key)
     at = order[np.minimum(np.searchsorted(key[order], wanted), len(order) - 1)]
     in_time = (key[at] == wanted) & (pages["time_ns"][at] <= end_ns)
-    return np.asarray(unread & known & ~in_time)
+    return np.asarray(unread & has_file & ~in_time)
 
 
 def _pages_named(events: Table, page_size: int) -> tuple[Array, Array]:

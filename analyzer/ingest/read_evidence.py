@@ -37,23 +37,23 @@ class Unseen(IntEnum):
 def last_inserts(pid: Array, inserts: Array, rows: Array) -> Array:
     """Return for each of ``rows`` the place in ``inserts`` of its thread's last one, or -1.
 
-    Both are rows of the events whose threads are ``pid``.
+    Both are rows of events; ``pid`` has the thread of each event.
     """
     near = np.flatnonzero(np.isin(pid[inserts], np.unique(pid[rows])))
     row = np.concatenate((inserts[near], rows))
     order = np.lexsort((row, pid[row]))
     last = np.maximum.accumulate(np.where(order < len(near), np.arange(len(row)), 0))
     before = order[last]  # an insert, but where a thread has none before
-    known = (before < len(near)) & (pid[row[before]] == pid[row[order]])
-    found = np.full(len(row), -1)
-    found[order[known]] = near[before[known]]
-    return found[len(near) :]
+    has_insert = (before < len(near)) & (pid[row[before]] == pid[row[order]])
+    places = np.full(len(row), -1)
+    places[order[has_insert]] = near[before[has_insert]]
+    return places[len(near) :]
 
 
 class Layers:
     """The disks that each file system reads from directly, among those that queued reads.
 
-    The first read after an insert is that of the file system. The others are of its lower layers,
+    The file system makes the first read after an insert. The others are of its lower layers,
     or go on with it. ``inserts`` are rows of inserts into file systems, ``reads`` of queued reads.
     """
 
@@ -107,20 +107,20 @@ class Evidence:
         came with neighbours that were read. The threads that ask queue all reads of the file
         systems ``on_disks``.
         """
-        found = np.zeros(data.rows, np.uint8)
+        reasons = np.zeros(data.rows, np.uint8)
         unfilled = filled < pages
         for dev in np.unique(data["dev"][unfilled]).tolist():
             here = data["dev"] == dev
             if not self._queued:
-                found[here & unfilled] = Unseen.NOT_QUEUED
+                reasons[here & unfilled] = Unseen.NOT_QUEUED
             elif dev not in on_disks:
                 read = int(filled[here].sum())
                 why = self._why(dev, int(pages[here].sum()), read)
-                found[here & unfilled] = why or 0
+                reasons[here & unfilled] = why or 0
                 beside_here = here & unfilled & beside
                 if why is None and int(pages[beside_here].sum()) > _FEW * read:
-                    found[beside_here] = Unseen.IN_BLOCKS
-        return found
+                    reasons[beside_here] = Unseen.IN_BLOCKS
+        return reasons
 
     def read_together(self) -> int:
         """Return how many pages come in one read: the median of all pages."""
@@ -153,16 +153,16 @@ def beside_reads(sequence: Table, page_size: int) -> Array:
     pid, insert = by_thread["pid"], by_thread["kind"] == Kind.INSERT
     read = np.flatnonzero(insert[:-1] & ~insert[1:] & (pid[:-1] == pid[1:]))  # ends a run
     at = np.searchsorted(read, np.arange(len(pid)))
-    found = np.zeros(len(pid), bool)
+    near = np.zeros(len(pid), bool)
     for touched in (at - 1, at):
-        known = (touched >= 0) & (touched < len(read))
-        other = np.append(read, 0)[np.where(known, touched, -1)]
+        has_read = (touched >= 0) & (touched < len(read))
+        other = np.append(read, 0)[np.where(has_read, touched, -1)]
         for name in ("pid", "dev", "ino"):
-            known &= by_thread[name][other] == by_thread[name]
+            has_read &= by_thread[name][other] == by_thread[name]
         apart = by_thread["index"][other].astype(np.int64) - by_thread["index"].astype(np.int64)
-        found |= known & (np.abs(apart) < SQUASHFS_LARGEST_BLOCK // page_size)
+        near |= has_read & (np.abs(apart) < SQUASHFS_LARGEST_BLOCK // page_size)
     back = np.empty(len(pid), bool)
-    back[order] = found & insert
+    back[order] = near & insert
     return back
 
 

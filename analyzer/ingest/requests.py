@@ -56,15 +56,15 @@ def _askers(issued: Table, queued: Table) -> Array:
     the request may be issued by a kernel worker (block/blk-mq.c); the thread that queued the bio
     still asked for it. Without a recorded bio it is the thread that issued the request.
     """
-    found = issued["pid"].copy()
+    askers = issued["pid"].copy()
     partitions = ~np.isin(queued["dev"], issued["dev"])
     for dev in np.unique(issued["dev"]).tolist():
         rows = np.flatnonzero(issued["dev"] == dev)
         bios = queued.take(np.flatnonzero(partitions | (queued["dev"] == dev)))
         asker = _bio_of(issued.take(rows), bios)
-        known = asker >= 0
-        found[rows[known]] = bios["pid"][asker[known]]
-    return found
+        has_bio = asker >= 0
+        askers[rows[has_bio]] = bios["pid"][asker[has_bio]]
+    return askers
 
 
 def _bio_of(requests: Table, bios: Table) -> Array:
@@ -76,26 +76,26 @@ def _bio_of(requests: Table, bios: Table) -> Array:
     if not bios.rows:
         return np.full(requests.rows, -1)
     begin, end, time = bios["index"], bios["index"] + bios["value"], bios["time_ns"]
-    found = _nearest(begin, time, requests)
-    within = (begin[found] == requests["index"]) | (end[found] > requests["index"])
-    found = np.where(within & (time[found] <= requests["time_ns"]), found, -1)
+    latest = _nearest(begin, time, requests)
+    within = (begin[latest] == requests["index"]) | (end[latest] > requests["index"])
+    latest = np.where(within & (time[latest] <= requests["time_ns"]), latest, -1)
     ends = requests["index"] + requests["value"]
     before = _nearest(ends, requests["time_ns"], requests)
     continues = (before >= 0) & (ends[before] == requests["index"])
     for _ in range(_MOST_SPLITS):
-        other = np.where(continues, found[before], -1)
+        other = np.where(continues, latest[before], -1)
         later = (other >= 0) & (end[other] > requests["index"])
-        later &= (found < 0) | (time[other] > time[found])
+        later &= (latest < 0) | (time[other] > time[latest])
         if not later.any():
             break
-        found = np.where(later, other, found)
-    return found
+        latest = np.where(later, other, latest)
+    return latest
 
 
 def _nearest(sector: Array, time_ns: Array, requests: Table) -> Array:
     """Return the row that is the last one up to each request by sector, then time; -1 if none is.
 
-    ``sector`` and ``time_ns`` are those of the rows, bios or ends of requests.
+    ``sector`` and ``time_ns``: of the rows, which are bios or ends of requests.
     """
     rows = len(sector)
     sectors = np.concatenate((sector, requests["index"]))
@@ -103,10 +103,10 @@ def _nearest(sector: Array, time_ns: Array, requests: Table) -> Array:
     is_request = np.arange(len(sectors)) >= rows
     order = np.lexsort((is_request, times, sectors))
     latest = np.maximum.accumulate(np.where(is_request[order], -1, np.arange(len(order))))
-    known = is_request[order] & (latest >= 0)
-    found = np.full(requests.rows, -1)
-    found[order[known] - rows] = order[latest[known]]
-    return found
+    has_row = is_request[order] & (latest >= 0)
+    nearest = np.full(requests.rows, -1)
+    nearest[order[has_row] - rows] = order[latest[has_row]]
+    return nearest
 
 
 def _bios(issued: Table, queued: Table) -> Array:
@@ -118,7 +118,7 @@ def _bios(issued: Table, queued: Table) -> Array:
     if not queued.rows:
         blocks = issued["value"] // _BLOCK_SECTORS
         return np.where((issued["flags"] & Rwbs.META) > 0, np.maximum(blocks, 1), 1)
-    found = np.ones(issued.rows, np.uint32)
+    bios = np.ones(issued.rows, np.uint32)
     partitions = ~np.isin(queued["dev"], issued["dev"])
     for dev in np.unique(issued["dev"]).tolist():
         of_disk = queued.take(partitions | (queued["dev"] == dev))
@@ -127,14 +127,14 @@ def _bios(issued: Table, queued: Table) -> Array:
         large = np.flatnonzero((issued["dev"] == dev) & (issued["value"] > _BLOCK_SECTORS))
         for at in range(0, len(large), _AT_ONCE):
             rows = large[at : at + _AT_ONCE]
-            found[rows] = np.maximum(_begun_within(issued.take(rows), sector, time), 1)
-    return found
+            bios[rows] = np.maximum(_begun_within(issued.take(rows), sector, time), 1)
+    return bios
 
 
 def _begun_within(requests: Table, sector: Array, time_ns: Array) -> Array:
     """Return the number of sectors within each request at which a bio queued before it begins.
 
-    ``sector`` and ``time_ns`` are those of the bios, by sector, then time.
+    ``sector`` and ``time_ns``: of the bios, by sector, then time.
     """
     starts = np.flatnonzero(np.diff(sector, prepend=~sector[:1]) != 0)  # the earliest of a sector
     low = np.searchsorted(sector, requests["index"])

@@ -30,17 +30,17 @@ class SeenTrace:
         return inodes_in(self._decoded(directory))
 
     def reads(self, directory: Path, pid: int) -> Reads:
-        """Return the reads of the command's processes, whose first one is ``pid``."""
+        """Return the reads of process ``pid``, the command's first, and of its descendants."""
         events = self._decoded(directory)
         requests = find_requests(events)
         own = of_threads(requests, process_tree(events, {pid}))
         reads = requests.take(own & ((requests["flags"] & Rwbs.READ) > 0))
-        found: Reads = {}
+        by_disk: Reads = {}
         for dev in np.unique(reads["dev"]).tolist():
             of_disk = reads.take(reads["dev"] == dev)
             places = zip(of_disk["sector"].tolist(), of_disk["sectors"].tolist(), strict=True)
-            found[dev_text(dev)] = [place for place in places if place[1]]
-        return found
+            by_disk[dev_text(dev)] = [place for place in places if place[1]]
+        return by_disk
 
     def timed(self, directory: Path, dev: str) -> list[tuple[int, int, int, int]]:
         """Return all reads of a disk: sector, sectors, issue and completion (ns; 0 if unseen)."""

@@ -106,7 +106,7 @@ def _cells(values: Array, longest: int) -> list[str]:
     """Return the values of a column as text: numbers of equal precision, a dash for NaN."""
     if values.dtype.kind != "f":
         return [visible(str(value), longest) for value in values.tolist()]
-    known = [abs(value) for value in values.tolist() if not isnan(value)]
-    form = ".3f" if max(known, default=0) < _LARGE else ".4g"
-    form = ".0f" if form == ".3f" and all(value.is_integer() for value in known) else form
+    magnitudes = [abs(value) for value in values.tolist() if not isnan(value)]
+    form = ".3f" if max(magnitudes, default=0) < _LARGE else ".4g"
+    form = ".0f" if form == ".3f" and all(value.is_integer() for value in magnitudes) else form
     return ["–" if isnan(value) else format(value, form) for value in values.tolist()]

@@ -44,17 +44,17 @@ def block_lengths(
 ) -> dict[int, BlockLength]:
     """Return the length of a block of each squashfs, by dev_t.
 
-    ``sizes`` are those of files. ``learn``: ``events`` are of a run without readahead.
+    ``sizes``: of the files. ``learn``: ``events`` are of a run without readahead.
     """
-    found = {}
+    lengths = {}
     for dev, mount in mounts.items():
         if mount.fstype != "squashfs":
             continue
-        found[dev] = block_length(mount.squashfs, page_size)
-        if found[dev] == ASSUMED and learn:
+        lengths[dev] = block_length(mount.squashfs, page_size)
+        if lengths[dev] == ASSUMED and learn:
             learnt = learnt_block(events, dev, sizes, page_size)
-            found[dev] = BlockLength(learnt, "learnt") if learnt else ASSUMED
-    return found
+            lengths[dev] = BlockLength(learnt, "learnt") if learnt else ASSUMED
+    return lengths
 
 
 def block_length(image: Squashfs | None, page_size: int) -> BlockLength:

@@ -61,7 +61,7 @@ _NAMELESS = (
 def read(path: Path, page_size: int | None = None) -> Trace:
     """Decode a text trace. Lines of other events are skipped.
 
-    ``page_size`` is that of the traced kernel in bytes; without it, it is learnt from the text.
+    ``page_size``: of the traced kernel in bytes; None: learnt from the text.
     Raises TraceError when no event of use is in it, when most of a needed event's lines are in a
     form that is not read, and when the pages cannot have this size; OSError if it cannot be read.
     """
@@ -107,7 +107,7 @@ def read(path: Path, page_size: int | None = None) -> Trace:
 
 
 def looks_like_text(beginning: bytes) -> bool:
-    """Return whether ``beginning`` is that of a text trace, or has a line of one."""
+    """Return whether a file with this ``beginning`` is a text trace."""
     if beginning.startswith((b"# tracer:", b"cpus=")) or b"\n# tracer:" in beginning:
         return True
     if b"\0" not in beginning and any(names.search(beginning) for names in NAMES):

@@ -254,8 +254,8 @@ def _block_by_name(payload: bytes) -> Fields | None:
 
 
 def _probed_by_name(payload: bytes) -> Fields | None:
-    found = [_number(payload, name) for name in ("dev", "ino")]
-    dev, ino, index = *found, _number(payload, "index", "pos")
+    dev, ino = _number(payload, "dev"), _number(payload, "ino")
+    index = _number(payload, "index", "pos")
     if dev is None or ino is None or index is None:
         return None
     return _bounded(dev, ino, index, _number(payload, "count") or 0)

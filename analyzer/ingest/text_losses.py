@@ -30,15 +30,15 @@ def text_losses(text: Text) -> tuple[dict[int, int], str]:
         for cpu, count in pattern.findall(text):
             lost[int(cpu)] = lost.get(int(cpu), 0) + int(count or 1)
     written = _WRITTEN.findall(text)
-    known = sum(lost.values())
+    reported = sum(lost.values())
     others = (
         sum(max(int(all_) - int(kept), 0) for kept, all_ in written),
         sum(map(int, _PERF_SAMPLES.findall(text))),
         sum(map(int, _PERF_CHUNKS.findall(text))),
         sum(_lost_of(*map(int, match)) for match in _PERF_SHARE.findall(text)),
     )
-    if max(others) > known:  # each counts the same ones, or some more
-        lost[UNKNOWN_CPU] = max(others) - known
+    if max(others) > reported:  # each counts the same ones, or some more
+        lost[UNKNOWN_CPU] = max(others) - reported
     if not lost and written and sum(int(kept) for kept, _ in written) > _lines(text):
         return lost, "the text has fewer lines than its head counts entries"
     counts = bool(written) or _REPORT.search(text) is not None

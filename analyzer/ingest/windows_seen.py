@@ -49,9 +49,9 @@ def windows_of(trace: Trace) -> SeenWindows | None:
         with suppress(TraceError):  # kernels without the field
             columns = trace.read_fields(event, (WINDOW_DEV, WINDOW_PAGES))
             rows = zip(columns[WINDOW_DEV].tolist(), columns[WINDOW_PAGES].tolist(), strict=True)
-            found = commonest(event.partition(":")[2], rows)
-            if found is not None:
-                return found
+            windows = commonest(event.partition(":")[2], rows)
+            if windows is not None:
+                return windows
     return None
 
 
