@@ -36,6 +36,6 @@ def with_added(steps: Array, rows: Sequence[int], added: Array) -> tuple[Array, 
     new["thread"] = steps["thread"][at]
     merged = np.insert(steps, at, new)
     for name in ("waits_for", "woken_by"):
-        known = merged[name] >= 0
-        merged[name][known] += np.searchsorted(at, merged[name][known], side="right")
+        is_row = merged[name] >= 0
+        merged[name][is_row] += np.searchsorted(at, merged[name][is_row], side="right")
     return merged, at

@@ -1,7 +1,7 @@
 """The places of squashfs's compressed blocks, and the cost of unpacking them, from a recording.
 
 At read_ahead_kb=0 a thread inserts the pages of a block and reads it (squashfs_readpage_block), so
-that the first read of data after its last insert is that of the block. Places and lengths of blocks
+that the first read of data after its last insert reads the block. Places and lengths of blocks
 that were not read are interpolated from those around them.
 """
 
@@ -108,24 +108,24 @@ class Blocks:
 
 def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
     """Return the blocks of all files in compressed blocks; ``block_pages`` is by file, else 0."""
-    found: dict[Block, tuple[int, int]] = {}
+    places: dict[Block, tuple[int, int]] = {}
     bios: dict[Block, list[tuple[int, int]]] = {}
     costs = []
     reads = list(_reads(recording, block_pages.tolist()))
     ran = _RanOnCpu(recording.trace.events, {read.thread for read, _, _ in reads})
     for read, next_ns, done_ns in reads:
         first, until = read.pieces[0][0], read.pieces[-1][1]
-        found[read.block] = first, until - first
+        places[read.block] = first, until - first
         bios[read.block] = read.pieces
         pages = _pages(recording, read.block, block_pages)
         if pages >= _MANY_PAGES and next_ns > done_ns > 0:
             unpack_ns = ran.between(read.thread, done_ns, next_ns)
             insert_ns = ran.between(read.thread, read.since_ns, read.queued_ns)
             costs.append((until - first, unpack_ns, insert_ns, pages))
-    filled = _came_in(recording, block_pages) - set(found)
+    filled = _came_in(recording, block_pages) - set(places)
     rows = [
         (*row[:4], int((row[0], row[1] * SECTOR // recording.page_size // each) not in filled))
-        for row in _placed(recording, found, block_pages)
+        for row in _placed(recording, places, block_pages)
         if (each := int(block_pages[row[0]]))
     ]
     placed = {row[0] for row in rows}
@@ -136,8 +136,8 @@ def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
         if file not in placed
     ]
     own = np.array([bio for some in bios.values() for bio in some], np.uint64).reshape(-1, 2)
-    known = np.array(costs, np.float64).reshape(-1, 4)
-    return Blocks(rows, own, _cost(known), _insert_ns(known))
+    by_block = np.array(costs, np.float64).reshape(-1, 4)
+    return Blocks(rows, own, _cost(by_block), _insert_ns(by_block))
 
 
 class _RanOnCpu:
@@ -146,8 +146,8 @@ class _RanOnCpu:
     def __init__(self, events: Table, threads: Collection[int]) -> None:
         end_ns = int(events["time_ns"].max(initial=0))
         self._stays = {
-            thread: [found[name].astype(np.int64) for name in ("begin_ns", "end_ns")]
-            for thread, found in stays(events, threads, end_ns).items()
+            thread: [rows[name].astype(np.int64) for name in ("begin_ns", "end_ns")]
+            for thread, rows in stays(events, threads, end_ns).items()
         }
 
     def between(self, thread: int, since_ns: int, until_ns: int) -> int:
@@ -162,8 +162,8 @@ class _RanOnCpu:
 def _cost(blocks: Array) -> CpuCost:
     """Return the cost of unpacking; ``blocks`` has sectors, times to unpack and insert (ns), pages.
 
-    Decompressors take time for what they write and for what they read: that of a page grows with
-    the compressed sectors for it. Other work may follow a read, so that short times count.
+    Decompressors take time for what they write and for what they read: the cost of a page grows
+    with its compressed sectors. Other work may follow a read, so that short times count.
     """
     if not len(blocks):
         return CpuCost()
@@ -185,14 +185,14 @@ def _slope(x: Array, y: Array) -> float:
     half = len(order) // 2
     low, high = order[:half], order[len(order) - half :]
     apart = x[high] - x[low]
-    known = apart > 0
-    if np.count_nonzero(known) < _FEWEST_PAIRS:
+    differ = apart > 0
+    if np.count_nonzero(differ) < _FEWEST_PAIRS:
         return 0.0
-    return max(float(np.median((y[high] - y[low])[known] / apart[known])), 0.0)
+    return max(float(np.median((y[high] - y[low])[differ] / apart[differ])), 0.0)
 
 
 def _came_in(recording: Recording, block_pages: Array) -> set[Block]:
-    """Return the blocks whose pages came in; none if reads were not recorded."""
+    """Return the blocks with pages that came in; none if reads were not recorded."""
     inserts = recording.inserts
     if inserts is None or not inserts.reads_recorded:
         return set()
@@ -252,54 +252,54 @@ def _of_metadata(events: Table) -> Array:
     again = np.logical_and.reduce(
         [np.diff(events[name][rows].astype(np.int64)) == 0 for name in ("pid", "dev", "index")]
     )
-    found = np.zeros(events.rows, bool)
+    of_tables = np.zeros(events.rows, bool)
     pairs = rows[1:][again & (events["value"][rows[:-1]] <= _LENGTH_SECTORS)]
     for dev in np.unique(events["dev"][pairs]).tolist():
         first = events["index"][pairs[events["dev"][pairs] == dev]].min()
-        found |= (events["dev"] == dev) & (events["index"] >= first)
-    return np.asarray(found & (events["kind"] == Kind.BIO_QUEUE))
+        of_tables |= (events["dev"] == dev) & (events["index"] >= first)
+    return np.asarray(of_tables & (events["kind"] == Kind.BIO_QUEUE))
 
 
 def _completions(recording: Recording) -> dict[int, int]:
     """Return when the last read of each sector was done."""
     requests = recording.requests
-    known = requests["complete_ns"] > requests["issue_ns"]
-    columns = (requests[name][known].tolist() for name in ("sector", "complete_ns"))
+    done = requests["complete_ns"] > requests["issue_ns"]
+    columns = (requests[name][done].tolist() for name in ("sector", "complete_ns"))
     return dict(zip(*columns, strict=True))
 
 
 def _placed(
-    recording: Recording, found: dict[Block, tuple[int, int]], block_pages: Array
+    recording: Recording, places: dict[Block, tuple[int, int]], block_pages: Array
 ) -> Iterator[Row]:
     """Yield all blocks of the files with some known blocks."""
     by_file: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
-    for (file, number), place in found.items():
+    for (file, number), place in places.items():
         by_file[file][number] = place
-    for file, known in by_file.items():
+    for file, of_file in by_file.items():
         each = int(block_pages[file])
         pages = max(-(-int(recording.files["size_bytes"][file]) // recording.page_size), 1)
-        count = max(-(-pages // each), max(known) + 1)
+        count = max(-(-pages // each), max(of_file) + 1)
         held = [max(min(each, pages - number * each), 1) for number in range(count)]
-        for number, (sector, sectors) in _all_blocks(known, held):
+        for number, (sector, sectors) in _all_blocks(of_file, held):
             at = number * each * (recording.page_size // SECTOR)
             yield file, at, sector, sectors, 1
 
 
 def _all_blocks(
-    known: dict[int, tuple[int, int]], held: list[int]
+    places: dict[int, tuple[int, int]], held: list[int]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield number and place of each block of a file; ``held`` are the pages in each.
 
-    Between two known ones the others share the room by their pages; elsewhere they are packed as
-    the known ones are.
+    Between two known places the other blocks share the room by their pages; elsewhere they are
+    packed as the known ones are.
     """
-    density = sum(known[n][1] for n in known) / sum(held[n] for n in known)
-    numbers = sorted(known)
+    density = sum(places[n][1] for n in places) / sum(held[n] for n in places)
+    numbers = sorted(places)
     for left, right in zip([-1, *numbers], [*numbers, len(held)], strict=True):
         between = range(left + 1, right)
         pages = sum(held[number] for number in between)
-        begin = sum(known[left]) if left >= 0 else None
-        end = known[right][0] if right < len(held) else None
+        begin = sum(places[left]) if left >= 0 else None
+        end = places[right][0] if right < len(held) else None
         room = density * pages
         if begin is not None and end is not None and end > begin:
             room = end - begin
@@ -309,4 +309,4 @@ def _all_blocks(
             yield number, (round(at), max(round(stop) - round(at), 1))
             at = stop
         if right < len(held):
-            yield right, known[right]
+            yield right, places[right]

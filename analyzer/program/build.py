@@ -16,7 +16,7 @@ from emulator.linux.operations import Program
 class Built:
     """A recording's program; ``holes`` are (file row, page) that were read without I/O.
 
-    ``times`` (u8, ns of the trace clock) are those of the operations, 0 before the run;
+    ``times`` (u8, ns of the trace clock): of the operations, 0 before the run;
     ``notes`` list what the recording lacked.
     """
 
@@ -27,14 +27,14 @@ class Built:
 
 
 def build(recording: Recording, files: Array) -> Built:
-    """Return the recording's Program on ``files`` (FILE, one for each of the recording's).
+    """Return the recording's Program on ``files`` (FILE, a row for each of the recording's).
 
     Raises FollowError for a recording with more data than its length allows.
     """
-    found = follow(evidence(recording, files["size"]))
-    program = Program(found.operations, found.mappings, found.handles, files)
+    followed = follow(evidence(recording, files["size"]))
+    program = Program(followed.operations, followed.mappings, followed.handles, files)
     notes = [
         f"{count} {ASSUMED[what]}"
-        for what, count in sorted(found.assumed.items(), key=lambda item: ASSUMED[item[0]])
+        for what, count in sorted(followed.assumed.items(), key=lambda item: ASSUMED[item[0]])
     ]
-    return Built(program, found.times, found.holes, notes)
+    return Built(program, followed.times, followed.holes, notes)

@@ -29,17 +29,17 @@ def event_cost(events: Table) -> float:
     """Return the cost of recording one event (ns): the shortest time to the next on the same CPU.
 
     Kernels before 6.12 lack events that follow each other immediately. There the shortest time is
-    that from a completion to the wake-up, and a share of it is the kernel's own work.
+    the time from a completion to the wake-up, and a share of it is the kernel's own work.
     """
     order = np.lexsort((events["time_ns"], events["cpu"]))
     time, cpu, kind = (events[name][order] for name in ("time_ns", "cpu", "kind"))
     same = np.diff(cpu) == 0
     apart = np.diff(time.astype(np.float64))
     wakes = same & (kind[:-1] == Kind.RQ_COMPLETE) & (kind[1:] == Kind.WAKING)
-    found = float(np.percentile(apart[same], _SOONEST)) if same.any() else 0.0
+    soonest = float(np.percentile(apart[same], _SOONEST)) if same.any() else 0.0
     if np.count_nonzero(wakes) >= _FEWEST_WAKES:
-        found = min(found, _RECORDED_SHARE * float(np.median(apart[wakes])))
-    return found
+        soonest = min(soonest, _RECORDED_SHARE * float(np.median(apart[wakes])))
+    return soonest
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     """Return the processor's cost of pages, from allocation over request to completion.
 
     It is measured on faults. If the kernel has no fault events, on all pages that were read singly:
-    the cost of a page is then assumed to be that of its bio, from insertion on (both took 4 to 5 µs
+    the cost of a page is then assumed to be its bio's, from insertion on (both took 4 to 5 µs
     on boards that show both), and the first event after a completion is the next insertion.
     """
     events = recording.trace.events
@@ -88,9 +88,9 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     has_faults = bool((events["kind"] == Kind.FAULT).any())
     first, insert, bio, following = _singles(events, _MISS if has_faults else _MISS[1:])
     issue, complete = _request_rows(recording, bio)
-    known = complete >= 0
-    first, insert, bio, following = (rows[known] for rows in (first, insert, bio, following))
-    issue, complete = issue[known], complete[known]
+    has_request = complete >= 0
+    first, insert, bio, following = (rows[has_request] for rows in (first, insert, bio, following))
+    issue, complete = issue[has_request], complete[has_request]
     page = took(events, each, *((first, insert) if has_faults else (insert, bio)))
     submit = took(events, each, insert, _left(events, insert, issue))
     wake = np.full(len(insert), np.nan)
@@ -122,18 +122,22 @@ def _singles(events: Table, pattern: tuple[Kind, ...]) -> tuple[Array, Array, Ar
 def _request_rows(recording: Recording, bio: Array) -> tuple[Array, Array]:
     """Return the rows of issue and completion of the request that each bio is; -1 if unknown."""
     events, requests = recording.trace.events, recording.requests
-    found = np.full((2, len(bio)), -1, np.int64)
+    request_rows = np.full((2, len(bio)), -1, np.int64)
     if not requests.rows:
-        return found[0], found[1]
+        return request_rows[0], request_rows[1]
     order = np.argsort(requests["sector"], kind="stable")
     sector = requests["sector"][order]
     at = order[np.minimum(np.searchsorted(sector, events["index"][bio]), len(order) - 1)]
-    known = (requests["sector"][at] == events["index"][bio]) & (requests["complete_ns"][at] > 0)
-    known &= requests["sectors"][at] == events["value"][bio]
-    known &= requests["issue_ns"][at] >= events["time_ns"][bio]
+    is_request = (requests["sector"][at] == events["index"][bio]) & (
+        requests["complete_ns"][at] > 0
+    )
+    is_request &= requests["sectors"][at] == events["value"][bio]
+    is_request &= requests["issue_ns"][at] >= events["time_ns"][bio]
     for row, name in enumerate(("issue_ns", "complete_ns")):
-        found[row, known] = np.searchsorted(events["time_ns"], requests[name][at[known]])
-    return found[0], found[1]
+        request_rows[row, is_request] = np.searchsorted(
+            events["time_ns"], requests[name][at[is_request]]
+        )
+    return request_rows[0], request_rows[1]
 
 
 def took(events: Table, each: float, since: Array, until: Array) -> Array:
@@ -152,21 +156,21 @@ def _left(events: Table, since: Array, until: Array) -> Array:
 
     Work elsewhere (a kernel thread issues the request) is not computing of the thread.
     """
-    found = until.copy()
+    left = until.copy()
     for cpu, switches in _switches(events):
         rows = np.flatnonzero(events["cpu"][since] == cpu)
-        found[rows] = np.minimum(until[rows], switches[np.searchsorted(switches, since[rows])])
-    return found
+        left[rows] = np.minimum(until[rows], switches[np.searchsorted(switches, since[rows])])
+    return left
 
 
 def _back(events: Table, since: Array, until: Array) -> Array:
     """Return the rows where each thread came back between two rows of events, else the earlier."""
-    found = since.copy()
+    back = since.copy()
     for cpu, switches in _switches(events):
         rows = np.flatnonzero(events["cpu"][until] == cpu)
         before = np.searchsorted(switches, until[rows]) - 1
-        found[rows] = np.maximum(since[rows], np.where(before < 0, -1, switches[before]))
-    return found
+        back[rows] = np.maximum(since[rows], np.where(before < 0, -1, switches[before]))
+    return back
 
 
 def _switches(events: Table) -> Iterator[tuple[int, Array]]:

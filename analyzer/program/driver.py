@@ -27,10 +27,10 @@ def handover_ns(requests: Table, events: Table, each_ns: float) -> float:
     """
     if requests.rows < FEWEST:
         return 0.0
-    _, asked = askers(requests, events)
+    _, asked_ns = askers(requests, events)
     before, issue = requests["complete_ns"][:-1], requests["issue_ns"][1:]
     late = issue.astype(np.float64) - before
-    waited = (before > 0) & (asked[1:] < before) & (late > 0) & (late < _LATEST_NS)
+    waited = (before > 0) & (asked_ns[1:] < before) & (late > 0) & (late < _LATEST_NS)
     if np.count_nonzero(waited) < FEWEST:
         return 0.0
     between = np.searchsorted(events["time_ns"], issue) - np.searchsorted(events["time_ns"], before)

@@ -23,15 +23,15 @@ def askers(requests: Table, events: Table) -> tuple[Array, Array]:
     order = np.lexsort((~is_bio, time, sector))
     latest = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
     bio = order[latest]  # the last one before each, of any sector
-    known = ~is_bio[order] & (latest >= 0) & (sector[bio] == sector[order])
-    rows, bio = order[known] - bios.rows, bio[known]
+    has_bio = ~is_bio[order] & (latest >= 0) & (sector[bio] == sector[order])
+    rows, bio = order[has_bio] - bios.rows, bio[has_bio]
     by, at = requests["pid"].copy(), requests["issue_ns"].copy()
     by[rows], at[rows] = bios["pid"][bio], bios["time_ns"][bio]
     return by, at
 
 
 class ThreadEvents:
-    """The times of all events of a recording by thread, those of system calls among them."""
+    """The times of all events of a recording by thread, system calls included."""
 
     def __init__(self, recording: Recording) -> None:
         trace = recording.trace
@@ -44,7 +44,7 @@ class ThreadEvents:
         time, pid = np.concatenate(times), np.concatenate(pids)
         order = np.argsort(time, kind="stable")
         self._time, self._pid = time[order], pid[order]
-        self._times = {one: self._time[rows] for one, rows in rows_by(self._pid).items()}
+        self._times = {pid: self._time[rows] for pid, rows in rows_by(self._pid).items()}
 
     def of(self, times: Array, first: int, threads: Collection[int]) -> Array:
         """Return which of ``threads`` was active at each of ``times``.
@@ -52,12 +52,12 @@ class ThreadEvents:
         Without one it is the thread that was active before, or finally the ``first``.
         """
         row = np.minimum(np.searchsorted(self._time, times), max(len(self._time) - 1, 0))
-        found = self._pid[row] if len(self._pid) else np.zeros(len(times), np.int32)
-        known = np.isin(found, list(threads))
+        pids = self._pid[row] if len(self._pid) else np.zeros(len(times), np.int32)
+        is_active = np.isin(pids, list(threads))
         if len(self._time):
-            known &= self._time[row] == times
-        last = np.maximum.accumulate(np.where(known, np.arange(len(times)), -1))
-        return np.where(last >= 0, found[last], first)
+            is_active &= self._time[row] == times
+        last = np.maximum.accumulate(np.where(is_active, np.arange(len(times)), -1))
+        return np.where(last >= 0, pids[last], first)
 
     def before(self, thread: int, times: Array) -> Array:
         """Return how many events of a thread there are before each of ``times``."""

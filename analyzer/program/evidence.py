@@ -64,7 +64,7 @@ class Evidence:
 
 
 def evidence(recording: Recording, sizes: Array) -> Evidence:
-    """Return the evidence of a recording; ``sizes`` (i8, bytes) are those of its files."""
+    """Return the evidence of a recording; ``sizes`` (i8, bytes): of its files."""
     missing = len(sizes) - len(recording.entries)
     entries = [*recording.entries, *[None] * max(missing, 0)]
     return Evidence(
@@ -96,14 +96,14 @@ def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
     inserts = recording.inserts
     if inserts is None:
         return np.zeros(0, INSERTED)
-    file, known = rows_of(recording.files, inserts.data)
-    known &= inserts.data["index"] < _MOST_BYTES // recording.page_size
-    found = np.zeros(int(known.sum()), INSERTED)
-    found["file"], found["page"] = file[known], inserts.data["index"][known]
-    found["unread"] = inserts.pages[known] == 0
-    found["stored"] = _stored(entries, found, recording.page_size)
-    found["way"] = ways_of(recording)[known]
-    return found
+    file, of_file = rows_of(recording.files, inserts.data)
+    of_file &= inserts.data["index"] < _MOST_BYTES // recording.page_size
+    inserted = np.zeros(int(of_file.sum()), INSERTED)
+    inserted["file"], inserted["page"] = file[of_file], inserts.data["index"][of_file]
+    inserted["unread"] = inserts.pages[of_file] == 0
+    inserted["stored"] = _stored(entries, inserted, recording.page_size)
+    inserted["way"] = ways_of(recording)[of_file]
+    return inserted
 
 
 def _stored(entries: list[FileEntry | None], inserted: Array, page_size: int) -> Array:
@@ -138,12 +138,12 @@ def _within(extents: tuple[Array, Array, Array], of_file: Array, at: Array) -> A
     asks = np.arange(len(both[0])) >= len(file)
     order = np.lexsort((asks, both[1], both[0]))
     last = np.maximum.accumulate(np.where(asks[order], -1, np.arange(len(order))))
-    found = np.zeros(len(order), bool)
+    within = np.zeros(len(order), bool)
     extent = order[np.maximum(last, 0)]
     extent = np.where(asks[extent], 0, extent)
     inside = (file[extent] == both[0][order]) & (both[1][order] < end[extent]) & (last >= 0)
-    found[order] = inside
-    return found[len(file) :]
+    within[order] = inside
+    return within[len(file) :]
 
 
 def _segments(entry: FileEntry | None, page_size: int) -> list[tuple[int, int, bool]]:
@@ -171,11 +171,11 @@ def _pieces(by_file: list[list[tuple[int, int, bool]]]) -> Array:
 
 
 def _flags(entries: list[FileEntry | None], files: int) -> Array:
-    found = np.zeros(files, np.uint8)
+    by_file = np.zeros(files, np.uint8)
     for file, entry in enumerate(entries[:files]):
         if entry is not None:
             flags = FileFlag.LINK if entry.link else FileFlag(0)
             flags |= FileFlag.PROGRAM if entry.segments else FileFlag(0)
             flags |= FileFlag.CACHED_KNOWN if entry.cached_pages is not None else FileFlag(0)
-            found[file] = flags
-    return found
+            by_file[file] = flags
+    return by_file

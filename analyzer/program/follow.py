@@ -36,11 +36,11 @@ def follow(evidence: Evidence) -> Followed:
     arrays = (np.ascontiguousarray(array) for array in tables)
     run: Callable[..., tuple[bytes, ...]] = _follow.follow
     try:
-        found = run(*arrays, evidence.page_size, int(evidence.shown))
+        columns = run(*arrays, evidence.page_size, int(evidence.shown))
     except ValueError as error:
         message, *remedy = error.args
         raise FollowError(message, remedy[0] if remedy else "record again") from error
-    operations, times, mappings, handles, holes, assumed = found
+    operations, times, mappings, handles, holes, assumed = columns
     counts = enumerate(np.frombuffer(assumed, np.int64).tolist())
     return Followed(
         np.frombuffer(operations, OPERATION),

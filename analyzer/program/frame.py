@@ -14,7 +14,7 @@ from analyzer.ingest.tables import Array, Rwbs
 class Frame:
     """A run from ``start_ns`` to ``end_ns`` on ``cpus`` processors.
 
-    ``threads`` are those of the application, rising; empty if they are not known. ``roots`` ran
+    ``threads`` are the application's, rising; empty if they are not known. ``roots`` ran
     already when the run began. It ends with process ``ends_with``, or otherwise if that is None.
     """
 

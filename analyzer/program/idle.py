@@ -29,12 +29,12 @@ def without_idle(offs: Mapping[int, Off], did_ns: Mapping[int, Array], last: int
         by_thread = off.why == Why.THREAD
         for waker in np.unique(off.waker[by_thread]).tolist():
             woke[waker].append(off.woken_ns[by_thread & (off.waker == waker)])
-    found = dict(offs)
+    changed = dict(offs)
     for thread, off in offs.items():
         if thread != last:
             woken_ns = off.came_ns[off.why == Why.THREAD]
             acts = np.concatenate((did_ns[thread], woken_ns, *woke[thread])).astype(np.uint64)
             idle = (off.why == Why.SLEEP) & off.was_running
             idle &= off.came_ns > acts.max(initial=0)
-            found[thread] = replace(off, why=np.where(idle, Why.IDLE, off.why))
-    return found
+            changed[thread] = replace(off, why=np.where(idle, Why.IDLE, off.why))
+    return changed

@@ -50,8 +50,8 @@ class InodeTables:
         self, needed: Sequence[tuple[int, int, InodeTable]], ahead: int
     ) -> Iterator[tuple[int, list[Blocks] | None]]:
         """Yield each row with what is read ahead for its block; None: it is in memory."""
-        found = reads_ahead(((block, table) for _, block, table in needed), ahead)
-        yield from zip((row for row, _, _ in needed), found, strict=True)
+        blocks = reads_ahead(((block, table) for _, block, table in needed), ahead)
+        yield from zip((row for row, _, _ in needed), blocks, strict=True)
 
 
 def tables_of(recording: Recording, disk: int) -> tuple[InodeTables, ...]:
@@ -68,14 +68,14 @@ def tables_of(recording: Recording, disk: int) -> tuple[InodeTables, ...]:
 
 
 def _of_mount(mount: Mount) -> InodeTables:
-    known = mount.inode_tables
-    assert known is not None
+    recorded = mount.inode_tables
+    assert recorded is not None
     return InodeTables(
         mount.mountpoint,
         mount.first_sector,
-        max(known.block_bytes // SECTOR, 1),
-        known.read_ahead_blocks_before,
-        tuple(InodeTable(first, last) for first, last in sorted(known.tables)),
+        max(recorded.block_bytes // SECTOR, 1),
+        recorded.read_ahead_blocks_before,
+        tuple(InodeTable(first, last) for first, last in sorted(recorded.tables)),
     )
 
 
@@ -92,15 +92,17 @@ def read_ahead(
     steps["sectors"][_is_ahead(steps)] = 0
     rows: list[int] = []
     reads: list[tuple[int, int, int]] = []  # sector, sectors, bios
-    for one in file_systems:
-        most = 1 if apart else _most_blocks(run.limits, one.unit)
-        for row, runs in one.reads_ahead(
-            _needed(one, steps), one.ahead if ahead is None else ahead
+    for tables in file_systems:
+        most = 1 if apart else _most_blocks(run.limits, tables.unit)
+        for row, runs in tables.reads_ahead(
+            _needed(tables, steps), tables.ahead if ahead is None else ahead
         ):
             steps["meta"][row] |= ONCE
             for first, number in _parts(runs or (), most):
                 rows.append(row)
-                reads.append((one.first_sector + first * one.unit, number * one.unit, number))
+                reads.append(
+                    (tables.first_sector + first * tables.unit, number * tables.unit, number)
+                )
     added = new_steps(len(rows))
     for name, column in zip(("sector", "sectors", "bios"), np.array(reads).T, strict=False):
         added[name] = column
@@ -113,11 +115,11 @@ def _is_ahead(steps: Array) -> Array:
     return np.asarray((steps["operation"] < 0) & ((steps["meta"] & AHEAD) > 0))
 
 
-def _needed(one: InodeTables, steps: Array) -> list[tuple[int, int, InodeTable]]:
+def _needed(tables: InodeTables, steps: Array) -> list[tuple[int, int, InodeTable]]:
     """Return the steps that need blocks of the tables, with block and table."""
     reads = np.flatnonzero((steps["operation"] < 0) & (steps["sectors"] > 0) & ~_is_ahead(steps))
-    found = one.needed(steps["sector"][reads])
-    return [(int(reads[row]), block, table) for row, block, table in found]
+    needed = tables.needed(steps["sector"][reads])
+    return [(int(reads[row]), block, table) for row, block, table in needed]
 
 
 def _most_blocks(limits: Limits, unit: int) -> int:
@@ -134,16 +136,16 @@ def more_reads(file_systems: Sequence[InodeTables], requests: Table) -> tuple[in
     """Return by how many requests and blocks the recorded ``requests`` grow with readahead."""
     reads = requests["sector"][(requests["flags"] & Rwbs.READ) > 0]
     more, sectors = 0, 0
-    for one in file_systems:
-        for _, runs in one.reads_ahead([*one.needed(reads)], one.ahead):
+    for tables in file_systems:
+        for _, runs in tables.reads_ahead([*tables.needed(reads)], tables.ahead):
             more += -1 if runs is None else len(runs)
-            sectors += one.unit * (-1 if runs is None else sum(number for _, number in runs))
+            sectors += tables.unit * (-1 if runs is None else sum(number for _, number in runs))
     return more, sectors
 
 
 def recorded_reads(run: Run, work: Array, file_systems: Sequence[InodeTables]) -> int:
-    """Return how many requests a replay, whose ``work`` is given, makes without readahead."""
+    """Return how many requests a replay with this ``work`` makes without readahead."""
     ahead = _is_ahead(run.steps)
-    needed = [row for one in file_systems for row, _, _ in _needed(one, run.steps)]
+    needed = [row for tables in file_systems for row, _, _ in _needed(tables, run.steps)]
     spared = int((work[needed, 0] == 0).sum())
     return int(work[~ahead, 0].sum()) + spared

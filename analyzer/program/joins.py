@@ -30,11 +30,11 @@ def joins(
     exit_ns = dict(zip(exits["pid"].tolist(), exits["time_ns"].tolist(), strict=True))
     forks = events.take(events["kind"] == Kind.FORK)
     parent = dict(zip(forks["value"].tolist(), forks["pid"].tolist(), strict=True))
-    over = [one for one in stays if one in exit_ns and one != last]
+    over = [thread for thread in stays if thread in exit_ns and thread != last]
     over.sort(key=exit_ns.__getitem__)
     by_parent: defaultdict[int | None, list[int]] = defaultdict(list)
-    for one in over:
-        by_parent[parent.get(one)].append(one)
+    for thread in over:
+        by_parent[parent.get(thread)].append(thread)
     for thread, off in offs.items():
         children = by_parent.get(thread, [])
         waits = np.flatnonzero(off.why == Why.THREAD) if children else ()
@@ -42,11 +42,11 @@ def joins(
             waker, woken = int(off.waker[row]), int(off.woken_ns[row])
             if woken + _ENDING_NS < exit_ns.get(waker, woken + 2 * _ENDING_NS):
                 continue
-            ended = [one for one in children if exit_ns[one] <= woken and one != waker]
-            children = [one for one in children if one not in ended and one != waker]
+            ended = [c for c in children if exit_ns[c] <= woken and c != waker]
+            children = [c for c in children if c not in ended and c != waker]
             if ended:
                 yield thread, int(off.came_ns[row]), ended
     end = int(stays[last]["end_ns"][-1])
-    before = [one for one in over if exit_ns[one] < exit_ns.get(last, 0)]
+    before = [thread for thread in over if exit_ns[thread] < exit_ns.get(last, 0)]
     if before:
         yield last, end, before

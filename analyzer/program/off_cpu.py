@@ -70,7 +70,7 @@ class Off:
 
         It computed while it was on a processor, except after the issue of a request that it then
         waited for (the disk works already), and while it came back (``back_ns``).
-        ``did_ns`` are the times of its operations, ``issued_ns`` those of its requests.
+        ``did_ns`` and ``issued_ns``: the times of its operations and of its requests.
         """
         begin, end = stays["begin_ns"].astype(np.float64), stays["end_ns"].astype(np.float64)
         disk = self.why == Why.DISK
@@ -109,14 +109,14 @@ def off_cpu_intervals(
 ) -> Off:
     """Return when and why a thread was off its processors (``stays``: STAY).
 
-    ``threads`` are the application's, rising; ``reads`` are those of the disk; ``others`` are the
+    ``threads`` are the application's, rising; ``reads`` are the disk's; ``others`` are the
     processors' other work.
     """
     first = stays[:1]
     # Before its first stay a thread is not there; the command's first one is, from the start.
     has_parent = among(first["waker"], threads)[0]
-    made = first["woken_ns"] if has_parent else np.array([start_ns], np.uint64)
-    left = np.concatenate((np.minimum(made, first["begin_ns"]), stays["end_ns"][:-1]))
+    created = first["woken_ns"] if has_parent else np.array([start_ns], np.uint64)
+    left = np.concatenate((np.minimum(created, first["begin_ns"]), stays["end_ns"][:-1]))
     came, woken, waker = stays["begin_ns"], stays["woken_ns"], stays["waker"]
     how = np.concatenate(([Left.ASLEEP], stays["left"][:-1]))
     complete, issue = reads.complete_ns, reads.issue_ns
@@ -150,8 +150,8 @@ def off_cpu_intervals(
 
 def usual_latency(offs: Iterable[Off]) -> float:
     """Return the median time to come back to a free processor (ns)."""
-    found = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
-    latencies = np.concatenate(found) if found else np.zeros(0)
+    free = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
+    latencies = np.concatenate(free) if free else np.zeros(0)
     return float(np.median(latencies)) if len(latencies) else 0.0
 
 
@@ -161,10 +161,10 @@ def usual_check(offs: Iterable[Off]) -> float:
     btrfs compares checksums there, dm-crypt decrypts. The recorded reads were of one page. A worker
     comes to its processor first, as the thread does after it.
     """
-    found = []
+    checks = []
     for off in offs:
         disk = off.why == Why.DISK
         came = off.came_ns[disk].astype(np.float64) - off.woken_ns[disk]
-        found.append(np.where(off.checked_ns[disk] > 0, off.checked_ns[disk] - came, 0.0))
-    times = np.concatenate(found) if found else np.zeros(0)
+        checks.append(np.where(off.checked_ns[disk] > 0, off.checked_ns[disk] - came, 0.0))
+    times = np.concatenate(checks) if checks else np.zeros(0)
     return max(float(np.median(times)), 0.0) if len(times) else 0.0

@@ -84,21 +84,21 @@ class _Opens:
 def opening_of(recording: Recording, requests: Table) -> Opening:
     """Return what opening the files of a start read, and how long opens and its exec took.
 
-    ``requests`` are those of the disk; the sectors are the first ones of requests. Of opens, those
-    that read nothing count.
+    ``requests`` are the disk's; the sectors are the first ones of requests. Opens that read nothing
+    count.
     """
     opens = _opens(recording)
     sectors = dict(_metadata(recording, requests, opens))
-    found = Opening(
+    opening = Opening(
         sectors,
         _open_ns(opens, requests),
         _exec_ns(recording),
         own_names=own_names(recording, requests, sectors),
     )
     if not _at_boot(recording):
-        return found
+        return opening
     return replace(
-        found,
+        opening,
         script_bytes=_SCRIPT_BYTES,
         program_bytes=PROGRAM_BYTES,
         libraries=_libraries(recording.paths),
@@ -117,7 +117,7 @@ def _libraries(paths: Sequence[str | None]) -> frozenset[int]:
 
 def _opens(recording: Recording) -> dict[int, _Opens]:
     """Return the opens of each thread of a recording's application."""
-    read, found = recording.trace.read_fields, defaultdict(list)
+    read, by_pid = recording.trace.read_fields, defaultdict(list)
     for name in _OPENS if read is not None else ():
         pair = {f"syscalls:sys_enter_{name}", f"syscalls:sys_exit_{name}"}
         if read is None or not pair <= recording.trace.event_names:
@@ -136,8 +136,8 @@ def _opens(recording: Recording) -> dict[int, _Opens]:
             ):
                 at = int(np.searchsorted(times, end)) - 1
                 if at >= 0:
-                    found[pid].append((end, int(times[at]), result >= 0))
-    return {pid: _in_order(one) for pid, one in found.items()}
+                    by_pid[pid].append((end, int(times[at]), result >= 0))
+    return {pid: _in_order(opens) for pid, opens in by_pid.items()}
 
 
 def _in_order(opens: list[tuple[int, int, bool]]) -> _Opens:
@@ -152,7 +152,7 @@ def _in_order(opens: list[tuple[int, int, bool]]) -> _Opens:
 def _metadata(
     recording: Recording, requests: Table, opens: Mapping[int, _Opens]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield each file with the sectors that belong to opening it, those of its own pages included.
+    """Yield each file with the sectors that belong to opening it, its own pages included.
 
     That is what a thread read since it first used another file, without what it read just before it
     opened something else, such as a folder that it lists, or within an open that failed.
@@ -167,31 +167,33 @@ def _metadata(
         for when, file in uses:
             stop = bisect_right(own, (when, np.inf))
             is_known = file not in first_in_folder
-            found = [one for read, one in own[before:stop] if at.is_of(read, when, used, is_known)]
+            sectors = [
+                sector for read, sector in own[before:stop] if at.is_of(read, when, used, is_known)
+            ]
             if _is_linked_loader(recording.paths[file]):
-                found = found[-1:] if at_boot else []
-            yield file, found
+                sectors = sectors[-1:] if at_boot else []
+            yield file, sectors
             before = stop
 
 
 def _reads(requests: Table) -> dict[int, list[tuple[int, int]]]:
     """Return when each thread read something, and from which sector, in order."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    by_pid: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for pid, when, sector in zip(
         *(requests[name].tolist() for name in ("pid", "issue_ns", "sector")), strict=True
     ):
-        found[pid].append((when, sector))
-    return {pid: sorted(one) for pid, one in found.items()}
+        by_pid[pid].append((when, sector))
+    return {pid: sorted(reads) for pid, reads in by_pid.items()}
 
 
 def _first_uses(recording: Recording) -> dict[int, list[tuple[int, int]]]:
     """Return when each thread first used files (rows) that nobody had used before, in order."""
     accesses = recording.accesses
     file, first = np.unique(accesses["file"], return_index=True)
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    by_pid: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row, at in zip(file.tolist(), first.tolist(), strict=True):
-        found[int(accesses["pid"][at])].append((int(accesses["time_ns"][at]), row))
-    return {pid: sorted(one) for pid, one in found.items()}
+        by_pid[int(accesses["pid"][at])].append((int(accesses["time_ns"][at]), row))
+    return {pid: sorted(uses) for pid, uses in by_pid.items()}
 
 
 def _is_linked_loader(path: str | None) -> bool:
@@ -219,9 +221,9 @@ def _open_ns(opens: Mapping[int, _Opens], requests: Table) -> float:
     """Return the median time of an open during which the disk was asked for nothing."""
     issued = np.sort(requests["issue_ns"].astype(np.int64))
     took: list[int] = []
-    for one in opens.values():
-        begun, ended = np.array(one.begun, np.int64), np.array(one.ended, np.int64)
-        quiet = _quiet(issued, begun, ended) & np.array(one.succeeded, bool)
+    for of_thread in opens.values():
+        begun, ended = np.array(of_thread.begun, np.int64), np.array(of_thread.ended, np.int64)
+        quiet = _quiet(issued, begun, ended) & np.array(of_thread.succeeded, bool)
         took += (ended - begun)[quiet].tolist()
     return float(np.median(took)) if took else 0.0
 
@@ -248,10 +250,10 @@ def _exec_ns(recording: Recording) -> float:
     return float(np.median(took)) if took else 0.0
 
 
-def _on_cpu_ns(found: Array, begin: int, end: int) -> float:
-    """Return how much of a span a thread with the stays ``found`` was on a processor."""
+def _on_cpu_ns(on_cpu: Array, begin: int, end: int) -> float:
+    """Return how much of a span a thread with the stays ``on_cpu`` was on a processor."""
     span = (float(begin), float(end))
-    return float((np.clip(found["end_ns"], *span) - np.clip(found["begin_ns"], *span)).sum())
+    return float((np.clip(on_cpu["end_ns"], *span) - np.clip(on_cpu["begin_ns"], *span)).sum())
 
 
 def _events_of(events: Table, pid: int, begin: int, end: int) -> int:

@@ -40,45 +40,49 @@ class OtherWork:
 
     def recording(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
         """Return the time of recording on each ``cpu`` from ``since_ns`` to before ``until_ns``."""
-        found = np.zeros(len(cpu))
-        for one, rows in rows_by(cpu).items():
-            found[rows] = self._recorded(self._events, int(one), since_ns[rows], until_ns[rows])
-        return found
+        recorded_ns = np.zeros(len(cpu))
+        for number, rows in rows_by(cpu).items():
+            recorded_ns[rows] = self._recorded(
+                self._events, int(number), since_ns[rows], until_ns[rows]
+            )
+        return recorded_ns
 
     def without_application(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
         """Return since when, at the earliest ``since_ns``, no thread of the application was there.
 
         Of several threads that wait while others work, the one that comes next has that time.
         """
-        found = since_ns.copy()
-        for one, rows in rows_by(cpu).items():
-            left = np.append(np.zeros(1, np.uint64), self._left.get(int(one), ()))
+        earliest = since_ns.copy()
+        for number, rows in rows_by(cpu).items():
+            left = np.append(np.zeros(1, np.uint64), self._left.get(int(number), ()))
             last = left[np.searchsorted(left, until_ns[rows], side="right") - 1]
-            found[rows] = np.maximum(found[rows], last.astype(found.dtype))
-        return found
+            earliest[rows] = np.maximum(earliest[rows], last.astype(earliest.dtype))
+        return earliest
 
     def worked(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
         """Return how long others worked for the application there, without recording.
 
-        Events count where they were recorded: those of a long stay may all be at its end.
+        Events count where they were recorded: all events of a long stay may be at its end.
         """
-        found = np.zeros(len(cpu))
-        for one, rows in rows_by(cpu).items():
-            edges, total = self._worked.get(int(one), (np.zeros(1), np.zeros(1)))
+        worked_ns = np.zeros(len(cpu))
+        for number, rows in rows_by(cpu).items():
+            edges, total = self._worked.get(int(number), (np.zeros(1), np.zeros(1)))
             until, since = until_ns[rows].astype(float), since_ns[rows].astype(float)
-            found[rows] = np.interp(until, edges, total) - np.interp(since, edges, total)
-            found[rows] -= self._recorded(self._beside, int(one), since_ns[rows], until_ns[rows])
-        return np.maximum(found, 0.0)
+            worked_ns[rows] = np.interp(until, edges, total) - np.interp(since, edges, total)
+            worked_ns[rows] -= self._recorded(
+                self._beside, int(number), since_ns[rows], until_ns[rows]
+            )
+        return np.maximum(worked_ns, 0.0)
 
     def switched(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
         """Return whether each ``cpu`` switched tasks after ``since_ns``, until ``until_ns``."""
-        found = np.zeros(len(cpu), bool)
-        for one, rows in rows_by(cpu).items():
-            edges = self._worked.get(int(one), (np.zeros(0), np.zeros(0)))[0]
+        has_switch = np.zeros(len(cpu), bool)
+        for number, rows in rows_by(cpu).items():
+            edges = self._worked.get(int(number), (np.zeros(0), np.zeros(0)))[0]
             times = (until_ns[rows].astype(float), since_ns[rows].astype(float))
             until, since = (np.searchsorted(edges, time, side="right") for time in times)
-            found[rows] = until > since
-        return found
+            has_switch[rows] = until > since
+        return has_switch
 
     def _recorded(self, events: Mapping[int, Array], cpu: int, since: Array, until: Array) -> Array:
         times = events.get(cpu, np.zeros(0, np.uint64))
@@ -99,13 +103,13 @@ def _helping(events: Table, threads: Collection[int]) -> Array:
     rows = np.flatnonzero(np.isin(events["kind"], (Kind.WAKING, Kind.FORK, Kind.SWITCH)))
     names = ("kind", "pid", "value")
     columns = zip(rows.tolist(), *(events[name][rows].tolist() for name in names), strict=True)
-    found = np.zeros(events.rows, bool)
+    for_threads = np.zeros(events.rows, bool)
     helping = dict.fromkeys(threads, True)
     for row, kind, task, other in columns:
         if other in threads or other == IDLE:
             continue
         if kind == Kind.SWITCH:
-            found[row] = helping.get(other, False)
+            for_threads[row] = helping.get(other, False)
         else:
             helping[other] = helping.get(task, False)
-    return found
+    return for_threads

@@ -34,7 +34,7 @@ def own_names(
     reader: dict[int, tuple[int, int]] = {}
     for sector, issued, thread in zip(*columns, strict=True):
         reader.setdefault(sector, (issued, thread))
-    found = set()
+    files = set()
     for file, own in sectors.items():
         if not own or own[-1] not in reader:
             continue
@@ -44,13 +44,13 @@ def own_names(
         at = bisect_right(calls, when, key=lambda call: call[0])
         is_open = at > 0 and calls[at - 1][1] == path
         if is_open or path in {name for _, name in executed.get(pid, [])}:
-            found.add(file)
-    return frozenset(found)
+            files.add(file)
+    return frozenset(files)
 
 
 def _calls(recording: Recording, event: str, field: str) -> dict[int, list[tuple[int, str]]]:
     """Return when each thread called something, and with which path, in order."""
-    read, found = recording.trace.read_fields, defaultdict(list)
+    read, by_pid = recording.trace.read_fields, defaultdict(list)
     if read is None or event not in recording.trace.event_names:
         return {}
     fields = read(event, (field,))
@@ -60,5 +60,5 @@ def _calls(recording: Recording, event: str, field: str) -> dict[int, list[tuple
         fields[field],
         strict=True,
     ):
-        found[pid].append((when, bytes(path).decode(errors="replace")))
-    return {pid: sorted(calls) for pid, calls in found.items()}
+        by_pid[pid].append((when, bytes(path).decode(errors="replace")))
+    return {pid: sorted(calls) for pid, calls in by_pid.items()}

@@ -62,7 +62,7 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
     came, gone = rows_by(switched["new"]), rows_by(switched["old"])
     woken, forked = rows_by(wakes["value"]), rows_by(forks["value"])
     nothing = np.zeros(0, np.int64)
-    found = {}
+    by_thread = {}
     for thread in threads:
         arrivals = switched[came.get(thread, nothing)]
         departures = switched[gone.get(thread, nothing)]
@@ -70,8 +70,8 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
             rows = _paired(arrivals, departures, end_ns)
             _tell_wakers(rows, wakes.take(woken.get(thread, nothing)))
             _tell_parent(rows, forks.take(forked.get(thread, nothing)))
-            found[thread] = rows
-    return found
+            by_thread[thread] = rows
+    return by_thread
 
 
 def among(values: Array, threads: Array) -> Array:
@@ -100,25 +100,27 @@ def _on_cpu(events: Table, ready: Table, switches: Table, cpu: int) -> Array:
     on that processor.
     """
     own = switches.take(switches["cpu"] == cpu)
-    found = np.zeros(own.rows, _SWITCHED)
-    found["time_ns"], found["old"] = own["time_ns"], own["pid"]
-    found["new"] = own["value"].astype(np.int64)
-    found["cpu"], found["left"] = cpu, _left(own["index"], own["pid"])
-    unseen = np.flatnonzero(found["new"][:-1] != found["old"][1:])
+    switched = np.zeros(own.rows, _SWITCHED)
+    switched["time_ns"], switched["old"] = own["time_ns"], own["pid"]
+    switched["new"] = own["value"].astype(np.int64)
+    switched["cpu"], switched["left"] = cpu, _left(own["index"], own["pid"])
+    unseen = np.flatnonzero(switched["new"][:-1] != switched["old"][1:])
     if not len(unseen):
-        return found
+        return switched
     here = events.take(events["cpu"] == cpu)
     bounds = np.flatnonzero(here["kind"] == Kind.SWITCH)
-    begin, old, new = bounds[unseen] + 1, found["new"][unseen], found["old"][unseen + 1]
+    begin, old, new = bounds[unseen] + 1, switched["new"][unseen], switched["old"][unseen + 1]
     of_task = _RowsOfTasks(here["pid"])
     first = of_task.next(new, begin)  # the switch at the end is one at least
     last = of_task.last(old, first)
-    latest = np.where(last >= begin, here["time_ns"][np.maximum(last, 0)], found["time_ns"][unseen])
+    latest = np.where(
+        last >= begin, here["time_ns"][np.maximum(last, 0)], switched["time_ns"][unseen]
+    )
     latest = np.maximum(latest, _ready_before(ready, new, here["time_ns"][first]))
     more = np.zeros(len(unseen), _SWITCHED)
     more["time_ns"], more["old"], more["new"] = latest, old, new
     more["cpu"], more["left"] = cpu, Left.RUNNABLE
-    return np.insert(found, unseen + 1, more)
+    return np.insert(switched, unseen + 1, more)
 
 
 class _RowsOfTasks:
@@ -139,8 +141,8 @@ class _RowsOfTasks:
         can_be = (task >= limits.min) & (task <= limits.max)
         key = np.where(can_be, task, 0) * self._rows
         at = np.searchsorted(self._keys, key + row) - 1
-        found = self._keys[np.maximum(at, 0)] - key
-        return np.where(can_be & (at >= 0) & (found >= 0), found, -1)
+        rows = self._keys[np.maximum(at, 0)] - key
+        return np.where(can_be & (at >= 0) & (rows >= 0), rows, -1)
 
 
 def _ready_before(ready: Table, task: Array, time_ns: Array) -> Array:
@@ -152,10 +154,10 @@ def _ready_before(ready: Table, task: Array, time_ns: Array) -> Array:
     order = np.lexsort((is_ready, times, tasks))
     latest = np.maximum.accumulate(np.where(is_ready[order], np.arange(len(order)), -1))
     source = order[np.maximum(latest, 0)]
-    known = (latest >= 0) & (tasks[source] == tasks[order])
-    found = np.empty(len(tasks), np.uint64)
-    found[order] = np.where(known, times[source], np.uint64(0))
-    return found[ready.rows :]
+    was_ready = (latest >= 0) & (tasks[source] == tasks[order])
+    ready_ns = np.empty(len(tasks), np.uint64)
+    ready_ns[order] = np.where(was_ready, times[source], np.uint64(0))
+    return ready_ns[ready.rows :]
 
 
 def _left(state: Array, thread: Array) -> Array:
@@ -163,7 +165,7 @@ def _left(state: Array, thread: Array) -> Array:
 
     Its lowest bits are S and D in all kernels, except from 4.15 on until that was corrected
     (4.20 and stable releases), where all letters are one bit further up. The idle task never
-    sleeps: its state is that of a running task.
+    sleeps: it has the state of a running task.
     """
     idle = state[thread == IDLE]
     shift = np.uint64(len(idle) > 0 and np.median(idle & np.uint64(0xFF)) == 1)
@@ -179,35 +181,35 @@ def _paired(arrivals: Array, departures: Array, end_ns: int) -> Array:
     row = np.searchsorted(came, gone, side="right") - 1
     seen = (row >= 0) & (came[row] >= before) if len(came) else np.zeros(len(gone), bool)
     open_end = len(came) > 0 and (not len(gone) or came[-1] > gone[-1])
-    found = np.zeros(len(gone) + open_end, STAY)
-    closed = found[: len(gone)]
+    rows = np.zeros(len(gone) + open_end, STAY)
+    closed = rows[: len(gone)]
     closed["end_ns"], closed["left"] = gone, departures["left"]
     closed["begin_ns"] = np.where(seen, came[row], gone) if len(came) else gone
     closed["cpu"] = departures["cpu"]
     if len(came):
         closed["follows"] = np.where(seen, arrivals["old"][row], NOBODY)
     if open_end:
-        found[-1]["begin_ns"], found[-1]["end_ns"] = came[-1], max(end_ns, int(came[-1]))
-        found[-1]["follows"], found[-1]["cpu"] = arrivals["old"][-1], arrivals["cpu"][-1]
-    found["waker"] = NOBODY
-    return found
+        rows[-1]["begin_ns"], rows[-1]["end_ns"] = came[-1], max(end_ns, int(came[-1]))
+        rows[-1]["follows"], rows[-1]["cpu"] = arrivals["old"][-1], arrivals["cpu"][-1]
+    rows["waker"] = NOBODY
+    return rows
 
 
-def _tell_wakers(found: Array, wakes: Table) -> None:
+def _tell_wakers(rows: Array, wakes: Table) -> None:
     """Return for stays after a sleep which wake-up ended it: the last one before them."""
-    row = np.searchsorted(wakes["time_ns"], found["begin_ns"], side="right") - 1
-    slept = np.concatenate(([True], found["left"][:-1] != Left.RUNNABLE))
-    since = np.concatenate((np.zeros(1, np.uint64), found["end_ns"][:-1]))
+    row = np.searchsorted(wakes["time_ns"], rows["begin_ns"], side="right") - 1
+    slept = np.concatenate(([True], rows["left"][:-1] != Left.RUNNABLE))
+    since = np.concatenate((np.zeros(1, np.uint64), rows["end_ns"][:-1]))
     since -= np.minimum(since, np.uint64(_SOONER_NS))
-    known = slept & (row >= 0)
-    known[known] &= wakes["time_ns"][row[known]] >= since[known]
-    by = row[known]
-    found["woken_ns"][known] = wakes["time_ns"][by]
+    woken = slept & (row >= 0)
+    woken[woken] &= wakes["time_ns"][row[woken]] >= since[woken]
+    by = row[woken]
+    rows["woken_ns"][woken] = wakes["time_ns"][by]
     by_thread = (wakes["index"][by] & np.uint64(IN_INTERRUPT)) == 0
-    found["waker"][known] = np.where(by_thread, wakes["pid"][by], NOBODY)
+    rows["waker"][woken] = np.where(by_thread, wakes["pid"][by], NOBODY)
 
 
-def _tell_parent(found: Array, forks: Table) -> None:
+def _tell_parent(rows: Array, forks: Table) -> None:
     """Set the creator in a thread's first stay."""
-    if forks.rows and forks["time_ns"][0] <= found["begin_ns"][0]:
-        found["woken_ns"][0], found["waker"][0] = forks["time_ns"][0], forks["pid"][0]
+    if forks.rows and forks["time_ns"][0] <= rows["begin_ns"][0]:
+        rows["woken_ns"][0], rows["waker"][0] = forks["time_ns"][0], forks["pid"][0]

@@ -47,8 +47,8 @@ class SparedFaults:
 
     def before(self, thread: int, times: Array) -> Array:
         """Return how many of a thread's faults before each of ``times`` would be spared."""
-        found: Array = np.searchsorted(self._times.get(thread, np.zeros(0, np.uint64)), times)
-        return found
+        number: Array = np.searchsorted(self._times.get(thread, np.zeros(0, np.uint64)), times)
+        return number
 
 
 def _soonest(events: Table) -> float:
@@ -69,5 +69,5 @@ def _again(faults: Table, around: int) -> Array:
     place = np.stack((program, dev, ino, index // around), axis=1)
     rows = np.flatnonzero(faults["kind"] == Kind.FAULT)
     _, first = np.unique(place[rows], axis=0, return_index=True)
-    found: Array = faults["time_ns"][np.delete(rows, first)]
-    return found
+    times: Array = faults["time_ns"][np.delete(rows, first)]
+    return times

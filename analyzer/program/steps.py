@@ -29,7 +29,7 @@ class Steps:
     over (-1: with all). ``by_thread``: each thread has its own steps; otherwise all are one
     sequence. ``back_ns``: computing time after each wait, for coming back to a processor;
     ``checked_ns`` of it kernel workers checked or decrypted the page that was read.
-    ``strangers`` is the thread whose steps are reads of other processes (-1: none has).
+    ``strangers`` is the thread with the reads of other processes (-1: none has).
     ``unlinked_ns`` is the latest start of a thread with an unknown parent, from the start of the
     run; 0 if there is none. ``threads`` are the thread ids by thread (empty if not by thread).
     """
@@ -52,8 +52,8 @@ class Busy:
 
     def __init__(self, requests: Table) -> None:
         issue, complete = requests["issue_ns"], requests["complete_ns"]
-        known = complete > issue
-        begin, end = issue[known].astype(np.float64), complete[known].astype(np.float64)
+        served = complete > issue
+        begin, end = issue[served].astype(np.float64), complete[served].astype(np.float64)
         before = np.concatenate(([0.0], np.maximum.accumulate(end)))[:-1]
         self._begin = np.maximum(begin, before)
         self._end = np.maximum(end, self._begin)
@@ -75,7 +75,7 @@ def steps_of(
 ) -> Steps:
     """Return the operations of a program, and the requests that are not its ``own``, in time.
 
-    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue.
+    ``times``: of the operations; ``requests`` are the disk's, in order of issue.
     """
     within = (requests["issue_ns"] >= start_ns) & (requests["issue_ns"] < end_ns)
     others = requests.take(within & ~own & ((requests["flags"] & Rwbs.READ) > 0))
@@ -137,15 +137,15 @@ def _in_files(recording: Recording, requests: Table) -> Array:
             if extent.written
         ]
         spans.setdefault(recording.devices.get(dev, dev), []).extend(begins)
-    found = np.zeros(requests.rows, bool)
+    in_files = np.zeros(requests.rows, bool)
     for disk, parts in spans.items():
         if parts:
             begin, sectors = np.array(sorted(parts), np.int64).T
             at = requests["sector"].astype(np.int64)
             row = np.maximum(np.searchsorted(begin, at, side="right") - 1, 0)
             within = (at >= begin[row]) & (at < begin[row] + sectors[row])
-            found |= within & (requests["dev"] == disk)
-    return found
+            in_files |= within & (requests["dev"] == disk)
+    return in_files
 
 
 def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:

@@ -58,18 +58,18 @@ class _Life:
 
     def add(self, time_ns: Array, **columns: object) -> None:
         """Add moments; missing columns are empty."""
-        found = np.zeros(len(time_ns), _MOMENT)
-        found["time_ns"] = time_ns
+        moments = np.zeros(len(time_ns), _MOMENT)
+        moments["time_ns"] = time_ns
         for name in ("operation", "request", "waker", "alarm"):
-            found[name] = columns.pop(name, _NONE)
+            moments[name] = columns.pop(name, _NONE)
         for name, column in columns.items():
-            found[name] = column
-        self.parts.append(found)
+            moments[name] = column
+        self.parts.append(moments)
 
     def moments(self) -> Array:
         """Return the moments in order."""
-        found = np.concatenate(self.parts)
-        return found[np.argsort(found["time_ns"], kind="stable")]
+        moments = np.concatenate(self.parts)
+        return moments[np.argsort(moments["time_ns"], kind="stable")]
 
 
 def steps_in_time(
@@ -77,12 +77,12 @@ def steps_in_time(
 ) -> Steps:
     """Return the operations of a program, and the requests that are not its ``own``, in time.
 
-    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By thread
+    ``times``: of the operations; ``requests`` are the disk's, in order of issue. By thread
     if the recording has scheduler events, otherwise as one sequence.
     """
-    found = thread_steps(recording, times, requests, own)
-    if found is not None:
-        return found
+    by_thread = thread_steps(recording, times, requests, own)
+    if by_thread is not None:
+        return by_thread
     frame = frame_of(recording)
     span = (frame.start_ns, frame.end_ns)
     in_one = steps_of(program, times, requests, own, *span)
@@ -106,7 +106,7 @@ def thread_steps(recording: Recording, times: Array, requests: Table, own: Array
 
 
 def _within(recording: Recording, frame: Frame) -> Recording:
-    """Return a recording with the events of its run; those of a capture are."""
+    """Return a recording with the events of its run alone."""
     if recording.capture.span_ns is not None:
         return recording
     time = recording.trace.events["time_ns"]
@@ -116,8 +116,8 @@ def _within(recording: Recording, frame: Frame) -> Recording:
 
 def _first(frame: Frame, by_thread: Mapping[int, Array]) -> int:
     """Return the process that the run begins with; -1 if it was not seen."""
-    seen = [one for one in frame.roots if one in by_thread]
-    return min(seen, key=lambda one: int(by_thread[one]["begin_ns"][0]), default=-1)
+    seen = [root for root in frame.roots if root in by_thread]
+    return min(seen, key=lambda root: int(by_thread[root]["begin_ns"][0]), default=-1)
 
 
 class _Threads:
@@ -152,12 +152,12 @@ class _Threads:
         """Return the steps of all threads in order of time."""
         clipped = np.clip(times, self.frame.start_ns, self.frame.end_ns)
         owners = self.thread_events.of(times, self.first, self.number)
-        done, asked = rows_by(owners), rows_by(self.asked_by)
+        done, requested = rows_by(owners), rows_by(self.asked_by)
         did = {
             thread: np.concatenate(
                 (
                     clipped[done.get(thread, _NO_ROWS)],
-                    self.asked_ns[asked.get(thread, _NO_ROWS)],
+                    self.asked_ns[requested.get(thread, _NO_ROWS)],
                 )
             )
             for thread in self.lives
@@ -174,13 +174,13 @@ class _Threads:
             self.lives[thread].add(
                 np.full(len(ended), at_ns, np.uint64),
                 waker=np.array(ended),
-                woken_ns=np.array([self.stays[one]["end_ns"][-1] for one in ended]),
+                woken_ns=np.array([self.stays[child]["end_ns"][-1] for child in ended]),
             )
         unawaited = [*self._other_reads(own, clipped, owners)]
         usual = usual_latency(self.offs.values())
-        found = [self._timed(thread, life, usual) for thread, life in self.lives.items()]
-        found += self._readers(unawaited)
-        moments = np.concatenate(found)
+        by_thread = [self._timed(thread, life, usual) for thread, life in self.lives.items()]
+        by_thread += self._readers(unawaited)
+        moments = np.concatenate(by_thread)
         moments = moments[np.argsort(moments["time_ns"], kind="stable")]
         ends = self.number[self._last()]
         total = float(self.frame.end_ns - self.frame.start_ns)
@@ -282,12 +282,12 @@ class _Threads:
     def _readers(self, rows: list[int]) -> Iterator[Array]:
         """Return two threads for the reads that no thread waited for.
 
-        One has the reads of the command's threads, the other those of other processes.
+        The first has the reads of the command's threads, the second the reads of other processes.
         """
-        asked = np.array(sorted(rows), np.int64)
-        theirs = among(self.asked_by[asked], self.threads)
+        unawaited = np.array(sorted(rows), np.int64)
+        theirs = among(self.asked_by[unawaited], self.threads)
         issue, complete = self.requests["issue_ns"], self.requests["complete_ns"]
-        for row, chosen in enumerate((asked[theirs], asked[~theirs])):
+        for row, chosen in enumerate((unawaited[theirs], unawaited[~theirs])):
             life = _Life()
             life.add(issue[chosen], request=chosen)
             moments = life.moments()
@@ -326,8 +326,8 @@ class _Threads:
         order = np.lexsort((is_wait, time, thread))
         latest = np.maximum.accumulate(np.where(is_wait[order], _NONE, np.arange(len(order))))
         source = order[np.maximum(latest, 0)]
-        known = is_wait[order] & (latest >= 0)
-        known &= (thread[source] == thread[order]) & (time[source] == time[order])
-        found = np.full(len(moments), _NONE, np.int64)
-        found[wait[order[known] - len(moments)]] = source[known]
-        return found
+        has_row = is_wait[order] & (latest >= 0)
+        has_row &= (thread[source] == thread[order]) & (time[source] == time[order])
+        row_of = np.full(len(moments), _NONE, np.int64)
+        row_of[wait[order[has_row] - len(moments)]] = source[has_row]
+        return row_of

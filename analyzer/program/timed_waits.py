@@ -40,15 +40,15 @@ class Demands:
 
 def demands_by_thread(offs: Mapping[int, Off]) -> dict[int, Demands]:
     """Return the demands on each thread: others wake it, or begin to wait for it."""
-    found: dict[int, list[tuple[Array, Array]]] = {}
+    by_thread: dict[int, list[tuple[Array, Array]]] = {}
     for thread, off in offs.items():
         rows = np.flatnonzero(off.why == Why.THREAD)
-        found.setdefault(thread, []).append((off.woken_ns[rows], off.waker[rows]))
+        by_thread.setdefault(thread, []).append((off.woken_ns[rows], off.waker[rows]))
         waits = rows[off.was_running[rows]]
         for waker, own in rows_by(off.waker[waits]).items():
             begun = off.left_ns[waits[own]]
-            found.setdefault(int(waker), []).append((begun, np.full(len(begun), thread)))
-    return {thread: _in_order(parts) for thread, parts in found.items()}
+            by_thread.setdefault(int(waker), []).append((begun, np.full(len(begun), thread)))
+    return {thread: _in_order(parts) for thread, parts in by_thread.items()}
 
 
 def _in_order(parts: list[tuple[Array, Array]]) -> Demands:

@@ -115,12 +115,12 @@ def moments(recording: Recording) -> Array:
     Inserts into known files are from all threads, everything else from the application.
     """
     parts = [_of_events(recording), *_system_calls(recording)]
-    found = np.concatenate(parts)
-    found = found[np.argsort(found["time_ns"], kind="stable")]
-    rows = _last_before_exec(found)
-    found["what"][rows] = What.OTHER
-    found["values"][rows] = 0
-    return found
+    sequence = np.concatenate(parts)
+    sequence = sequence[np.argsort(sequence["time_ns"], kind="stable")]
+    rows = _last_before_exec(sequence)
+    sequence["what"][rows] = What.OTHER
+    sequence["values"][rows] = 0
+    return sequence
 
 
 def _of_events(recording: Recording) -> Array:
@@ -130,24 +130,24 @@ def _of_events(recording: Recording) -> Array:
     own = _of(recording, events)
     inserts = kind == Kind.INSERT
     chosen = events.take(np.isin(kind, _EVENTS) & (own | inserts))
-    file, known = rows_of(recording.files, chosen)
+    file, of_file = rows_of(recording.files, chosen)
     kind = chosen["kind"]
     pages = ~np.isin(kind, (Kind.FORK, Kind.EXEC))
-    found = _moments(chosen["time_ns"], chosen["pid"], kind)
-    values = found["values"]
+    moments = _moments(chosen["time_ns"], chosen["pid"], kind)
+    values = moments["values"]
     number, page = _numbers(chosen["value"]), _numbers(chosen["index"])
-    values[:, 0] = np.where(pages, np.where(known, file, -1), number)
+    values[:, 0] = np.where(pages, np.where(of_file, file, -1), number)
     values[:, 1] = np.where(pages, page, 0)
     values[:, 2] = np.where(pages, number, 0)
     values[:, 3] = (kind == Kind.INSERT) & _of(recording, chosen)
     keep = ~pages | (values[:, 1] < _MOST_BYTES // recording.page_size)
-    return np.asarray(found[keep & (known | (kind != Kind.INSERT))])
+    return np.asarray(moments[keep & (of_file | (kind != Kind.INSERT))])
 
 
 def _moments(time_ns: Array, pid: Array, what: Array | What) -> Array:
-    found = np.zeros(len(time_ns), MOMENT)
-    found["time_ns"], found["pid"], found["what"] = time_ns, pid, what
-    return found
+    moments = np.zeros(len(time_ns), MOMENT)
+    moments["time_ns"], moments["pid"], moments["what"] = time_ns, pid, what
+    return moments
 
 
 def _numbers(column: Array) -> Array:
@@ -157,11 +157,11 @@ def _numbers(column: Array) -> Array:
     return np.asarray(column.astype(np.int64))
 
 
-def _last_before_exec(found: Array) -> Array:
+def _last_before_exec(sequence: Array) -> Array:
     """Return the reads that are a thread's last call before an exec, which reads afterwards."""
-    rows = np.flatnonzero((found["what"] == What.EXEC) | (found["what"] >= What.READ))
-    rows = rows[np.argsort(found["pid"][rows], kind="stable")]
-    what, pid = found["what"][rows], found["pid"][rows]
+    rows = np.flatnonzero((sequence["what"] == What.EXEC) | (sequence["what"] >= What.READ))
+    rows = rows[np.argsort(sequence["pid"][rows], kind="stable")]
+    what, pid = sequence["what"][rows], sequence["pid"][rows]
     then = (what[1:] == What.EXEC) & (pid[1:] == pid[:-1])
     return np.asarray(rows[:-1][then & np.isin(what[:-1], (What.READ, What.PREAD))])
 
@@ -173,10 +173,10 @@ def _system_calls(recording: Recording) -> Iterator[Array]:
         if columns is None:
             continue
         wanted = _of(recording, columns) & _within(recording, columns["time_ns"])
-        found = _moments(columns["time_ns"][wanted], columns["pid"][wanted], what)
+        calls = _moments(columns["time_ns"][wanted], columns["pid"][wanted], what)
         for at, field in enumerate(fields):
-            found["values"][:, at] = _numbers(columns[field][wanted])
-        yield found
+            calls["values"][:, at] = _numbers(columns[field][wanted])
+        yield calls
 
 
 def _fields(trace: Trace, event: str, names: tuple[str, ...]) -> dict[str, Array] | None:
