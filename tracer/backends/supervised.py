@@ -22,6 +22,7 @@ from boards.base.scratch import prefix
 from boards.base.units import KIB
 from tracer.backends.tool import environment
 from tracer.error import RecordError
+from tracer.memory import available_memory_kib
 
 _HERE = Path(__file__).resolve().parent
 _START_SECONDS = 60.0
@@ -178,12 +179,8 @@ def _memory_has_room() -> bool:
     """Whether a recording fits into memory; writing it there adds no events to the trace."""
     try:
         file_system = os.statvfs(_MEMORY)
-        meminfo = Path("/proc/meminfo").read_text()
+        available_kib = available_memory_kib()
     except OSError:
         return False
-    available_kib = next(
-        (int(line.split()[1]) for line in meminfo.splitlines() if line.startswith("MemAvailable")),
-        0,
-    )
     free_kib = file_system.f_bavail * file_system.f_frsize // KIB
     return os.access(_MEMORY, os.W_OK) and min(free_kib, available_kib // 2) >= _MEMORY_KIB

@@ -27,15 +27,14 @@ from tracer.error import RecordError
 from tracer.formats.capture import Cold, Resident
 from tracer.local.displaced import displace_squashfs
 from tracer.local.residency import Inode, Runs, runs_of
+from tracer.memory import meminfo
 
 _BLKFLSBUF = 0x1261  # <linux/fs.h>
 _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 6  # with growing pauses, 3 s in all: disturbances are often short
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
-# Allowance for reads by others between drop and count, superblocks and pages under I/O: 4 MiB, or a
-# thousandth of the memory if that is more.
-_UNEXPLAINED_PAGES = 1024
-_UNEXPLAINED_SHARE = 0.001
+_UNEXPLAINED_KIB = 4096
+_UNEXPLAINED_SHARE = 1000
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -103,8 +102,7 @@ def _release_last_used() -> None:
 
 def cached_pages() -> int:
     """Return the file pages in the page cache: Cached + Buffers − Shmem of /proc/meminfo."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    kib = {name: int(rest.split()[0]) for name, _, rest in (x.partition(":") for x in lines)}
+    kib = meminfo()
     return kib_to_pages(kib["Cached"] + kib["Buffers"] - kib.get("Shmem", 0), _PAGE_BYTES)
 
 
@@ -168,22 +166,42 @@ def _prove(
     )
     after = cached_pages()
     mapped = sum(one.pages for one in resident)
-    unexplained = max(0, after - mapped)
-    memory_pages = os.sysconf("SC_PHYS_PAGES")
-    allowed = max(_UNEXPLAINED_PAGES, int(memory_pages * _UNEXPLAINED_SHARE))
-    warm = _warm(files, {one.path for one in resident}, mounts)
-    how = (
-        f"drop_caches=3: {plural(before, 'page')} cached before, {after} after, of which "
-        f"{mapped} are "
-        f"mapped by running processes (mincore); {unexplained} others, {allowed} allowed"
+    allowed = kib_to_pages(allowed_kib(meminfo()["MemTotal"]), _PAGE_BYTES)
+    proven, how = judged(
+        "", (before, after, mapped, allowed), "mapped by running processes (mincore)"
     )
+    warm = _warm(files, {one.path for one in resident}, mounts)
     cold = Cold(
-        proven=unexplained <= allowed and not warm,
+        proven=proven and not warm,
         how="; ".join([how, *(f"{path} is still cached" for path in warm)]),
         resident_pages=mapped,
         resident=resident,
     )
     return cold, cached
+
+
+def allowed_kib(memory_kib: int) -> int:
+    """Return the KiB that may be cached, but not mapped, when a run begins.
+
+    They are reads by others between drop and count, superblocks and pages under I/O: 4 MiB, or a
+    thousandth of the memory if that is more.
+    """
+    return max(_UNEXPLAINED_KIB, memory_kib // _UNEXPLAINED_SHARE)
+
+
+def judged(where: str, pages: tuple[int, int, int, int], kept: str) -> tuple[bool, str]:
+    """Return whether the caches are cold, and how that is known.
+
+    ``pages``: cached before the drop and after it; of these, kept; others that are allowed.
+    ``kept`` says why, ``where`` on which machine.
+    """
+    before, after, mapped, allowed = pages
+    others = max(0, after - mapped)
+    how = (
+        f"drop_caches=3{where}: {plural(before, 'page')} cached before, {after} after, of which "
+        f"{mapped} are {kept}; {others} others, {allowed} allowed"
+    )
+    return others <= allowed, how
 
 
 def _pages_of(link: Path, path: Path, ino: int) -> list[int]:

@@ -12,16 +12,16 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from boards import knobs
 from boards.remount import is_mount_option, read_option, write_option
 from boards.scheduler import choose_anew
 from boards.target import Target
 from tracer.error import RecordError
+from tracer.memory import meminfo
 
 _READABLE_TREES = ("/sys/", "/proc/sys/")
-_MEMTOTAL = re.compile(r"MemTotal:\s+(\d+) kB", re.ASCII)
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
 _OF_MOUNTS = "/sys/fs/ext4/"
 # The attributes of a queue that are reset with another one, in the order in which they are noted:
@@ -124,11 +124,9 @@ def _memory_kib(target: Target, knob: str) -> int | None:
     """Return the target's memory where that limits the knob; 0 if it cannot be read."""
     if not knobs.knob_of(knob).memory_share:
         return None
-    try:
-        found = _MEMTOTAL.match(target.read_knob("/proc/meminfo"))
-    except OSError:
-        return 0
-    return int(found[1]) if found else 0
+    with suppress(OSError):
+        return meminfo(target.read_knob("/proc/meminfo")).get("MemTotal", 0)
+    return 0
 
 
 def is_scheduler(knob: str) -> bool:

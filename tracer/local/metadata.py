@@ -12,6 +12,7 @@ from pathlib import Path
 from boards.device import Devices
 from tracer.formats.capture import Device, Host, Mount, Squashfs
 from tracer.local.kernel_options import local_options
+from tracer.memory import meminfo
 
 # "model name" on x86, "Processor" on older ARM, "cpu model" on MIPS, "uarch" on RISC-V
 _CPU_KEYS = ("model name", "cpu model", "Processor", "uarch", "Hardware")
@@ -30,7 +31,7 @@ def host() -> Host:
         long_size=_kernel_long_size(name.machine),
         cpu_model=local_cpu_model(),
         cpu_count=os.cpu_count() or 1,
-        memory_kib=_memory_kib(),
+        memory_kib=meminfo()["MemTotal"],
         kernel_options=local_options(),
     )
 
@@ -89,8 +90,3 @@ def local_cpu_model() -> str:
         except OSError:
             texts.append("")
     return cpu_model(texts[0]) or texts[1].rstrip("\0") or platform.processor()
-
-
-def _memory_kib() -> int:
-    first = Path("/proc/meminfo").read_text().split("\n", 1)[0]  # MemTotal
-    return int(first.split()[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ from tracer.local.inode_tables import with_tables, without_readahead
 from tracer.local.journal import Journal, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused
 from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.residency import with_cached
+from tracer.local.residency import Inode, with_cached
 from tracer.local.run import Run, RunOptions, run_cold
 from tracer.local.squashfs import local_images
 from tracer.memory import available_memory_kib
@@ -238,13 +238,7 @@ def _files(
     notes: list[str],
 ) -> list[FileEntry]:
     """Return the files in the trace and those mapped at the end; Ctrl-C cuts the search."""
-    inodes = set(run.mapped)
-    try:
-        found = inodes_of(trace) if inodes_of else set()
-    except ValueError as error:
-        notes.append(unread_note(error))
-        found = set()
-    inodes |= {(dev_text(dev), ino) for dev, ino in found}
+    inodes = inodes_to_find(trace, run.mapped, inodes_of, notes)
     limit_s = SEARCH_S if options.search_s is None else options.search_s
     options.tell(looking_up(len(inodes), limit_s))
     try:
@@ -254,6 +248,18 @@ def _files(
     if not complete:
         notes.append(search_cut(files, limit_s))
     return files
+
+
+def inodes_to_find(
+    trace: Path, mapped: Iterable[Inode], inodes_of: InodesOf | None, notes: list[str]
+) -> set[Inode]:
+    """Return the files in the trace and those mapped at the end; a note if it cannot be read."""
+    in_trace: set[tuple[int, int]] = set()
+    try:
+        in_trace = inodes_of(trace) if inodes_of else in_trace
+    except ValueError as error:
+        notes.append(unread_note(error))
+    return {*mapped, *((dev_text(dev), ino) for dev, ino in in_trace)}
 
 
 def unread_note(error: ValueError) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from boards.mounts import MountPoint
+from tracer.memory import meminfo
 
 BIOS = "block:block_bio_queue"
 # The programs that a scenario's load and a watch run (remote/load.sh, measure.sh, watch.sh).
@@ -85,12 +86,11 @@ def _schedulers(offered: Mapping[str, str]) -> Finding:
     )
 
 
-def _swap(meminfo: str) -> Finding:
-    words = [line.split() for line in meminfo.splitlines() if line.startswith("SwapTotal:")]
-    kib = words[0][1] if words and len(words[0]) > 1 else "0"
+def _swap(text: str) -> Finding:
+    kib = meminfo(text).get("SwapTotal", 0)
     return _finding(
         "tune --scenario memory",
-        kib.isdecimal() and int(kib) > 0,
+        kib > 0,
         (f"{kib} KiB of swap", "there is no swap"),
         "add some with mkswap and swapon, or choose another scenario",
     )

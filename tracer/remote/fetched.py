@@ -14,11 +14,11 @@ from boards.stack import Stack
 from boards.stacks import stacks
 from tracer import touches
 from tracer.formats import capture as capture_files
-from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
+from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host
 from tracer.local import metadata
 from tracer.local.inode_tables import Places, with_tables
 from tracer.local.journal import unrestored
-from tracer.local.record import InodesOf, RecordOptions, looking_up, lost_notes, unread_note
+from tracer.local.record import InodesOf, RecordOptions, inodes_to_find, looking_up, lost_notes
 from tracer.local.residency import with_cached
 from tracer.local.run import exit_notes, living_notes
 from tracer.probes import ProbePlan
@@ -139,12 +139,7 @@ def _files(
     notes: list[str],
     trace: Path,
 ) -> list[FileEntry]:
-    try:
-        found = inodes_of(trace) if inodes_of else set()
-    except ValueError as error:
-        notes.append(unread_note(error))
-        found = set()
-    inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
+    inodes = inodes_to_find(trace, run.mapped, inodes_of, notes)
     limit_s = SEARCH_S if options.search_s is None else options.search_s
     options.tell(looking_up(len(inodes), limit_s))
     files, search_notes = find_files(job, inodes, devices.mounts, run.mapped, limit_s)

@@ -100,8 +100,8 @@ take_lock() {
     tries=0
     until own_lock; do
         if [ $tries -ge "$lock_wait_s" ]; then
-            echo "error another foreread (pid ${owner%% *}) holds the settings of this target|wait\
- until it has finished, or repeat with --wait SECONDS"
+            echo "error another foreread (pid ${owner%% *}) holds the settings of this machine|wait\
+ until it has finished, or add --wait SECONDS"
             return 1
         fi
         tries=$((tries + 1))

@@ -18,11 +18,10 @@ from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 from tracer.formats.capture import Squashfs
 from tracer.local import metadata
-from tracer.memory import available_kib
+from tracer.local.cold import allowed_kib
+from tracer.memory import available_kib, meminfo
 from tracer.remote.job import Fact, making_sense
 
-_UNEXPLAINED_KIB = 4096  # as in tracer.local.cold: reads by others, superblocks
-_UNEXPLAINED_SHARE = 1000
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _SIZE = re.compile(r"\d{1,9}", re.ASCII)
 _CPUS = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
@@ -56,7 +55,7 @@ class Machine:
     @property
     def allowed_kib(self) -> int:
         """The KiB that may be cached but not mapped when a run begins."""
-        return max(_UNEXPLAINED_KIB, self.memory_kib // _UNEXPLAINED_SHARE)
+        return allowed_kib(self.memory_kib)
 
     @classmethod
     def parse(cls, facts: list[Fact]) -> Machine:
@@ -69,7 +68,7 @@ class Machine:
         lines: defaultdict[str, list[str]] = defaultdict(list)
         for fact in facts:
             lines[fact.key].append(fact.value)
-        meminfo = "\n".join(lines["meminfo"])
+        memory = meminfo("\n".join(lines["meminfo"]))
         return cls(
             kernel=lines["kernel"][0],
             version=lines["version"][0],
@@ -79,8 +78,8 @@ class Machine:
             byte_order=_BYTE_ORDERS[lines["order"][0]],
             cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])) or "".join(lines["board"]),
             cpu_count=_positive(_count(lines["cpus"][0])),
-            memory_kib=_positive(_kib(lines["meminfo"][0])),
-            available_kib=available_kib(meminfo),
+            memory_kib=_positive(memory["MemTotal"]),
+            available_kib=available_kib(memory),
             uptime_s=float(lines["uptime"][0].split()[0]),
             applets=frozenset(lines["applet"]),
             mounts=[parse_mount(line) for line in lines["mount"]],

@@ -11,7 +11,7 @@ from boards.base.counted import plural
 from boards.base.units import kib_to_pages
 from tracer.formats.capture import Cold
 from tracer.local.changed import Change
-from tracer.local.cold import parse_mapping
+from tracer.local.cold import judged, parse_mapping
 from tracer.local.command import Ended
 from tracer.local.counters import Counters, change, parse_counters
 from tracer.local.ending import EndedBy
@@ -249,17 +249,10 @@ def _mark(line: str) -> tuple[str, int] | None:
 
 def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
     before, after, pinned = (kib_to_pages(int(kib), page_size) for kib in value.split(" "))
-    unexplained = max(0, after - pinned)
     allowed = kib_to_pages(allowed_kib, page_size)
-    return Cold(
-        proven=unexplained <= allowed,
-        how=f"drop_caches=3 on the target: {plural(before, 'page')} cached before, {after} "
-        f"after, of which "
-        f"{pinned} are mapped by running processes or lie in memory (/proc/meminfo); "
-        f"{unexplained} others, {allowed} allowed",
-        resident_pages=min(after, pinned),
-        resident=[],
-    )
+    kept = "mapped by running processes or lie in memory (/proc/meminfo)"
+    proven, how = judged(" on the target", (before, after, pinned, allowed), kept)
+    return Cold(proven=proven, how=how, resident_pages=min(after, pinned), resident=[])
 
 
 def _restarted(value: str, page_size: int) -> Cold:
