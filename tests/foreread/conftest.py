@@ -4,10 +4,18 @@ from collections import defaultdict
 
 import pytest
 from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
+from made_once import CAPTURE
 
 import analyzer.report.make
 import analyzer.report.page
 import analyzer.report.write
+import foreread
+
+
+@pytest.fixture(scope="session")
+def example_prediction():
+    """The prediction for the shipped example, as ``foreread.predict`` returns it."""
+    return foreread.predict(foreread.load(CAPTURE))
 
 
 @pytest.fixture

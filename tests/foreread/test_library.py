@@ -28,11 +28,6 @@ def start():
     return foreread.load(CAPTURE)
 
 
-@pytest.fixture(scope="module")
-def prediction(start):
-    return foreread.predict(start)
-
-
 def _printed(code):
     words = [sys.executable, "-c", code]
     return subprocess.run(words, capture_output=True, check=True, text=True, cwd=ROOT).stdout
@@ -161,33 +156,43 @@ def test_recordings_of_different_starts_are_refused(start):
         foreread.predict(start, more=[other])
 
 
-def test_results_are_frozen(start, prediction):
-    for one, field in ((start, "path"), (prediction, "notes"), (prediction.total, "tap")):
+def test_results_are_frozen(start, example_prediction):
+    for one, field in (
+        (start, "path"),
+        (example_prediction, "notes"),
+        (example_prediction.total, "tap"),
+    ):
         with pytest.raises(AttributeError):
             setattr(one, field, None)
 
 
-def test_the_criterion_decides_the_verdict(start, prediction):
+def test_the_criterion_decides_the_verdict(start, example_prediction):
     published = foreread.predict(start, criterion="published")
-    assert published.verdict == prediction.published != prediction.verdict
+    assert published.verdict == example_prediction.published != example_prediction.verdict
 
 
-def test_a_prediction_is_validated_reported_and_scripted(start, prediction, tmp_path, text_only):
+def test_a_prediction_is_validated_reported_and_scripted(
+    start, example_prediction, tmp_path, text_only
+):
     measured = foreread.read_sweep(str(SWEEP))
-    validation = foreread.validate(prediction, measured, start.capture)
+    validation = foreread.validate(example_prediction, measured, start.capture)
     assert not any("command of the sweep differs" in note for note in validation.notes)
     steps = []
     files = foreread.report(
-        start, str(tmp_path / "report"), prediction=prediction, sweep=measured, step=steps.append
+        start,
+        str(tmp_path / "report"),
+        prediction=example_prediction,
+        sweep=measured,
+        step=steps.append,
     )
     assert files.html.exists() and files.json.exists() and steps
-    written = foreread.script(prediction, tmp_path / "boot", capture=start.capture)
+    written = foreread.script(example_prediction, tmp_path / "boot", capture=start.capture)
     assert written.plan.settings[0].value == "32"
     assert written.files[0].read_text().startswith("#!/bin/sh")
 
 
-def test_a_start_is_listed_and_written(start, prediction, tmp_path):
-    compared = foreread.prefetch(start, prediction=prediction)
+def test_a_start_is_listed_and_written(start, example_prediction, tmp_path):
+    compared = foreread.prefetch(start, prediction=example_prediction)
     assert [case.name for case in compared.cases] == ["neither", "window", "list", "both"]
     foreread.write_listing(tmp_path / "list", compared.found.listing)
     assert (tmp_path / "list").read_bytes().startswith(b"foreread-prefetch 1\n")

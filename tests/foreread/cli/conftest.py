@@ -1,9 +1,35 @@
 """What tests of commands share."""
 
+import json
+
 import pytest
 from special_files import calls_of_foreread
 
 import analyzer.report.write
+from foreread.cli.main import main
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line in this process: check its exit code, and return what it printed."""
+
+    def run(*words, code=0):
+        capsys.readouterr()
+        try:
+            received = main([str(word) for word in words])
+        except SystemExit as stop:
+            received = stop.code
+        said = capsys.readouterr()
+        assert received == code, said.err
+        return said
+
+    return run
+
+
+@pytest.fixture
+def run_json(run):
+    """Run a command line with --json, and return its document."""
+    return lambda *words, **code: json.loads(run(*words, "--json", **code).out)
 
 
 @pytest.fixture(scope="session")

@@ -88,9 +88,8 @@ def test_the_command_prints_and_writes_the_document_of_the_library(found, advice
     assert {path.name for path in advice_folder.iterdir()} == {"advice.json", *found.lists}
 
 
-def test_the_text_is_the_answer_and_one_table(found, made, capsys):
-    assert main(["advise", CAPTURE]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_text_is_the_answer_and_one_table(found, made, run):
+    lines = run("advise", CAPTURE).out.splitlines()
     assert lines[0].startswith("now: 1.301 s predicted at 2,560 KiB, ")
     assert lines[1].startswith("best: 0.854 s, 34 % less, by row 1: prefetch list of ")
     assert len(lines) <= 25
@@ -98,9 +97,8 @@ def test_the_text_is_the_answer_and_one_table(found, made, capsys):
     assert lines[-1].startswith("more: --row N")
 
 
-def test_verbose_has_every_row_in_full_and_commands_that_exist(found, made, capsys):
-    assert main(["advise", CAPTURE, "--verbose"]) == 0
-    said = capsys.readouterr().out
+def test_verbose_has_every_row_in_full_and_commands_that_exist(found, made, run):
+    said = run("advise", CAPTURE, "--verbose").out
     unbroken = " ".join(said.split())
     for rank, row in enumerate(rows(found), 1):
         assert f" {rank}. {row.what} try: " in unbroken
@@ -111,11 +109,10 @@ def test_verbose_has_every_row_in_full_and_commands_that_exist(found, made, caps
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_table_and_prose_fit_the_terminal_and_commands_are_whole(
-    columns, found, made, capsys, monkeypatch
+    columns, found, made, run, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["advise", CAPTURE, "-v"]) == 0
-    said = capsys.readouterr().out
+    said = run("advise", CAPTURE, "-v").out
     commands = [line for row in rows(found) for line in (*row.how, row.measure)]
     assert all(command in said for command in commands)
     table, *details = said.partition("\n\n")[2].split("\n\n")
@@ -138,27 +135,21 @@ def test_the_table_and_prose_fit_the_terminal_and_commands_are_whole(
         (["/nowhere"], 1, "does not exist"),
     ],
 )
-def test_what_cannot_be_advised_is_refused_with_a_remedy(words, code, said, capsys):
-    assert main(["advise", *words]) == code
-    error = capsys.readouterr().err.splitlines()[-1]
+def test_what_cannot_be_advised_is_refused_with_a_remedy(words, code, said, run):
+    error = run("advise", *words, code=code).err.splitlines()[-1]
     assert said in error
 
 
-def test_the_fixed_model_has_no_seconds(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["advise", CAPTURE, "--model", "fixed"])
-    assert ended.value.code == 2
-    assert "predicts no seconds" in capsys.readouterr().err
+def test_the_fixed_model_has_no_seconds(run):
+    assert "predicts no seconds" in run("advise", CAPTURE, "--model", "fixed", code=2).err
 
 
-def test_the_table_that_measuring_reads_has_to_be_written_first(made, capsys):
-    assert main(["advise", CAPTURE]) == 0
-    assert "; -o advice (all files, to measure a row)" in capsys.readouterr().out
+def test_the_table_that_measuring_reads_has_to_be_written_first(made, run):
+    assert "; -o advice (all files, to measure a row)" in run("advise", CAPTURE).out
 
 
-def test_a_row_alone_is_printed_in_full(found, made, capsys):
-    assert main(["advise", CAPTURE, "--row", "2"]) == 0
-    said = capsys.readouterr().out
+def test_a_row_alone_is_printed_in_full(found, made, run):
+    said = run("advise", CAPTURE, "--row", "2").out
     assert said.startswith("2. readahead window of 32 KiB instead of 2,560 KiB\n")
     assert said.count("try: ") == len(rows(found)[1].how)
 
@@ -180,8 +171,7 @@ def test_the_file_of_a_row_is_written(found, made, tmp_path):
         (["--row", "1", "-o", "."], ". is a folder"),
     ],
 )
-def test_a_row_without_a_file_is_refused(words, said, made, capsys, tmp_path, monkeypatch):
+def test_a_row_without_a_file_is_refused(words, said, made, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["advise", CAPTURE, *words]) == 1
-    assert said in capsys.readouterr().err
+    assert said in run("advise", CAPTURE, *words, code=1).err
     assert not [*tmp_path.iterdir()]

@@ -1,7 +1,5 @@
 """``foreread calibrate``: what it prints and writes. tests/kernel/test_calibrate.py measures."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -40,17 +38,15 @@ def disk(monkeypatch):
     return devices
 
 
-def test_measurements_are_shown(disk, capsys):
-    assert main(["calibrate", "/dev/sdb1"]) == 0
-    text = capsys.readouterr().out
+def test_measurements_are_shown(disk, run):
+    text = run("calibrate", "/dev/sdb1").out
     assert "one request at a time, 1,000 µs a request and 50.0 µs a KiB" in text
     assert "at random" in text
 
 
-def test_a_device_model_is_written_that_predict_reads(disk, tmp_path, capsys):
+def test_a_device_model_is_written_that_predict_reads(disk, tmp_path, run_json):
     path = tmp_path / "disk.toml"
-    assert main(["calibrate", "/dev/sdb1", "-o", str(path), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = run_json("calibrate", "/dev/sdb1", "-o", path)
     assert document["cost"]["model"] == "fixed"
     assert document["cost"]["calibration"]["tool"].startswith("fio-3.33")
     assert len(document["trials"]) == len(jobs())
@@ -68,15 +64,14 @@ def test_a_limiter_is_written_too(disk, tmp_path):
     assert found.bytes_per_second == pytest.approx(5e6, rel=0.02)
 
 
-def test_a_profile_gets_the_cost_of_its_disk(disk, tmp_path, capsys):
+def test_a_profile_gets_the_cost_of_its_disk(disk, tmp_path, run):
     path = tmp_path / "mine.toml"
     path.write_text(PROFILE + DISKS)
     assert main(["calibrate", "/dev/sdb1", "--profile", str(path)]) == 0
     first, second = load_profile(str(path)).storage
     assert not first.cost
     assert second.cost.calibration.device == "/dev/sdb1"
-    assert main(["boards", "show", str(path)]) == 0
-    assert "one request at a time" in capsys.readouterr().out
+    assert "one request at a time" in run("boards", "show", path).out
     assert read_device_model(str(path)).latency_ns == pytest.approx(1e6, rel=0.02)
 
 
@@ -88,10 +83,9 @@ def test_a_profile_without_that_disk_gets_one(disk, tmp_path):
     assert storage.name == "sdb"
 
 
-def test_a_disk_that_cannot_be_measured_is_one_line(monkeypatch, capsys):
+def test_a_disk_that_cannot_be_measured_is_one_line(monkeypatch, run):
     def refuse(*_):
         raise CalibrateError("no disk", "name one")
 
     monkeypatch.setattr(calibrating, "find_place", refuse)
-    assert main(["calibrate", "nothing"]) == 1
-    assert capsys.readouterr().err == "foreread: no disk -- name one\n"
+    assert run("calibrate", "nothing", code=1).err == "foreread: no disk -- name one\n"

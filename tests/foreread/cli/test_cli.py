@@ -103,9 +103,8 @@ def test_files_that_are_not_traces(tmp_path, foreread, content):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_is_printed(shell, capsys):
-    assert main(["--print-completion", shell]) == 0
-    assert "foreread" in capsys.readouterr().out
+def test_completion_is_printed(shell, run):
+    assert "foreread" in run("--print-completion", shell).out
 
 
 def test_choices_of_options_are_sequences_which_every_shtab_takes():

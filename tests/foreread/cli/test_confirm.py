@@ -18,6 +18,7 @@ from boards.target import LocalTarget
 from foreread.cli.main import main
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring import sweep as sweeping
+from foreread.question import Question
 from foreread.recording.words import recorded_run
 from tracer import machines
 from tracer.error import RecordError
@@ -82,7 +83,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def confirming(folder, monkeypatch, capsys):
+def confirming(folder, example_prediction, monkeypatch, run):
     """Return a function that runs the command on a bench, and returns its JSON."""
 
     def confirming(bench, *words, code=0):
@@ -96,8 +97,9 @@ def confirming(folder, monkeypatch, capsys):
                 module, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
             )
         words = ("--read-ahead-kb", "32", "--seed", "1", *words)
-        assert main(["confirm", str(folder), "--json", *words]) == code
-        said = capsys.readouterr()
+        with monkeypatch.context() as predicted:
+            predicted.setattr(Question, "predicted", lambda *_: example_prediction)
+            said = run("confirm", folder, "--json", *words, code=code)
         return json.loads(said.out) if code == 0 else said.err
 
     return confirming
@@ -111,7 +113,9 @@ def bench_of(folder, *args, **kwargs):
     ("factor", "outcome"),
     further([(0.9, "confirmed"), (1.1, "contradicted"), (1.0, "too small")], 2),
 )
-def test_the_difference_is_measured_stored_and_cited(folder, confirming, capsys, factor, outcome):
+def test_the_difference_is_measured_stored_and_cited(
+    folder, confirming, run_json, capsys, factor, outcome
+):
     bench = bench_of(folder, factor)
     found = confirming(bench)
     assert found["outcome"] == outcome
@@ -123,8 +127,7 @@ def test_the_difference_is_measured_stored_and_cited(folder, confirming, capsys,
     assert main(["predict", str(folder), "--model", "fixed"]) == 0
     word = "measured, too small to matter" if outcome == "too small" else outcome
     assert f"{word} on this machine" in capsys.readouterr().out
-    assert main(["predict", str(folder), "--model", "fixed", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["confirmations"][0]["outcome"] == outcome
+    assert run_json("predict", folder, "--model", "fixed")["confirmations"][0]["outcome"] == outcome
 
 
 def test_every_block_has_both_orders(folder, confirming):
@@ -136,11 +139,10 @@ def test_every_block_has_both_orders(folder, confirming):
 
 
 @pytest.mark.thorough
-def test_undecided_says_how_to_continue_and_resumes(folder, confirming, capsys):
+def test_undecided_says_how_to_continue_and_resumes(folder, confirming, run):
     found = confirming(bench_of(folder, 0.97, 0.04), "--budget", "8")
     assert (found["outcome"], len(found["pairs"])) == ("undecided", 4)
-    assert main(["confirm", str(folder), "--read-ahead-kb", "32", "--budget", "4"]) == 0
-    said = capsys.readouterr().out
+    said = run("confirm", folder, "--read-ahead-kb", "32", "--budget", "4").out
     assert "undecided after" in said
     assert "to continue: foreread confirm" in said
     assert "--resume" in said
@@ -197,11 +199,10 @@ def test_a_board_that_has_the_window_already_is_compared_with_what_it_had(folder
     assert (found["present_kb"], found["proposed_kb"]) == (before[bench.disks[0]], 32)
 
 
-def test_script_refuses_what_runs_contradict(folder, confirming, tmp_path, capsys):
+def test_script_refuses_what_runs_contradict(folder, confirming, tmp_path, run):
     confirming(bench_of(folder, 1.1))
     words = ["script", str(folder), "--read-ahead-kb", "32", "-o", str(tmp_path / "out")]
-    assert main(words) == 1
-    said = capsys.readouterr().err
+    said = run(*words, code=1).err
     assert "contradicted on this machine" in said
     assert "--read-ahead-kb 128" in said
     assert not (tmp_path / "out").exists()
@@ -236,16 +237,16 @@ def test_each_scenario_is_measured_by_itself(folder, confirming):
     ]
 
 
-def test_a_result_beside_a_load_warns_and_does_not_overrule(folder, confirming, tmp_path, capsys):
+def test_a_result_beside_a_load_warns_and_does_not_overrule(
+    folder, confirming, tmp_path, run, run_json
+):
     predict = ["predict", str(folder), "--criterion", "published"]
-    assert main([*predict, "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)
+    first = run_json(*predict)
     assert first["scenario"] == "idle"
     kb = str(first["verdict"]["read_ahead_kb"])
     bench = bench_of(folder, 0.9, beside={"reader": 1.5, "writer": 1.5})
     confirming(bench, "--read-ahead-kb", kb, *LOADS)
-    assert main(predict) == 0
-    said = capsys.readouterr().out
+    said = run(*predict).out
     assert f"verdict: set read_ahead_kb={kb}" in said
     assert "confirmed on this machine" in said
     assert "contradicted beside the load reader:/data/film on this machine" in said
@@ -258,15 +259,13 @@ def test_a_result_beside_a_load_warns_and_does_not_overrule(folder, confirming, 
     ]
     assert all(line.endswith("keep 128 KiB if the board has such a load") for line in warnings)
     script = ["script", str(folder), *predict[2:], "-o", str(tmp_path / "out")]
-    assert main(script) == 0
-    said = capsys.readouterr().err
+    said = run(*script).err
     assert all(line in said for line in warnings)
 
 
-def test_verdict_and_script_name_the_load_that_they_hold_for(folder, tmp_path, capsys):
+def test_verdict_and_script_name_the_load_that_they_hold_for(folder, tmp_path, run):
     predict = ["predict", str(folder), "--criterion", "published"]
-    assert main([*predict, "--verbose"]) == 0
-    said = capsys.readouterr().out
+    said = run(*predict, "--verbose").out
     assert f"load: {HOLDS}: foreread confirm {folder} --scenario reader" in said
     script = ["script", str(folder), *predict[2:], "-o"]
     assert main([*script, str(tmp_path / "predicted")]) == 0
@@ -278,20 +277,19 @@ def test_verdict_and_script_name_the_load_that_they_hold_for(folder, tmp_path, c
     assert HOLDS not in chosen
 
 
-def test_a_result_beside_a_load_does_not_confirm_the_idle_window(folder, confirming, capsys):
+def test_a_result_beside_a_load_does_not_confirm_the_idle_window(folder, confirming, run):
     confirming(bench_of(folder, 1.1), "--scenario", "idle")
     confirming(bench_of(folder, 0.5), "--scenario", "reader")
-    assert main(["script", str(folder), "--read-ahead-kb", "32", "-o", str(folder / "out")]) == 1
-    assert "contradicted on this machine" in capsys.readouterr().err
+    said = run("script", folder, "--read-ahead-kb", "32", "-o", folder / "out", code=1).err
+    assert "contradicted on this machine" in said
 
 
-def test_an_undecided_result_continues_beside_its_load(folder, confirming, capsys):
+def test_an_undecided_result_continues_beside_its_load(folder, confirming, run):
     short = ("--scenario", "reader", "--budget", "8")
     assert confirming(bench_of(folder, 0.97, 0.04), *short)["outcome"] == "undecided"
     assert "no undecided result" in confirming(bench_of(folder, 0.9), "--resume", code=1)
     words = ["--read-ahead-kb", "32", "--scenario", "reader", "--budget", "4", "--resume"]
-    assert main(["confirm", str(folder), *words]) == 0
-    said = capsys.readouterr().out
+    said = run("confirm", folder, *words).out
     assert "beside the load reader" in said
     assert "--scenario reader --resume" in said
     several = confirming(bench_of(folder, 0.9), *LOADS, "--resume", code=2)
@@ -299,7 +297,7 @@ def test_an_undecided_result_continues_beside_its_load(folder, confirming, capsy
 
 
 @pytest.mark.parametrize("command", ["confirm", "sweep"])
-def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_path, capsys):
+def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_path, run):
     bench = bench_of(folder, 0.9)
     load = ("--scenario", "reader:/absent")
     if command == "confirm":
@@ -307,20 +305,18 @@ def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_
     else:
         confirming(bench)
         bench.run_at.clear()
-        assert main(["sweep", str(folder), "-o", str(tmp_path / "swept"), *load]) == 1
-        said = capsys.readouterr().err
+        said = run("sweep", folder, "-o", tmp_path / "swept", *load, code=1).err
     assert "the file /absent of the scenario does not exist" in said
     assert bench.run_at == []
 
 
-def test_an_error_in_one_scenario_leaves_the_results_of_those_before(folder, confirming, capsys):
+def test_an_error_in_one_scenario_leaves_the_results_of_those_before(folder, confirming, run):
     words = ["--scenario", "idle", "--scenario", "reader:/absent", "--scenario", "writer"]
     bench = bench_of(folder, 0.9)
     confirming(bench, *words[:2])
     bench.scenarios.clear()
     command = ["confirm", str(folder), "--json", "--read-ahead-kb", "32", *words]
-    assert main(command) == 1
-    said = capsys.readouterr()
+    said = run(*command, code=1)
     assert [one["scenario"] for one in json.loads(said.out)["results"]] == ["idle"]
     assert "the file /absent of the scenario does not exist" in said.err
     assert set(bench.scenarios) == {"idle"}
@@ -333,7 +329,7 @@ def test_ctrl_c_ends_all_scenarios(folder, confirming):
     assert set(bench.scenarios) == {"idle"}
 
 
-def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, capsys):
+def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, run, capsys):
     confirming(bench_of(folder, 0.9))
     bench = bench_of(folder, 0.9)
     bench.announce = lambda trials: None
@@ -354,8 +350,7 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
     swept = tmp_path / "swept.json"
     words = ["sweep", str(folder), "-o", str(swept), "--repeat", "1", "--windows", "0,16k"]
     loads = ["--scenario", "reader", "--scenario", "idle"]
-    assert main([*words, *loads]) == 2
-    assert "a SWEEP has one scenario" in capsys.readouterr().err
+    assert "a SWEEP has one scenario" in run(*words, *loads, code=2).err
     assert main([*words, *loads[:2]]) == 0
     document = json.loads(swept.read_text())
     kib = {point["read_ahead_kb"] for point in document["points"]}
@@ -363,8 +358,7 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
     assert document["scenario"] == "reader"
     assert "requests and pages include those of the scenario's load" in document["notes"]
     capsys.readouterr()
-    assert main(["predict", str(folder), "--measured", str(swept)]) == 1
-    said = capsys.readouterr().err
+    said = run("predict", folder, "--measured", swept, code=1).err
     assert "the sweep was measured beside the load reader" in said
     assert "measure without --scenario" in said
 
@@ -378,11 +372,10 @@ def test_a_capture_with_invalid_options(folder):
             recorded_run(read(folder)[0], Streams())
 
 
-def test_a_trace_of_another_tool_cannot_be_run_again(tmp_path, capsys):
+def test_a_trace_of_another_tool_cannot_be_run_again(tmp_path, run):
     trace = Path(__file__).parents[2] / "analyzer/ingest/data"
     foreign = next(iter(sorted(trace.rglob("*.dat"))), None)
     if foreign is None:
         pytest.skip("no trace.dat among the fixtures: the refusal was not tried")
     shutil.copy(foreign, tmp_path / "trace.dat")
-    assert main(["confirm", str(tmp_path / "trace.dat")]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
+    assert run("confirm", tmp_path / "trace.dat", code=1).err.count("\n") == 1

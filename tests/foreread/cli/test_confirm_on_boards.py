@@ -17,9 +17,9 @@ from waiting import wait_until
 from analyzer.confirm.boards import board_gains
 from analyzer.confirm.sequential import assess
 from analyzer.ingest.archive import unpack
-from foreread.cli.main import main
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring import confirm_fleet as fleet_confirming
+from foreread.question import Question
 from tracer.formats.capture import read
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +29,13 @@ UNKNOWN = "noise=30:saves=-10"  # of a bench: no difference, and much noise
 
 
 @pytest.fixture(autouse=True)
-def benches(monkeypatch, tmp_path):
+def benches(monkeypatch, tmp_path, example_prediction):
+    predicted = Question.predicted
+
+    def once(asked, *of):
+        return example_prediction if asked == Question() else predicted(asked, *of)
+
+    monkeypatch.setattr(Question, "predicted", once)
     monkeypatch.setattr(fleet_confirming, "open_bench", open_paired_bench)
     take_turns(monkeypatch)
     monkeypatch.setenv("FLEET_LOG", str(tmp_path / "log"))
@@ -48,12 +54,11 @@ def words(folder, *targets, more=("--force",)):
 
 
 @pytest.fixture
-def confirmed(folder, capsys):
+def confirmed(folder, run_json):
     """Return a function that runs the command, and returns its document."""
 
     def confirmed(*targets, more=("--force",)):
-        assert main([*words(folder, *targets, more=more), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
+        return run_json(*words(folder, *targets, more=more))
 
     return confirmed
 
@@ -62,7 +67,7 @@ def log(tmp_path, name):
     return (tmp_path / "log" / name).read_text().split("\n")[:-1]
 
 
-def on_one_board(folder, target, monkeypatch, capsys):
+def on_one_board(folder, target, monkeypatch, run):
     """Return the document of ``foreread confirm`` on the same bench."""
 
     @contextmanager
@@ -71,13 +76,12 @@ def on_one_board(folder, target, monkeypatch, capsys):
 
     monkeypatch.setattr(confirm_start, "bench_on", bench_on)
     alone = ["confirm", str(folder), "--read-ahead-kb", "32", "--seed", "1", "--force", "--json"]
-    assert main(alone) == 0
-    return json.loads(capsys.readouterr().out)
+    return json.loads(run(*alone).out)
 
 
-def test_two_boards_say_what_one_says(folder, confirmed, monkeypatch, capsys):
+def test_two_boards_say_what_one_says(folder, confirmed, monkeypatch, run):
     found = confirmed("a", "b:slower=60")
-    alone = on_one_board(folder, "a", monkeypatch, capsys)
+    alone = on_one_board(folder, "a", monkeypatch, run)
     assert found["outcome"] == alone["outcome"] == "confirmed"
     assert found["low"] <= GAIN <= found["high"]
     assert found["gain"] == pytest.approx(alone["gain"], abs=0.005)
@@ -98,14 +102,14 @@ def test_all_boards_run_beside_the_load(folder, confirmed):
 
 
 @pytest.mark.thorough
-def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed, capsys):
+def test_the_result_is_stored_cited_and_follows_from_its_pairs(folder, confirmed, run):
     found = confirmed("a", "b")
     (kept,) = read(folder)[0].confirmations
     assert [one.target for one in kept.boards] == ["a", "b"]
     assert assess(kept.pairs, kept.made_on).outcome == kept.outcome == found["outcome"]
     assert kept.runs == sum(one.runs for one in kept.boards) >= 2 * len(kept.pairs) + 2
-    assert main(["predict", str(folder), "--model", "fixed"]) == 0
-    assert "confirmed on a, b (Some Board, Linux 6.1.0)" in capsys.readouterr().out
+    said = run("predict", folder, "--model", "fixed").out
+    assert "confirmed on a, b (Some Board, Linux 6.1.0)" in said
 
 
 @pytest.mark.thorough
@@ -131,11 +135,10 @@ def by_two(values):
 
 
 @pytest.mark.thorough
-def test_boards_that_gain_differently_are_named(folder, capsys):
+def test_boards_that_gain_differently_are_named(folder, run):
     targets = ("a:noise=0.3:saves=-8", "b:noise=0.3:saves=8")
     more = ("--force", "--budget", "64", "--read-ahead-kb", "64")  # of 16 blocks, both make some
-    assert main(words(folder, *targets, more=more)) == 0
-    said = capsys.readouterr().out
+    said = run(*words(folder, *targets, more=more)).out
     assert f"the boards gain differently: {targets[1]} saves more than {targets[0]}" in said
     (kept,) = read(folder)[0].confirmations
     for one in board_gains(kept):  # the difference widens the interval of the mean alone
@@ -146,9 +149,8 @@ def test_boards_that_gain_differently_are_named(folder, capsys):
 @pytest.mark.parametrize(
     ("word", "pairs"), further([("dies=5", 1), ("dies=3", 0), ("broken=4", 1)])
 )
-def test_a_lost_board_is_set_aside_and_its_pair_is_made_on_another(word, pairs, folder, capsys):
-    assert main(words(folder, "a", f"b:{word}")) == 0
-    said = capsys.readouterr()
+def test_a_lost_board_is_set_aside_and_its_pair_is_made_on_another(word, pairs, folder, run):
+    said = run(*words(folder, "a", f"b:{word}"))
     assert f"board b:{word} is set aside, its runs go to the others" in said.err
     assert f"b:{word} was set aside: " in said.out
     (kept,) = read(folder)[0].confirmations
@@ -158,10 +160,9 @@ def test_a_lost_board_is_set_aside_and_its_pair_is_made_on_another(word, pairs, 
 
 
 @pytest.mark.thorough
-def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, capsys):
+def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, run):
     dying = (f"a:{UNKNOWN}:dies=11", f"b:{UNKNOWN}:dies=7")
-    assert main(words(folder, *dying)) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
+    said = run(*words(folder, *dying), code=1).err.splitlines()[-1]
     assert "no board is left" in said and said.endswith("add --resume")
     (kept,) = read(folder)[0].confirmations
     assert kept.outcome == "undecided" and kept.pairs
@@ -173,18 +174,16 @@ def test_when_all_boards_are_gone_it_says_how_to_go_on(folder, confirmed, capsys
 
 
 @pytest.mark.thorough
-def test_boards_that_fail_before_a_pair_leave_nothing(folder, capsys):
-    assert main(words(folder, "a:broken=1", "b:broken=1")) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
+def test_boards_that_fail_before_a_pair_leave_nothing(folder, run):
+    said = run(*words(folder, "a:broken=1", "b:broken=1"), code=1).err.splitlines()[-1]
     assert "its disk fails" in said and "--resume" not in said
     assert read(folder)[0].confirmations == []
 
 
 @pytest.mark.thorough
-def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, confirmed, capsys):
+def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, confirmed, run):
     targets = (f"a:{UNKNOWN}", f"b:{UNKNOWN}")
-    assert main(words(folder, *targets, more=("--force", "--budget", "16"))) == 0
-    said = capsys.readouterr().out
+    said = run(*words(folder, *targets, more=("--force", "--budget", "16"))).out
     assert "undecided after" in said
     (again,) = (line.strip() for line in said.splitlines() if "to continue: " in line)
     assert again.startswith(f"to continue: foreread confirm {folder} --target {targets[0]}")
@@ -222,9 +221,8 @@ def test_undecided_says_how_to_continue_and_goes_on_without_a_board(folder, conf
         3,
     ),
 )
-def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, folder, capsys):
-    assert main(words(folder, *targets, more=more)) == code
-    found = capsys.readouterr()
+def test_boards_that_cannot_be_compared_are_one_line(targets, more, said, code, folder, run):
+    found = run(*words(folder, *targets, more=more), code=code)
     assert said in found.err.splitlines()[-1] and found.out == ""
     assert read(folder)[0].confirmations == []
 

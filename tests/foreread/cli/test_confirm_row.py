@@ -14,9 +14,9 @@ from analyzer.confirm.text import stored, stored_changes, windows_text
 from analyzer.ingest.archive import unpack
 from boards.base.document import read_document
 from boards.target import LocalTarget
-from foreread.cli.main import main
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring.confirm import BY_SCRIPT
+from foreread.question import Question
 from tracer import machines
 from tracer.formats.capture import read
 
@@ -30,7 +30,7 @@ def advice(advice_folder):
 
 
 @pytest.fixture
-def confirming(advice, tmp_path, monkeypatch, capsys):
+def confirming(advice, example_prediction, tmp_path, monkeypatch, run):
     """Return a function that confirms a row, and returns the bench, its options and the output."""
     folder = unpack(EXAMPLE, tmp_path)
     bench = RowBench(read(folder)[0])
@@ -41,6 +41,7 @@ def confirming(advice, tmp_path, monkeypatch, capsys):
         asked.append(words[-1])
         yield bench
 
+    monkeypatch.setattr(Question, "predicted", lambda *_: example_prediction)
     monkeypatch.setattr(machines, "trials_here", opened)
     monkeypatch.setattr(
         confirm_start, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
@@ -48,8 +49,7 @@ def confirming(advice, tmp_path, monkeypatch, capsys):
 
     def confirming(*words, file=advice / "advice.json", code=0):
         words = ["confirm", str(folder), "--advice", str(file), "--seed", "1", "--json", *words]
-        assert main(words) == code
-        said = capsys.readouterr()
+        said = run(*words, code=code)
         return (json.loads(said.out), bench, asked[0]) if code == 0 else said.err
 
     confirming.folder, confirming.bench = folder, bench
@@ -160,12 +160,9 @@ def test_a_row_that_is_not_there_is_refused(confirming):
 
 
 @pytest.mark.parametrize("row", ["0", "-1", "one", "1.5"])
-def test_a_row_is_a_number_from_1(row, capsys):
+def test_a_row_is_a_number_from_1(row, run):
     words = ["confirm", str(EXAMPLE), "--advice", "advice.json", f"--row={row}"]
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
-    assert "rows begin at 1" in capsys.readouterr().err
+    assert "rows begin at 1" in run(*words, code=2).err
 
 
 def test_a_table_without_rows_has_none_to_test(advice, confirming, tmp_path):
@@ -207,9 +204,8 @@ def test_a_result_without_a_new_window_names_the_change_first(advice, confirming
     "words",
     [["--row", "1"], ["--replayer", "x"], ["--advice", "a", "--read-ahead-kb", "4"]],
 )
-def test_options_that_exclude_each_other_are_wrong_usage(words, capsys):
-    assert main(["confirm", str(EXAMPLE), *words]) == 2
-    assert capsys.readouterr().err
+def test_options_that_exclude_each_other_are_wrong_usage(words, run):
+    assert run("confirm", EXAMPLE, *words, code=2).err
 
 
 def offer(trial):

@@ -44,11 +44,10 @@ def judged(monkeypatch):
     return found
 
 
-def test_a_confirmed_kernel_is_said_with_its_figures(judged, capsys):
+def test_a_confirmed_kernel_is_said_with_its_figures(judged, run):
     words = ["doctor", "--judge", "--target", "ssh://root@board", "--folder", "/data"]
     words += ["--wait", "30"]
-    assert main(words) == 0
-    text = capsys.readouterr().out
+    text = run(*words).out
     assert "confirmed on this kernel" in text
     assert "all 16,899 folios as emulated" in text
     assert "all 5,670 requests as emulated; the disk's queue merged 3 of them" in text
@@ -58,26 +57,23 @@ def test_a_confirmed_kernel_is_said_with_its_figures(judged, capsys):
     assert judged["asked"]["wait_s"] == 30
 
 
-def test_a_difference_is_said_and_is_a_failure(judged, capsys):
+def test_a_difference_is_said_and_is_a_failure(judged, run):
     kernel = judged_of(result="different", difference=DIFFERENCE)
     judged["made"] = replace(judged["made"], kernel=kernel, difference=object())
-    assert main(["doctor", "--judge"]) == 1
-    text = capsys.readouterr().out
+    text = run("doctor", "--judge", code=1).out
     assert f"first difference: {DIFFERENCE}" in text
     assert "foreread sweep -o SWEEP -- COMMAND" in text
     assert "all 16,899" not in text
 
 
-def test_without_places_nothing_is_said_of_requests(judged, capsys):
+def test_without_places_nothing_is_said_of_requests(judged, run):
     kernel = judged_of(requests_compared=False)
     judged["made"] = replace(judged["made"], kernel=kernel, requests=0)
-    assert main(["doctor", "--judge"]) == 0
-    assert "requests" not in capsys.readouterr().out
+    assert "requests" not in run("doctor", "--judge").out
 
 
-def test_its_document_fits_the_schema(judged, capsys):
-    assert main(["doctor", "--judge", "--json"]) == 0
-    text = capsys.readouterr().out
+def test_its_document_fits_the_schema(judged, run):
+    text = run("doctor", "--judge", "--json").out
     check("doctor", text)
     found = json.loads(text)
     assert found["kernel"]["result"] == "confirmed"
@@ -101,7 +97,6 @@ def test_a_profile_takes_the_result(judged, capsys, tmp_path):
         (["--judge", "--profile", "arm64"], "comes with foreread"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(judged, capsys, words, said):
-    assert main(["doctor", *words]) == 2
-    assert said in capsys.readouterr().err
+def test_options_that_do_not_go_together_are_refused(judged, run, words, said):
+    assert said in run("doctor", *words, code=2).err
     assert not judged["asked"]

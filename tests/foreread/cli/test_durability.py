@@ -78,11 +78,10 @@ def test_unasked_no_run_is_less_durable_and_the_result_says_so(
 
 
 def test_with_allow_durability_every_output_says_what_is_lost(
-    bench, usual, tmp_path, capsys, text_only
+    bench, usual, tmp_path, run, run_json, capsys, text_only
 ):
     output, boot = tmp_path / "app.tuning", tmp_path / "boot"
-    assert main(words(output, "--allow", "durability")) == 0
-    said = capsys.readouterr()
+    said = run(*words(output, "--allow", "durability"))
     assert f"durability: {SENTENCE}" in said.out and "with lazytime a power cut" in said.out
     assert f"the runs may lose data: {SENTENCE}" in said.err
     assert "not tried" not in said.out
@@ -93,13 +92,11 @@ def test_with_allow_durability_every_output_says_what_is_lost(
     assert main(["report", str(output), "-o", str(tmp_path / "report")]) == 0
     assert "With commit=60 a power cut" in (tmp_path / "report" / "index.html").read_text()
     capsys.readouterr()
-    assert main(["script", str(output), "-o", str(boot)]) == 1
-    refused = capsys.readouterr().err
+    refused = run("script", output, "-o", boot, code=1).err
     assert "a power cut may lose" in refused and "--allow durability" in refused
     assert not boot.exists()
     script = ["script", str(output), "-o", str(boot), "--allow", "durability"]
-    assert main([*script, "--json"]) == 0
-    assert SENTENCE in json.loads(capsys.readouterr().out)["losses"]
+    assert SENTENCE in run_json(*script)["losses"]
     text = (boot / "foreread-apply").read_text()
     assert f"# Durability: {SENTENCE}." in text and f"; {SENTENCE}'" in text
     assert f"- {SENTENCE}" in (boot / "INSTALL.md").read_text()
@@ -111,17 +108,17 @@ def test_a_gene_that_is_named_is_tuned_with_all_its_values(bench, tmp_path, caps
     assert f"durability: {SENTENCE}" in capsys.readouterr().out
 
 
-def test_a_result_that_loses_nothing_says_nothing(bench, usual, tmp_path, capsys):
+def test_a_result_that_loses_nothing_says_nothing(bench, usual, tmp_path, run):
     output = tmp_path / "app.tuning"
     assert main(words(output)) == 0
-    assert main(["script", str(output), "-o", str(tmp_path / "boot"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["losses"] == []
+    said = run("script", output, "-o", tmp_path / "boot", "--json").out
+    assert json.loads(said.splitlines()[-1])["losses"] == []
     assert "Durability" not in (tmp_path / "boot" / "foreread-apply").read_text()
     assert "What a power cut may lose" not in (tmp_path / "boot" / "INSTALL.md").read_text()
 
 
 def test_a_tuning_with_less_durable_values_is_not_continued_unasked(
-    usual, monkeypatch, tmp_path, capsys
+    usual, monkeypatch, tmp_path, run, capsys
 ):
     output = tmp_path / "app.tuning"
     monkeypatch.setattr(tuning, "open_bench", LosingBench(9, Interrupted(15)).open)
@@ -129,8 +126,7 @@ def test_a_tuning_with_less_durable_values_is_not_continued_unasked(
     bench = LosingBench()
     monkeypatch.setattr(tuning, "open_bench", bench.open)
     capsys.readouterr()
-    assert main(words(output, "--resume")) == 2
-    said = capsys.readouterr().err
+    said = run(*words(output, "--resume"), code=2).err
     assert "tries values that lose data" in said and "--allow durability" in said
     assert not bench.trials
     assert main(words(output, "--resume", "--allow", "durability")) == 0
@@ -147,7 +143,7 @@ def forged(path, **renamed):
     connection.close()
 
 
-def test_a_forged_default_does_not_make_a_value_durable(bench, usual, tmp_path, capsys):
+def test_a_forged_default_does_not_make_a_value_durable(bench, usual, tmp_path, run, capsys):
     output = tmp_path / "app.tuning"
     assert main(words(output, "--genes", "commit=5:60")) == 0
     forged(output, default=('"default":5,"choices":[5,60]', '"default":100,"choices":[5,60,100]'))
@@ -158,11 +154,11 @@ def test_a_forged_default_does_not_make_a_value_durable(bench, usual, tmp_path, 
     connection.close()
     assert read_results(output).confirmed.gains[0].default == 100
     capsys.readouterr()
-    assert main(["script", str(output), "-o", str(tmp_path / "boot")]) == 1
-    assert SENTENCE in capsys.readouterr().err and not (tmp_path / "boot").exists()
+    said = run("script", output, "-o", tmp_path / "boot", code=1).err
+    assert SENTENCE in said and not (tmp_path / "boot").exists()
 
 
-def test_settings_by_workload_are_not_less_durable_unasked(bench, usual, tmp_path, capsys):
+def test_settings_by_workload_are_not_less_durable_unasked(bench, usual, tmp_path, run, capsys):
     output, script = tmp_path / "app.tuning", tmp_path / "watch"
     assert main(words(output, "--genes", "commit=5:60")) == 0
     learn(output, BY_NAME["read-random-small"])
@@ -171,10 +167,8 @@ def test_settings_by_workload_are_not_less_durable_unasked(bench, usual, tmp_pat
     assert "--allow durability" in error.value.remedy
     watch = ["fingerprint", "--apply", str(output), "-o", str(script), "--json"]
     capsys.readouterr()
-    assert main(watch) == 1
-    assert SENTENCE in capsys.readouterr().err and not script.exists()
-    assert main([*watch, "--allow", "durability"]) == 0
-    said = capsys.readouterr()
+    assert SENTENCE in run(*watch, code=1).err and not script.exists()
+    said = run(*watch, "--allow", "durability")
     assert json.loads(said.out)["losses"] == [SENTENCE] and SENTENCE in said.err
     assert f"# Durability: {SENTENCE}." in script.read_text()
 
@@ -187,6 +181,5 @@ def test_settings_by_workload_are_not_less_durable_unasked(bench, usual, tmp_pat
         ["fingerprint", "--allow", "durability"],
     ],
 )
-def test_allow_needs_what_it_is_about(wrong, capsys):
-    assert main(wrong) == 2
-    assert "--allow" in capsys.readouterr().err or "--uninstall" in wrong
+def test_allow_needs_what_it_is_about(wrong, run):
+    assert "--allow" in run(*wrong, code=2).err or "--uninstall" in wrong

@@ -11,11 +11,10 @@ ROOT = Path(__file__).parents[3]
 CAPTURE = str(ROOT / "examples/python-start/python-start.capture.tar.xz")
 
 
-def test_the_text_counts_what_each_run_has(tmp_path, capsys):
+def test_the_text_counts_what_each_run_has(tmp_path, run):
     out = tmp_path / "start.json"
     words = ["export", CAPTURE, "--format", "chrome", "--window", "128", "-o", str(out)]
-    assert main(words) == 0
-    said = capsys.readouterr().out.splitlines()
+    said = run(*words).out.splitlines()
     assert said[0] == f"wrote {out} (chrome)"
     assert said[2].split() == ["accesses", "requests", "unused", "pages", "waits", "run"]
     assert said[3].endswith("recorded run")
@@ -43,15 +42,12 @@ def test_json_is_one_document(tmp_path, capsys, form):
         ["--format", "csv", "-o", "out", "--model", "fixed"],
     ],
 )
-def test_wrong_usage_is_refused(words, capsys, tmp_path, monkeypatch):
+def test_wrong_usage_is_refused(words, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as caught:
-        main(["export", CAPTURE, *words])
-    assert caught.value.code == 2
+    run("export", CAPTURE, *words, code=2)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_window_that_is_not_whole_pages_is_wrong_usage(capsys, tmp_path):
+def test_a_window_that_is_not_whole_pages_is_wrong_usage(run, tmp_path):
     words = ["export", CAPTURE, "--format", "csv", "-o", str(tmp_path / "out"), "--window", "3"]
-    assert main(words) == 2
-    assert "give 0 or 4 KiB" in capsys.readouterr().err
+    assert "give 0 or 4 KiB" in run(*words, code=2).err

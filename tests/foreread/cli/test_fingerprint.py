@@ -16,16 +16,12 @@ from tracer.remote.job import Fact
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1.5", "x", "99999999"])
-def test_a_period_is_whole_seconds(seconds, capsys):
-    with pytest.raises(SystemExit) as error:
-        main(["fingerprint", "--interval", seconds])
-    assert error.value.code == 2
-    assert "whole seconds" in capsys.readouterr().err
+def test_a_period_is_whole_seconds(seconds, run):
+    assert "whole seconds" in run("fingerprint", "--interval", seconds, code=2).err
 
 
-def test_a_disk_is_named_by_its_name(capsys):
-    assert main(["fingerprint", "--device", "sda;reboot"]) == 1
-    assert "not a name of a disk" in capsys.readouterr().err
+def test_a_disk_is_named_by_its_name(run):
+    assert "not a name of a disk" in run("fingerprint", "--device", "sda;reboot", code=1).err
 
 
 @pytest.mark.parametrize(
@@ -36,18 +32,16 @@ def test_a_disk_is_named_by_its_name(capsys):
         (["--learn", "a.tuning", "--watch"], "one period"),
     ],
 )
-def test_incompatible_options_are_refused(words, why, capsys):
-    assert main(["fingerprint", *words]) == 2
-    assert why in capsys.readouterr().err
+def test_incompatible_options_are_refused(words, why, run):
+    assert why in run("fingerprint", *words, code=2).err
 
 
-def test_a_script_for_a_board_holds_the_plans(tmp_path, capsys):
+def test_a_script_for_a_board_holds_the_plans(tmp_path, run):
     tuned(tmp_path / "app.tuning")
     learn(tmp_path / "app.tuning", BY_NAME["read-random-small"])
     script = tmp_path / "watch"
     words = ["fingerprint", "--apply", str(tmp_path / "app.tuning"), "-o", str(script), "--json"]
-    assert main(words) == 0
-    plans = json.loads(capsys.readouterr().out)["plans"]
+    plans = json.loads(run(*words).out)["plans"]
     assert ["/sys/block/sda/queue/scheduler", "bfq"] in plans["read-random-small"]
     assert "read-random-small\t/sys/block/sda/queue/scheduler\tbfq" in script.read_text()
     assert script.stat().st_mode & 0o777 == 0o755
@@ -64,11 +58,8 @@ def test_a_script_for_a_board_holds_the_plans(tmp_path, capsys):
         (["--recheck", "x"], "from 1 to"),
     ],
 )
-def test_when_settings_are_judged_is_a_number(words, why, capsys):
-    with pytest.raises(SystemExit) as error:
-        main(["fingerprint", *words])
-    assert error.value.code == 2
-    assert why in capsys.readouterr().err
+def test_when_settings_are_judged_is_a_number(words, why, run):
+    assert why in run("fingerprint", *words, code=2).err
 
 
 def test_the_script_has_the_threshold_and_the_gap(tmp_path):
@@ -98,7 +89,7 @@ class SaidWatch:
 
 
 @pytest.fixture
-def watched(monkeypatch, tmp_path, capsys):
+def watched(monkeypatch, tmp_path, run):
     """Return what is printed of these facts."""
     tuned(tmp_path / "app.tuning")
     learn(tmp_path / "app.tuning", BY_NAME["read-random-small"])
@@ -108,8 +99,7 @@ def watched(monkeypatch, tmp_path, capsys):
         monkeypatch.setattr(fingerprint, "watching", lambda *_: opened())
         monkeypatch.setattr(fingerprint, "restore_settings", lambda _: [])
         words = ["fingerprint", "--watch", "--apply", str(tmp_path / "app.tuning"), *options]
-        assert main(words) == 0
-        return capsys.readouterr().out.splitlines()
+        return run(*words).out.splitlines()
 
     return watched
 
@@ -136,7 +126,6 @@ def test_a_comparison_is_a_document(watched):
     assert (found["default_latency_ms"], found["plan_latency_ms"]) == (2, 4)
 
 
-def test_a_comparison_that_is_none_is_an_error(watched, capsys):
-    with pytest.raises(AssertionError):
+def test_a_comparison_that_is_none_is_an_error(watched):
+    with pytest.raises(AssertionError, match="cannot parse the target's reply"):
         watched(["undone read-random-small \x1b[31m 1 2 3 4"])
-    assert "cannot parse the target's reply" in capsys.readouterr().err

@@ -103,7 +103,7 @@ def test_a_value_outside_of_the_range_is_refused_with_the_range(attempt, command
     assert "min_free_kbytes: '0' is not a whole number from 1024 to 4194304" in error
 
 
-def test_a_forged_learnt_plan_is_refused(genuine, tmp_path, capsys):
+def test_a_forged_learnt_plan_is_refused(genuine, tmp_path, run):
     path, output = tmp_path / "app.tuning", tmp_path / "output"
     path.write_bytes(genuine.read_bytes())
     genes = {"scheduler": "x", "window": 1 << 40, "/proc/sys/kernel/sysrq": "1"}
@@ -113,8 +113,8 @@ def test_a_forged_learnt_plan_is_refused(genuine, tmp_path, capsys):
             "INSERT INTO chromosomes (genes) VALUES (?) RETURNING id", (forged,)
         ).fetchone()
         connection.execute("UPDATE top_genes SET chromosome = ?", (made,))
-    assert main(["fingerprint", "--apply", str(path), "-o", str(output)]) == 1
-    assert "is not a value of the gene" in capsys.readouterr().err
+    said = run("fingerprint", "--apply", path, "-o", output, code=1).err
+    assert "is not a value of the gene" in said
     assert not output.exists()
 
 

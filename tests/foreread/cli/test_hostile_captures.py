@@ -16,7 +16,6 @@ from waiting import left_s
 
 import foreread
 from analyzer.ingest import load
-from foreread.cli.main import main
 from foreread.error import ERRORS
 
 MIB = 1 << 20
@@ -76,12 +75,11 @@ def test_a_hostile_capture_is_refused_with_little_memory(make, tmp_path):
     "make", further([hostile.huge_json, hostile.pax_chain, hostile.sparse_raw_pages])
 )
 def test_each_command_refuses_a_hostile_capture_in_one_line(
-    make, command, tmp_path, monkeypatch, capsys
+    make, command, tmp_path, monkeypatch, run
 ):
     monkeypatch.chdir(tmp_path)
     path = make(tmp_path)
-    assert main([command, str(path), *COMMANDS[command]]) == 1
-    said = capsys.readouterr()
+    said = run(command, path, *COMMANDS[command], code=1)
     assert said.out == ""
     lines = said.err.strip().splitlines()
     assert lines[:-1] in ([], [f"foreread: reading {path}"])  # report says what it does
@@ -90,7 +88,7 @@ def test_each_command_refuses_a_hostile_capture_in_one_line(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_survives_a_crash_of_the_reader(command, tmp_path, monkeypatch, capsys):
+def test_each_command_survives_a_crash_of_the_reader(command, tmp_path, monkeypatch, run):
     def crash(*_):
         assert os.getpid() != own, "the reader has no process of its own"
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -99,8 +97,7 @@ def test_each_command_survives_a_crash_of_the_reader(command, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(load, "interpret", crash)
     path = str(hostile.EXAMPLE)
-    assert main([command, path, *COMMANDS[command]]) == 1
-    message = capsys.readouterr().err.strip().splitlines()[-1]
+    message = run(command, path, *COMMANDS[command], code=1).err.strip().splitlines()[-1]
     assert message.startswith(f"foreread: the reader crashed on {path} (SIGSEGV) -- ")
 
 

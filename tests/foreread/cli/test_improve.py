@@ -15,7 +15,6 @@ from made_once import CAPTURE
 from row_benches import RowBench
 
 import analyzer.report.make
-import foreread
 from analyzer.ingest.archive import unpack
 from boards.base.document import decode
 from boards.target import LocalTarget, TargetError
@@ -35,13 +34,8 @@ DATA = ROOT / "tests/foreread/data"
 COMMAND = ["/dev/shm/foreread-demo.IuYHQE/start"]  # of the example
 
 
-@pytest.fixture(scope="module")
-def prediction():
-    return foreread.predict(foreread.load(CAPTURE))
-
-
 @pytest.fixture
-def machine(monkeypatch, tmp_path, example_advice, prediction):
+def machine(monkeypatch, tmp_path, example_advice, example_prediction):
     """A machine that records the example; its bench is made with the first recording."""
     found = SimpleNamespace(bench=None, changed_s=0.8, fails=lambda: None, recorded=0, kept=[])
     diagnosis = SimpleNamespace(kernel="6.18", backend="tracefs", findings=[], can_record=True)
@@ -76,7 +70,7 @@ def machine(monkeypatch, tmp_path, example_advice, prediction):
         return SimpleNamespace(html=output / "index.html")
 
     monkeypatch.setattr(improve_steps, "record", record)
-    monkeypatch.setattr(Question, "predicted", lambda *_: prediction)
+    monkeypatch.setattr(Question, "predicted", lambda *_: example_prediction)
     monkeypatch.setattr(improve_steps, "diagnose", lambda _: found.diagnosis)
     monkeypatch.setattr(improve_steps, "advise", lambda *_, **__: example_advice)
     monkeypatch.setattr(analyzer.report.make, "report", report)
@@ -100,10 +94,9 @@ def states(folder):
     return [(one["name"], one["state"]) for one in document(folder)["steps"]]
 
 
-def test_the_best_remedy_is_measured_and_the_script_applies_it(machine, tmp_path, capsys):
+def test_the_best_remedy_is_measured_and_the_script_applies_it(machine, tmp_path, run):
     folder = tmp_path / "out"
-    assert main(words(folder, "--json")) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(run(*words(folder, "--json")).out)
     assert found == document(folder)
     assert found["verdict"] == "confirmed"
     assert [one["state"] for one in found["steps"]] == ["done"] * 7
@@ -119,10 +112,9 @@ def test_the_best_remedy_is_measured_and_the_script_applies_it(machine, tmp_path
 
 
 def test_the_text_has_at_most_fifteen_lines_and_each_command_is_one_of_foreread(
-    machine, tmp_path, capsys
+    machine, tmp_path, run
 ):
-    assert main(words(tmp_path / "out")) == 0
-    said = capsys.readouterr()
+    said = run(*words(tmp_path / "out"))
     assert len(said.out.splitlines()) <= 15
     lines = said.err.splitlines()
     names = ["check", "record", "predict", "advise", "confirm", "report", "script"]
@@ -139,11 +131,10 @@ def parsed(line):
     return build_parser([rest[0]]).parse_args(rest)
 
 
-def test_a_dry_run_prints_command_lines_and_makes_nothing(machine, tmp_path, capsys):
+def test_a_dry_run_prints_command_lines_and_makes_nothing(machine, tmp_path, run):
     folder = tmp_path / "out"
     options = ["--dry-run", "--tune", "2h", "--scenario", "reader", "--until-idle", "500"]
-    assert main(words(folder, *options)) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run(*words(folder, *options)).out.splitlines()
     names = ["doctor", "record", "predict", "advise", "confirm", "tune", "report", "script"]
     assert [line.split()[1] for line in lines] == names
     assert not folder.exists()
@@ -152,13 +143,12 @@ def test_a_dry_run_prints_command_lines_and_makes_nothing(machine, tmp_path, cap
     assert args[5].budget.seconds == 7200 and args[5].scenario == ["reader"]
 
 
-def test_the_same_line_again_keeps_every_step(machine, tmp_path, capsys):
+def test_the_same_line_again_keeps_every_step(machine, tmp_path, run, capsys):
     folder = tmp_path / "out"
     assert main(words(folder)) == 0
     first, runs = document(folder), len(machine.bench.made)
     capsys.readouterr()
-    assert main(words(folder)) == 0
-    said = capsys.readouterr().err.splitlines()
+    said = run(*words(folder)).err.splitlines()
     assert all(line.split()[2] == "kept" for line in said) and len(said) == 7
     assert (machine.recorded, len(machine.bench.made)) == (1, runs)
     again = document(folder)
@@ -182,7 +172,7 @@ def test_a_remedy_that_is_no_faster_makes_way_for_the_next_and_nothing_is_instal
     assert "--install" not in capsys.readouterr().out
 
 
-def test_a_lost_board_leaves_the_report_and_the_same_line_goes_on(machine, tmp_path, capsys):
+def test_a_lost_board_leaves_the_report_and_the_same_line_goes_on(machine, tmp_path, run):
     folder = tmp_path / "out"
 
     def lost():
@@ -190,8 +180,7 @@ def test_a_lost_board_leaves_the_report_and_the_same_line_goes_on(machine, tmp_p
             raise TargetError("the board does not answer", "switch it on")
 
     machine.fails = lost
-    assert main(words(folder)) == 1
-    said = capsys.readouterr()
+    said = run(*words(folder), code=1)
     assert said.err.splitlines()[-1] == "foreread: the board does not answer -- switch it on"
     assert said.out.startswith("predicted: ")
     assert ("confirm", "failed") in states(folder)
@@ -224,19 +213,18 @@ def test_ctrl_c_prints_what_was_reached_and_the_same_line_goes_on(machine, tmp_p
     assert document(folder)["verdict"] == "confirmed"
 
 
-def test_a_machine_that_cannot_record_is_one_line_with_the_remedy(machine, tmp_path, capsys):
+def test_a_machine_that_cannot_record_is_one_line_with_the_remedy(machine, tmp_path, run):
     wrong = Finding("tracefs", False, "not mounted", "mount -t tracefs none /sys/kernel/tracing")
     machine.diagnosis = SimpleNamespace(findings=[wrong], can_record=False)
     folder = tmp_path / "out"
-    assert main(words(folder)) == 1
-    said = capsys.readouterr()
+    said = run(*words(folder), code=1)
     assert "recording does not work on this machine: tracefs: not mounted" in said.err
     assert said.err.rstrip().endswith(wrong.remedy)
     assert states(folder) == [("check", "failed")]
     assert said.out == "unknown: there is no answer yet\n"
 
 
-def test_a_folder_of_another_command_is_refused(machine, tmp_path, capsys):
+def test_a_folder_of_another_command_is_refused(machine, tmp_path, run, capsys):
     folder = tmp_path / "out"
     assert main(words(folder)) == 0
     before = sorted(path for path in folder.rglob("*"))
@@ -249,26 +237,23 @@ def test_a_folder_of_another_command_is_refused(machine, tmp_path, capsys):
         (words(folder, "--target", "ssh://root@board"), "other options of the run"),
     ):
         capsys.readouterr()
-        assert main(given) == 1
-        said = capsys.readouterr().err
+        said = run(*given, code=1).err
         assert what in said and "give another folder with -o" in said
     assert sorted(path for path in folder.rglob("*")) == before
 
 
-def test_a_folder_with_other_files_is_refused(machine, tmp_path, capsys):
+def test_a_folder_with_other_files_is_refused(machine, tmp_path, run):
     (tmp_path / "mine.txt").write_text("mine")
-    assert main(words(tmp_path)) == 1
-    assert "has other files (mine.txt)" in capsys.readouterr().err
+    assert "has other files (mine.txt)" in run(*words(tmp_path), code=1).err
     assert not (tmp_path / "improve.json").exists() and machine.recorded == 0
 
 
 @pytest.mark.parametrize("text", ["{", '{"schema": 2}', '{"schema": 1}', "[]"])
-def test_a_damaged_document_is_one_line(text, machine, tmp_path, capsys):
+def test_a_damaged_document_is_one_line(text, machine, tmp_path, run):
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "improve.json").write_text(text)
-    assert main(words(folder)) == 1
-    said = capsys.readouterr().err
+    said = run(*words(folder), code=1).err
     assert "improve.json" in said and " -- " in said and machine.recorded == 0
 
 
@@ -288,7 +273,7 @@ def test_another_version_of_foreread_does_the_steps_again(machine, tmp_path):
     assert not (folder / "app.capture.old").exists()
 
 
-def test_options_of_a_tuning_need_a_tuning_and_a_suite_no_command(tmp_path, capsys):
+def test_options_of_a_tuning_need_a_tuning_and_a_suite_no_command(tmp_path, run):
     folder = tmp_path / "out"
     for given, said in (
         (words(folder, "--scenario", "reader"), "add --tune TIME"),
@@ -296,8 +281,7 @@ def test_options_of_a_tuning_need_a_tuning_and_a_suite_no_command(tmp_path, caps
         (["improve", "-o", str(folder)], "add -- COMMAND"),
         (["improve", "-o", str(folder), "--suite", "x.toml", "--tune", "2h"], "remove --tune"),
     ):
-        assert main(given) == 2
-        assert said in capsys.readouterr().err
+        assert said in run(*given, code=2).err
     assert not folder.exists()
 
 

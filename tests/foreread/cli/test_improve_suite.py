@@ -237,9 +237,8 @@ def test_windows_that_all_runs_contradict_are_kept(bench, product):
     assert not (product.parent / "out/boot").exists() and found["next"] == []
 
 
-def test_a_dry_run_prints_a_line_for_each_step_and_makes_nothing(bench, product, capsys):
-    assert main(words(product, "--dry-run")) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_a_dry_run_prints_a_line_for_each_step_and_makes_nothing(bench, product, run):
+    lines = run(*words(product, "--dry-run")).out.splitlines()
     names = ["doctor", "doctor", "record", "predict", "advise", "confirm"]
     names += ["report", "report", "script", "script"]
     assert [line.split()[1] for line in lines] == names
@@ -260,10 +259,9 @@ def test_the_same_line_again_records_and_advises_nothing_anew(bench, product):
     ]
 
 
-def test_a_lost_board_leaves_the_reports_and_the_same_line_goes_on(bench, product, capsys):
+def test_a_lost_board_leaves_the_reports_and_the_same_line_goes_on(bench, product, run):
     bench.fails["confirm"] = TargetError("the board does not answer", "switch it on")
-    assert main(words(product)) == 1
-    said = capsys.readouterr()
+    said = run(*words(product), code=1)
     assert said.err.splitlines()[-1] == "foreread: the board does not answer -- switch it on"
     assert ("confirm", "failed") in states(product)
     assert states(product).count(("report", "done")) == 2
@@ -275,10 +273,9 @@ def test_a_lost_board_leaves_the_reports_and_the_same_line_goes_on(bench, produc
     assert document(product)["verdict"] == "confirmed"
 
 
-def test_a_board_that_cannot_be_recorded_ends_the_steps_that_need_one(bench, product, capsys):
+def test_a_board_that_cannot_be_recorded_ends_the_steps_that_need_one(bench, product, run):
     bench.fails["check local"] = TargetError("recording does not work", "foreread doctor")
-    assert main(words(product)) == 1
-    assert capsys.readouterr().out == "unknown: there is no answer yet\n"
+    assert run(*words(product), code=1).out == "unknown: there is no answer yet\n"
     assert states(product) == [("check", "done"), ("check", "failed")]
     assert bench.calls == ["check ssh://root@board"]
 

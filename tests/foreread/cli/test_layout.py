@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from image_trees import built, contents, squashfs
+from image_trees import built, squashfs, tree_of
 
 from emulator.images import compressors
 from emulator.images.squashfs import read_squashfs
@@ -19,19 +19,7 @@ ONE_LAYOUT = ("--block-size", 1024, "--compressor", "gzip")
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A root with the files of the recorded start, and others."""
-    folder = tmp_path_factory.mktemp("layout") / "root"
-    recording = load(CAPTURE)
-    sizes = recording.files["size_bytes"].tolist()
-    for row, path in enumerate(recording.paths):
-        if not recording.entries[row].link:
-            place = folder / path[1:]
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(contents(sizes[row], row))
-    for number in range(200):
-        place = folder / f"usr/lib/other/{number:03d}"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(contents(30_000, number + 1000, share=0.8))
-    return folder
+    return tree_of(load(CAPTURE), tmp_path_factory.mktemp("layout") / "root")
 
 
 @pytest.fixture(scope="module")
@@ -178,17 +166,8 @@ def test_a_compressor_that_was_asked_for_and_the_kernel_lacks_is_refused(image, 
 
 
 @pytest.mark.parametrize("words", [("--weights", "1,x"), ("--target", "local"), ("--best",)])
-def test_words_that_make_no_sense_are_wrong_usage(words, tmp_path, capsys):
-    with pytest.raises(SystemExit) as ended:
-        raise SystemExit(
-            main(
-                [
-                    str(CAPTURE_WORD)
-                    for CAPTURE_WORD in ("layout", CAPTURE, *words, "-o", tmp_path / "out")
-                ]
-            )
-        )
-    assert ended.value.code == 2
+def test_words_that_make_no_sense_are_wrong_usage(words, tmp_path, run):
+    run("layout", CAPTURE, *words, "-o", tmp_path / "out", code=2)
     assert not (tmp_path / "out").exists()
 
 

@@ -18,7 +18,6 @@ from analyzer.prefetch.state import SUFFIX
 from analyzer.tuner.engines.fingerprint import BY_NAME
 from analyzer.tuner.findings.plans import learn
 from foreread.cli.commands import boards
-from foreread.cli.main import main
 
 BOTH = "--target ssh://a --target ssh://b"
 # What each option names; the path stands for {}. No input exists, since no command may read it.
@@ -190,7 +189,7 @@ def test_a_file_that_is_cut_off_while_it_is_written_is_no_result(words, folder, 
     assert _content(folder) == before
 
 
-def test_a_profile_that_appears_while_the_board_is_read_stays(tmp_path, monkeypatch, capsys):
+def test_a_profile_that_appears_while_the_board_is_read_stays(tmp_path, monkeypatch, run):
     path, read = tmp_path / "mine.toml", boards.live_profile
 
     def appearing():
@@ -198,8 +197,7 @@ def test_a_profile_that_appears_while_the_board_is_read_stays(tmp_path, monkeypa
         return read()
 
     monkeypatch.setattr(boards, "live_profile", appearing)
-    assert main(["boards", "new", "-o", str(path)]) == 1
-    assert f"{path} exists already -- " in capsys.readouterr().err
+    assert f"{path} exists already -- " in run("boards", "new", "-o", path, code=1).err
     assert path.read_text() == "mine"
 
 

@@ -51,9 +51,8 @@ def test_options_reach_the_library(asked, capsys):
     assert "recorded 1.000 s by tracefs, ended by boot-done, a whole boot, 0 events lost" in said
 
 
-def test_the_document_says_what_ended_it(asked, capsys):
-    assert main(["record", "--boot", *TARGET, "-o", "c", "--json"]) == 0
-    document = capsys.readouterr().out
+def test_the_document_says_what_ended_it(asked, run):
+    document = run("record", "--boot", *TARGET, "-o", "c", "--json").out
     check("record", document)
     assert json.loads(document)["ended_by"] == "boot-done"
 
@@ -70,9 +69,8 @@ def test_the_document_says_what_ended_it(asked, capsys):
         ([], "no command"),
     ],
 )
-def test_wrong_usage(asked, words, why, capsys):
-    assert main(["record", "-o", "c", *words]) == 2
-    assert why in capsys.readouterr().err
+def test_wrong_usage(asked, words, why, run):
+    assert why in run("record", "-o", "c", *words, code=2).err
     assert not asked
 
 
@@ -90,7 +88,7 @@ def test_a_boot_is_not_run_again():
     ("removed", "said"),
     [(True, "restored: /etc/foreread-boot = removed"), (False, "nothing to restore")],
 )
-def test_restoring_a_target_removes_the_hook(monkeypatch, capsys, removed, said):
+def test_restoring_a_target_removes_the_hook(monkeypatch, run, removed, said):
     @contextlib.contextmanager
     def opened(*_, **__):
         yield None
@@ -99,5 +97,4 @@ def test_restoring_a_target_removes_the_hook(monkeypatch, capsys, removed, said)
     monkeypatch.setattr(doctor, "open_target", opened)
     monkeypatch.setattr(doctor, "diagnose", lambda _: diagnosis)
     monkeypatch.setattr(doctor, "remove_boot_hook", lambda _: removed)
-    assert main(["doctor", "--restore", *TARGET]) == 0
-    assert said in capsys.readouterr().out
+    assert said in run("doctor", "--restore", *TARGET).out

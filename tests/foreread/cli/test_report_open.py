@@ -1,18 +1,14 @@
 """``foreread report --open`` where no desktop is."""
 
-import json
 from pathlib import Path
-
-from foreread.cli.main import main
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
 
 
-def test_over_ssh_it_says_how_to_reach_the_report(capsys, monkeypatch, tmp_path, text_only):
+def test_over_ssh_it_says_how_to_reach_the_report(run_json, monkeypatch, tmp_path, text_only):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")
-    assert main(["report", CAPTURE, "--open", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json("report", CAPTURE, "--open")
     page = Path(found["html"])
     assert page.is_relative_to(tmp_path)
     assert "<html" in page.read_text()[:200]
@@ -20,14 +16,12 @@ def test_over_ssh_it_says_how_to_reach_the_report(capsys, monkeypatch, tmp_path,
     assert [command.split()[0] for command in found["commands"]] == ["scp", "ssh"]
 
 
-def test_a_folder_of_your_own_is_opened_too(capsys, monkeypatch, tmp_path, text_only):
+def test_a_folder_of_your_own_is_opened_too(run, monkeypatch, tmp_path, text_only):
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 5 10.0.0.2 22")
-    assert main(["report", CAPTURE, "-o", str(tmp_path / "mine"), "--open"]) == 0
-    first, *more = capsys.readouterr().out.splitlines()
+    first, *more = run("report", CAPTURE, "-o", tmp_path / "mine", "--open").out.splitlines()
     assert first == f"report: {tmp_path}/mine/index.html"
     assert "type on your computer" in more[0] and "scp " in more[1]
 
 
-def test_without_a_folder_and_open_nothing_is_read(capsys):
-    assert main(["report", "none"]) == 2
-    assert "add --open to read the report, or -o DIR" in capsys.readouterr().err
+def test_without_a_folder_and_open_nothing_is_read(run):
+    assert "add --open to read the report, or -o DIR" in run("report", "none", code=2).err

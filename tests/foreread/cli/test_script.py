@@ -10,7 +10,6 @@ from requirements import busybox_chroot_missing
 
 from boards.emulated.live import EmulatedTarget
 from foreread.cli.commands import script
-from foreread.cli.main import main
 from foreread.machine.install import install
 from tracer.install.install import check_installed
 from tracer.local.doctor import Diagnosis, SeenDisk
@@ -46,65 +45,56 @@ def board(tmp_path, monkeypatch):
         ["--check", "-o", "out"],
     ],
 )
-def test_wrong_usage(words, tmp_path, monkeypatch, capsys):
+def test_wrong_usage(words, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    assert main(["script", *words]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert run("script", *words, code=2).err.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
-def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
+def test_install_and_uninstall_say_what_they_did(board, tmp_path, run):
     out = str(tmp_path / "out")
     words = ["script", *PUBLISHED, "-o", out, "--install", "--target", "ssh://a b"]
-    assert main(words) == 1
-    said = capsys.readouterr().err
+    said = run(*words, code=1).err
     assert "cannot set every value on this board" in said
     assert "--force" in said
-    assert main([*words, "--force"]) == 0
-    said = capsys.readouterr().out
+    said = run(*words, "--force").out
     assert "installed for busybox; active from the next boot" in said
     assert "/etc/init.d/S05foreread -> /usr/sbin/foreread-apply" in said
     assert "undo: foreread script --uninstall --target 'ssh://a b'" in said
-    assert main(["script", "--uninstall"]) == 0
-    assert "removed: /usr/sbin/foreread-apply\n" in capsys.readouterr().out
-    assert main(["script", "--uninstall"]) == 1
-    assert "nothing is installed" in capsys.readouterr().err
+    assert "removed: /usr/sbin/foreread-apply\n" in run("script", "--uninstall").out
+    assert "nothing is installed" in run("script", "--uninstall", code=1).err
 
 
-def test_where_udev_runs_the_rule_is_installed(board, tmp_path, capsys):
+def test_where_udev_runs_the_rule_is_installed(board, tmp_path, run):
     board.run_udev()
     words = ["script", *PUBLISHED, "-o", str(tmp_path / "out"), "--install", "--force"]
-    assert main(words) == 0
-    said = capsys.readouterr().out
+    said = run(*words).out
     assert "installed for udev; active from the next boot:\n  /etc/udev/rules.d/99-zz-" in said
     assert "without a reboot: udevadm trigger --action=change --subsystem-match=block\n" in said
     assert "repeat this with --init busybox" in said
-    assert main([*words, "--init", "busybox"]) == 0
-    said = capsys.readouterr().out
+    said = run(*words, "--init", "busybox").out
     assert "installed for busybox" in said
     assert "without a reboot: /usr/sbin/foreread-apply start\n" in said
     assert "udev" not in {path.parent.name for path in (board.root / "etc").rglob("99-zz-*")}
 
 
 @pytest.mark.thorough
-def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, capsys):
+def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, run):
     brief = EmulatedTarget.__new__(EmulatedTarget)  # which boots none
     monkeypatch.setattr(script, "open_target", lambda text, identity, tell: nullcontext(brief))
     out = str(tmp_path / "out")
-    assert main(["script", *PUBLISHED, "-o", out, "--install", "--target", "arm64"]) == 1
-    assert "foreread boards start arm64" in capsys.readouterr().err
+    said = run("script", *PUBLISHED, "-o", out, "--install", "--target", "arm64", code=1).err
+    assert "foreread boards start arm64" in said
 
 
-def test_json_of_both(board, tmp_path, capsys):
+def test_json_of_both(board, tmp_path, run, run_json):
     words = ["script", *PUBLISHED, "-o", str(tmp_path / "out"), "--install", "--force", "--json"]
-    assert main(words) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(run(*words).out)
     assert document["schema"] == 1
     assert document["installed"]["init"] == "busybox"
     assert document["installed"]["fits"] is False
     assert "/usr/sbin/foreread-apply" in document["installed"]["paths"]
-    assert main(["script", "--uninstall", "--json"]) == 0
-    assert "/usr/sbin/foreread-apply" in json.loads(capsys.readouterr().out)["removed"]
+    assert "/usr/sbin/foreread-apply" in run_json("script", "--uninstall")["removed"]
 
 
 def with_search(board):
@@ -113,32 +103,30 @@ def with_search(board):
         (board.root / "bin" / applet).symlink_to("busybox")
 
 
-def test_check_reports_an_installed_script_and_what_sets_other_values(board, tmp_path, capsys):
+def test_check_reports_an_installed_script_and_what_sets_other_values(
+    board, tmp_path, run, run_json
+):
     with_search(board)
     install(board, plan(512))
     board.put("etc/rc.local", "#!/bin/sh\necho 64 >/sys/block/slow0/queue/read_ahead_kb\n")
     board.run(["/usr/sbin/foreread-apply", "start"])
-    assert main(["script", "--check"]) == 0
-    assert "read_ahead_kb: 512 as wanted (always; predicted best; " in capsys.readouterr().out
+    assert "read_ahead_kb: 512 as wanted (always; predicted best; " in run("script", "--check").out
     board.put("sys/block/slow0/queue/read_ahead_kb", "64\n")
-    assert main(["script", "--check"]) == 1
-    said = capsys.readouterr().out
+    said = run("script", "--check", code=1).out
     assert "read_ahead_kb: 64 -> 512 (always; predicted best; before: 128)" in said
     assert "read_ahead_kb: /etc/rc.local:2 sets 64 KiB" in said
-    assert main(["script", "--check", "--json"]) == 1
-    document = json.loads(capsys.readouterr().out)
+    document = run_json("script", "--check", code=1)
     assert (document["script"], document["holds"]) == ("/usr/sbin/foreread-apply", False)
     assert document["lines"] == said.splitlines()
 
 
-def test_check_without_a_script_shows_the_windows(board, monkeypatch, capsys):
+def test_check_without_a_script_shows_the_windows(board, monkeypatch, run):
     with_search(board)
     disk = SeenDisk("slow0", "", 128, {}, ["slow0"])
     found = Diagnosis("6.1.0", "C3", "", [], [disk])
     monkeypatch.setattr(script, "examine", lambda target: found)
     board.put("etc/tmpfiles.d/a.conf", "w /sys/block/slow?/queue/read_ahead_kb - - - - 8\n")
-    assert main(["script", "--check"]) == 1
-    said = capsys.readouterr().out
+    said = run("script", "--check", code=1).out
     assert "no boot script or udev rule of foreread is installed" in said
     assert "/sys/block/slow0/queue/read_ahead_kb: 128" in said
     assert "/etc/tmpfiles.d/a.conf:1 sets 8 KiB" in said

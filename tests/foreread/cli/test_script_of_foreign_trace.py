@@ -67,9 +67,9 @@ def test_a_disk_without_number_or_name_is_wrong_usage(text, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", ["prefetch", "layout"])
-def test_lists_need_the_paths_that_a_foreign_trace_lacks(command, tmp_path, capsys):
-    assert main([command, "--pid", "all", PERFETTO, "-o", str(tmp_path / "out")]) == 1
-    assert "the recording has no path of a file that was read" in capsys.readouterr().err
+def test_lists_need_the_paths_that_a_foreign_trace_lacks(command, tmp_path, run):
+    said = run(command, "--pid", "all", PERFETTO, "-o", tmp_path / "out", code=1).err
+    assert "the recording has no path of a file that was read" in said
 
 
 @pytest.mark.thorough

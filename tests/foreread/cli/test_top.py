@@ -145,9 +145,11 @@ def test_once_prints_one_interval(watched, capsys):
     assert SHOWN in capsys.readouterr().out
 
 
-def test_json_is_a_line_for_each_interval(watched, capsys):
-    assert main(["top", "--json", "--interval", "0.2", "--duration", "0.5"]) == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def test_json_is_a_line_for_each_interval(watched, run):
+    lines = [
+        json.loads(line)
+        for line in run("top", "--json", "--interval", "0.2", "--duration", "0.5").out.splitlines()
+    ]
     assert [line["seconds"] for line in lines] == [2.0, 4.0, 6.0]
     assert lines[0]["files"][0]["name"] == HOSTILE
 

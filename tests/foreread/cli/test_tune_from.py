@@ -23,10 +23,9 @@ def bench(monkeypatch):
 
 
 @pytest.fixture
-def old(bench, tmp_path, capsys):
+def old(bench, tmp_path, run):
     """Return the TUNING of an earlier campaign, of 30 runs."""
-    assert main(words(tmp_path / "old.tuning", "--budget", 30)) == 0
-    capsys.readouterr()
+    run(*words(tmp_path / "old.tuning", "--budget", 30))
     bench.trials.clear()
     return tmp_path / "old.tuning"
 
@@ -35,9 +34,8 @@ def words(output, *more, genes=GENES, command="true"):
     return ["tune", "-o", str(output), "--genes", genes, *map(str, more), "--", command]
 
 
-def refused(capsys, given, code=1):
-    assert main(given) == code
-    said = capsys.readouterr()
+def refused(run, given, code=1):
+    said = run(*given, code=code)
     assert said.out == "" and " -- " in said.err.splitlines()[-1]
     return said.err
 
@@ -67,22 +65,20 @@ def test_a_resumed_search_needs_the_earlier_file_no_more(bench, old, tmp_path):
     assert len(runs) > len(before) and runs[: len(before)] == before
 
 
-def test_another_command_is_said_and_used(old, tmp_path, capsys):
+def test_another_command_is_said_and_used(old, tmp_path, run):
     given = words(tmp_path / "new.tuning", "--from", old, "--budget", 20, command="false")
-    assert main(given) == 0
-    assert "another command (true)" in capsys.readouterr().err
+    assert "another command (true)" in run(*given).err
 
 
-def test_a_campaign_of_other_genes_is_refused(bench, old, tmp_path, capsys):
+def test_a_campaign_of_other_genes_is_refused(bench, old, tmp_path, run, capsys):
     output = tmp_path / "new.tuning"
     only = words(tmp_path / "windows.tuning", "--budget", 20, genes="read_ahead_kb=8:32")
-    assert main(only) == 0
-    capsys.readouterr()
+    run(*only)
     given = words(output, "--from", tmp_path / "windows.tuning", genes="swappiness=0:60")
-    assert "tuned other settings: read_ahead_kb" in refused(capsys, given, code=2)
+    assert "tuned other settings: read_ahead_kb" in refused(run, given, code=2)
     assert not output.exists()
-    assert main(words(output, "--from", tmp_path / "windows.tuning", "--budget", 20)) == 0
-    assert "did not tune scheduler, swappiness" in capsys.readouterr().err
+    said = run(*words(output, "--from", tmp_path / "windows.tuning", "--budget", 20)).err
+    assert "did not tune scheduler, swappiness" in said
 
 
 def test_a_file_that_is_being_written_is_read_as_far_as_it_is(old, tmp_path, capsys):
@@ -105,15 +101,15 @@ def test_a_file_that_is_being_written_is_read_as_far_as_it_is(old, tmp_path, cap
         (lambda path: sql(path, "UPDATE campaign SET objective = 'rate'"), "maximises a rate"),
     ],
 )
-def test_a_file_that_cannot_be_begun_from_is_one_line(damage, said, bench, old, tmp_path, capsys):
+def test_a_file_that_cannot_be_begun_from_is_one_line(damage, said, bench, old, tmp_path, run):
     damage(old)
     output = tmp_path / "new.tuning"
     given = words(output, "--from", old)
-    assert said in refused(capsys, given, code=2 if "rate" in said else 1)
+    assert said in refused(run, given, code=2 if "rate" in said else 1)
     assert not output.exists() and not bench.trials
 
 
-def test_a_forged_earlier_campaign_in_a_store_is_refused(old, tmp_path, capsys):
+def test_a_forged_earlier_campaign_in_a_store_is_refused(old, tmp_path, run):
     """What a TUNING holds of its earlier campaign comes from anybody, too."""
     output = tmp_path / "new.tuning"
     assert main(words(output, "--from", old, "--budget", 20)) == 0
@@ -122,8 +118,7 @@ def test_a_forged_earlier_campaign_in_a_store_is_refused(old, tmp_path, capsys):
     text = json.loads(space)
     text["earlier"]["measured"][0][0] = ["bfq"]
     sql(output, "UPDATE campaign SET space = ?", json.dumps(text))
-    capsys.readouterr()
-    assert "earlier" in refused(capsys, words(output, "--budget", 20, "--resume"))
+    assert "earlier" in refused(run, words(output, "--budget", 20, "--resume"))
 
 
 def sql(path, statement, *values):

@@ -41,9 +41,8 @@ def log(tmp_path, name):
     return (tmp_path / "log" / name).read_text().split("\n")[:-1]
 
 
-def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_path, capsys):
-    assert main(words(tmp_path / "one.tuning", "a", "b:slower=30", more=MORE)) == 0
-    said = capsys.readouterr()
+def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_path, run):
+    said = run(*words(tmp_path / "one.tuning", "a", "b:slower=30", more=MORE))
     assert "time relative to all boards" in said.out and "set 2 genes: time" in said.out
     results = read_results(tmp_path / "one.tuning")
     assert {g.gene for g in results.confirmed.gains} == {"scheduler", "read_ahead_kb"}
@@ -55,24 +54,21 @@ def test_two_boards_find_what_one_finds_and_their_difference_is_estimated(tmp_pa
     assert len(results.search) + len(results.confirmation) <= 40 and min(by_board) >= 8
 
 
-def test_the_document_has_the_boards(tmp_path, capsys):
-    assert (
-        main(
-            [*words(tmp_path / "one.tuning", "a", "b:slower=30", more=["--budget", "20", "--json"])]
-        )
-        == 0
-    )
-    boards = json.loads(capsys.readouterr().out)["boards"]
+def test_the_document_has_the_boards(tmp_path, run):
+    boards = json.loads(
+        run(
+            *words(tmp_path / "one.tuning", "a", "b:slower=30", more=["--budget", "20", "--json"])
+        ).out
+    )["boards"]
     assert [one["board"] for one in boards] == ["a", "b:slower=30"]
     assert boards[1]["effect"] > 0.1 and boards[1]["low"] <= boards[1]["effect"]
     assert boards[0]["lost"] == 0 and boards[0]["runs"] > 5
 
 
 @pytest.mark.parametrize("word", further(["dies=6", "broken=9"]))
-def test_a_board_that_dies_is_set_aside_and_its_runs_go_to_the_other(word, tmp_path, capsys):
+def test_a_board_that_dies_is_set_aside_and_its_runs_go_to_the_other(word, tmp_path, run):
     more = ["--budget", "80"]  # so many that three runs of the default fail on it in the search
-    assert main(words(tmp_path / "one.tuning", "a", f"b:{word}", more=more)) == 0
-    said = capsys.readouterr()
+    said = run(*words(tmp_path / "one.tuning", "a", f"b:{word}", more=more))
     assert f"board b:{word} is set aside, its runs go to the others" in said.err
     results = read_results(tmp_path / "one.tuning")
     assert results.confirmed.chromosome["scheduler"] == "bfq"
@@ -81,9 +77,8 @@ def test_a_board_that_dies_is_set_aside_and_its_runs_go_to_the_other(word, tmp_p
 
 
 @pytest.mark.thorough
-def test_a_board_that_comes_back_goes_on(tmp_path, capsys):
-    assert main(words(tmp_path / "one.tuning", "a", "b:naps=6")) == 0
-    assert "is set aside" not in capsys.readouterr().err
+def test_a_board_that_comes_back_goes_on(tmp_path, run):
+    assert "is set aside" not in run(*words(tmp_path / "one.tuning", "a", "b:naps=6")).err
     results = read_results(tmp_path / "one.tuning")
     assert len(results.lost) == 1 and results.lost[0].board == 1
     after = [one for one in results.search if one.number > results.lost[0].number]
@@ -91,10 +86,9 @@ def test_a_board_that_comes_back_goes_on(tmp_path, capsys):
 
 
 @pytest.mark.thorough
-def test_when_all_boards_are_gone_it_says_so_and_can_go_on(tmp_path, capsys):
+def test_when_all_boards_are_gone_it_says_so_and_can_go_on(tmp_path, run):
     output = tmp_path / "one.tuning"
-    assert main(words(output, "a:dies=7", "b:dies=6")) == 1
-    said = capsys.readouterr().err
+    said = run(*words(output, "a:dies=7", "b:dies=6"), code=1).err
     assert "no board is left" in said and "--resume" in said.splitlines()[-1]
     before = read_results(output).search
     assert len(before) >= 9
@@ -110,13 +104,13 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
 
 
 @pytest.mark.thorough
-def test_it_goes_on_without_a_board_that_is_gone(tmp_path, capsys, monkeypatch):
+def test_it_goes_on_without_a_board_that_is_gone(tmp_path, run, monkeypatch):
     output = tmp_path / "one.tuning"
     assert main(words(output, "a", "b", more=["--budget", "20"])) == 0
     before = len(read_results(output).search)
     monkeypatch.setenv("FLEET_ABSENT", "b")
-    assert main(words(output, "a", "b", more=["--budget", "30", "--resume"])) == 0
-    assert "board b is left out" in capsys.readouterr().err
+    said = run(*words(output, "a", "b", more=["--budget", "30", "--resume"])).err
+    assert "board b is left out" in said
     assert len(read_results(output).search) > before
 
 
@@ -129,9 +123,8 @@ def test_it_goes_on_without_a_board_that_is_gone(tmp_path, capsys, monkeypatch):
         (["a", "b:absent"], "b:absent: b cannot be reached", 1),
     ],
 )
-def test_boards_that_cannot_be_a_fleet_are_one_line(targets, said, code, tmp_path, capsys):
-    assert main(words(tmp_path / "one.tuning", *targets)) == code
-    found = capsys.readouterr()
+def test_boards_that_cannot_be_a_fleet_are_one_line(targets, said, code, tmp_path, run):
+    found = run(*words(tmp_path / "one.tuning", *targets), code=code)
     assert said in found.err.splitlines()[-1] and found.out == ""
     assert not (tmp_path / "one.tuning").exists()
     for name in (tmp_path / "log").iterdir():

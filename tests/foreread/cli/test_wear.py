@@ -92,10 +92,9 @@ def tried_twice(results):
     return [one for one in good if good.count(one) > 1]
 
 
-def test_the_refused_are_counted_with_their_figures(bench, tmp_path, capsys, text_only):
+def test_the_refused_are_counted_with_their_figures(bench, tmp_path, run, text_only):
     output, report = tmp_path / "app.tuning", tmp_path / "report"
-    assert main(words(output)) == 0
-    said = capsys.readouterr().out
+    said = run(*words(output)).out
     assert "wear: refused 6 chromosomes, with more than 10 % more sectors written" in said
     figures = re.search(r"has ([\d,]+) in idle, the default has ([\d,]+)\.", said)
     assert figures[1].startswith("60,0") and figures[2].startswith("2,0")
@@ -133,12 +132,11 @@ def test_what_is_allowed_can_win(allowed, window, swappiness, bench, tmp_path, c
         assert (f"{name}: not checked in idle: --allow {name}" in said) == (name in allowed)
 
 
-def test_a_kernel_without_pressure_says_so(monkeypatch, tmp_path, capsys):
+def test_a_kernel_without_pressure_says_so(monkeypatch, tmp_path, run):
     bench = WearingBench(psi=False)
     monkeypatch.setattr(tuning, "open_bench", bench.open)
     output = tmp_path / "app.tuning"
-    assert main(words(output)) == 0
-    said = capsys.readouterr().out
+    said = run(*words(output)).out
     assert "memory: not checked in idle: the kernel does not count memory pressure" in said
     found = read_results(output).confirmed.chromosome
     assert stalling(found) and not wearing(found)
@@ -169,15 +167,14 @@ def test_an_interrupted_tuning_refuses_the_same(search, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("more", [["--most-written", "20%"], ["--allow", "wear"]])
-def test_a_tuning_is_continued_with_the_same_limits_only(more, bench, tmp_path, capsys):
+def test_a_tuning_is_continued_with_the_same_limits_only(more, bench, tmp_path, run):
     output = tmp_path / "app.tuning"
-    assert main(words(output, "--budget", "20")) == 0
-    capsys.readouterr()
-    assert main(words(output, "--budget", "30", "--resume", *more)) == 2
-    assert "more sectors written" in capsys.readouterr().err
+    run(*words(output, "--budget", "20"))
+    said = run(*words(output, "--budget", "30", "--resume", *more), code=2).err
+    assert "more sectors written" in said
 
 
-def test_an_older_tuning_is_continued_without_limits_and_says_so(bench, tmp_path, capsys):
+def test_an_older_tuning_is_continued_without_limits_and_says_so(bench, tmp_path, run, capsys):
     output = tmp_path / "app.tuning"
     assert main(words(output, "--allow", "wear", "--allow", "memory", "--budget", "20")) == 0
     with sqlite3.connect(output) as connection:
@@ -187,8 +184,7 @@ def test_an_older_tuning_is_continued_without_limits_and_says_so(bench, tmp_path
         connection.execute("UPDATE campaign SET space = ?", (json.dumps(space),))
     connection.close()
     capsys.readouterr()
-    assert main(words(output, "--resume")) == 0
-    said = capsys.readouterr()
+    said = run(*words(output, "--resume"))
     assert "begun without limits" in said.out and "begun without limits" in said.err
     assert wearing(read_results(output).confirmed.chromosome)
 
