@@ -69,18 +69,20 @@ def test_specs_of_an_old_32_bit_kernel_leave_order_out():
     assert insert["numeric"]["size"].tolist() == [4, 4, 4, 0]
 
 
-def test_missing_field_names_event_field_and_kernel():
-    broken = OLD_32_BIT.replace(b"unsigned long i_ino", b"unsigned long inode")
-    with pytest.raises(TraceError, match=r"add_to_page_cache.*5\.4\.0-test.*'i_ino' is missing"):
-        formats({INSERT: broken}).specs()
-
-
-def test_field_that_is_not_a_number_is_refused():
-    broken = OLD_32_BIT.replace(
-        b"dev_t s_dev;\toffset:20;\tsize:4", b"char s_dev[12];\toffset:20;\tsize:12"
-    )
-    with pytest.raises(TraceError, match="'s_dev' of 12 bytes is not a number"):
-        formats({INSERT: broken}).specs()
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (b"unsigned long i_ino", b"unsigned long inode", "'i_ino' is missing"),
+        (
+            b"dev_t s_dev;\toffset:20;\tsize:4",
+            b"char s_dev[12];\toffset:20;\tsize:12",
+            "'s_dev' of 12 bytes is not a number",
+        ),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_named_with_its_event_and_kernel(old, new, what):
+    with pytest.raises(TraceError, match=rf"add_to_page_cache.*5\.4\.0-test.*{what}"):
+        formats({INSERT: OLD_32_BIT.replace(old, new)}).specs()
 
 
 def test_trace_without_any_wanted_event_is_refused():

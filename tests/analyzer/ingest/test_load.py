@@ -79,28 +79,6 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
 
 
-@pytest.mark.parametrize(
-    ("keys", "value"),
-    [
-        (("host", "page_size"), 0),
-        (("pid",), 1 << 31),
-        (("start_ns",), -1),
-        (("end_ns",), 1 << 64),
-        (("devices", 0, "dev"), "99999999999:1"),
-        (("devices", 0, "filesystems"), ["7:-1"]),
-    ],
-)
-def test_numbers_of_a_capture_that_would_overflow_are_damage(capture, keys, value):
-    document = json.loads((capture / "capture.json").read_text())
-    inner = document
-    for key in keys[:-1]:
-        inner = inner[key]
-    inner[keys[-1]] = value
-    (capture / "capture.json").write_text(json.dumps(document))
-    with pytest.raises((TraceError, CaptureError)):
-        load_any(capture)
-
-
 def test_blocks_of_several_pages_are_said_to_count_whole():
     block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4)]
     assert any("several pages" in note for note in recording_of(*block).notes)
@@ -132,19 +110,6 @@ def test_a_file_that_is_packed_twice_is_to_be_unpacked(tmp_path, pack):
     with pytest.raises(TraceError, match="data") as error:
         load(path)
     assert "unpack it first" in error.value.remedy
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_damaged_archives_are_reported(capture, tmp_path, pack):
-    with tarfile.open(tmp_path / "c.tar", "w") as tar:
-        tar.add(capture, arcname="c")
-    packed = pack((tmp_path / "c.tar").read_bytes())
-    path = tmp_path / "damaged"
-    for at in range(20, len(packed) - 4, len(packed) // 40):
-        path.write_bytes(packed[:at] + b"\xaa\x55\xaa\x55" + packed[at + 4 :])
-        with pytest.raises((TraceError, CaptureError)) as error:
-            load_any(path)
-        assert error.value.remedy
 
 
 def test_a_disk_whose_window_could_not_be_set_contaminates():
@@ -311,16 +276,6 @@ def test_an_archive_without_a_capture_is_refused(tmp_path):
         load(tmp_path / "a.tar")
 
 
-def test_a_cut_archive_is_an_error_with_a_remedy(capture, tmp_path):
-    archive = tmp_path / "a.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
-        tar.add(capture, arcname="c")
-    archive.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
-    with pytest.raises((TraceError, CaptureError)) as error:
-        load(archive)
-    assert error.value.remedy
-
-
 def test_a_partial_capture_is_recognised(capture):
     (capture / "capture.json").unlink()
     with pytest.raises(CaptureError, match="partial"):
@@ -354,9 +309,10 @@ def test_a_damaged_archive_is_an_error_with_a_remedy(packing, decompress, captur
     with tarfile.open(archive, f"w:{packing}") as tar:
         tar.add(capture, arcname="c")
     whole = archive.read_bytes()
+    places = range(0, len(whole), len(whole) // 12)
+    flipped = [whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :] for at in places]
     harmless = 0
-    for at in range(0, len(whole), len(whole) // 12):
-        damaged = whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :]
+    for damaged in (whole[: len(whole) // 2], *flipped):
         archive.write_bytes(damaged)
         if unpacks_the_same(decompress, damaged, whole):
             harmless += 1
@@ -396,33 +352,36 @@ def test_damaged_metadata_is_an_error_with_a_remedy(capture, text):
     assert error.value.remedy
 
 
-@pytest.mark.parametrize("value", [-1, 1 << 64])
-@pytest.mark.parametrize("key", ["pid", "start_ns", "end_ns", "page_size", "first_sector"])
-def test_numbers_that_no_recording_has_are_refused(capture, key, value):
-    document = json.loads((capture / "capture.json").read_text())
-    where = {"page_size": document["host"], "first_sector": document["mounts"][0]}
-    where.get(key, document)[key] = value
-    (capture / "capture.json").write_text(json.dumps(document))
-    with pytest.raises(CaptureError) as error:
-        load(capture)
-    assert error.value.remedy
+HUGE = 1 << 64
 
 
-def test_a_newer_schema_is_refused(capture):
-    document = json.loads((capture / "capture.json").read_text())
-    document["schema"] = 2
-    (capture / "capture.json").write_text(json.dumps(document))
-    with pytest.raises(CaptureError, match="schema 2"):
-        load(capture)
-
-
-@pytest.mark.parametrize("dev", ["", "7", "a:b", "7:0:1"])
-def test_invalid_device_numbers_are_an_error(capture, dev):
-    document = json.loads((capture / "capture.json").read_text())
-    document["mounts"][0]["dev"] = dev
-    (capture / "capture.json").write_text(json.dumps(document))
-    with pytest.raises(TraceError, match="device number"):
-        load(capture)
+@pytest.mark.parametrize(
+    ("keys", "values", "error", "message"),
+    [
+        (("schema",), [2], CaptureError, "schema 2"),
+        (("pid",), [-1, 1 << 31, HUGE], CaptureError, None),
+        (("start_ns",), [-1, HUGE], CaptureError, None),
+        (("end_ns",), [-1, HUGE], CaptureError, None),
+        (("host", "page_size"), [-1, 0, HUGE], CaptureError, None),
+        (("mounts", 0, "first_sector"), [-1, HUGE], CaptureError, None),
+        (("mounts", 0, "dev"), ["", "7", "a:b", "7:0:1"], TraceError, "device number"),
+        (("devices", 0, "dev"), ["99999999999:1"], TraceError, None),
+        (("devices", 0, "filesystems"), [["7:-1"]], TraceError, None),
+    ],
+    ids=str,
+)
+def test_metadata_that_no_recording_has_is_refused(capture, keys, values, error, message):
+    file = capture / "capture.json"
+    *above, last = keys
+    for value in values:
+        document = inner = json.loads(file.read_text())
+        for key in above:
+            inner = inner[key]
+        inner[last] = value
+        file.write_text(json.dumps(document))
+        with pytest.raises(error, match=message) as refused:
+            load(capture)
+        assert refused.value.remedy
 
 
 def test_a_trace_without_inserts_is_shown_and_not_predicted(tmp_path):

@@ -41,6 +41,13 @@ def of_text(tmp_path, text):
         ("cpus=2\n", LINE, "CPU:1 [6 EVENTS DROPPED]\n", {1: 6}, ""),
         ("cpus=2\n", LINE, "CPU:1 [EVENTS DROPPED]\n", {1: 1}, ""),
         ("cpus=2\n", LINE, "", {}, ""),
+        (  # lines that name their CPU count alone
+            "# entries-in-buffer/entries-written: 100/163   #P:2\nCPU:1 [LOST 234 EVENTS]\n",
+            LINE,
+            "CPU:1 [6 EVENTS DROPPED]\nCPU:0 [EVENTS DROPPED]\n",
+            {0: 1, 1: 240},
+            "",
+        ),
         ("", PERF, "", {}, NOT_COUNTED),
         ("", PERF, "app 7 [002] 1.1: PERF_RECORD_LOST lost 42\n", {2: 42}, ""),
         ("", PERF, "app 7 [002] 1.1: PERF_RECORD_LOST_SAMPLES lost 9\n", {-1: 9}, ""),

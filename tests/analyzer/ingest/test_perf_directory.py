@@ -45,17 +45,11 @@ def test_a_directory_is_loaded_like_a_file(tmp_path):
     assert recording.accesses.rows == 160
 
 
-def test_the_header_alone_names_its_directory(tmp_path):
+@pytest.mark.parametrize(("file", "what"), [("data", "header"), ("data.0", "part")])
+def test_a_file_of_a_directory_alone_names_its_directory(file, what, tmp_path):
     directory = unpacked(tmp_path, "perf-directory")
-    with pytest.raises(TraceError, match=r"header of a perf\.data directory") as caught:
-        open_trace(directory / "data")
-    assert str(directory) in caught.value.remedy
-
-
-def test_a_file_of_records_names_its_directory(tmp_path):
-    directory = unpacked(tmp_path, "perf-directory")
-    with pytest.raises(TraceError, match=r"part of a perf\.data directory") as caught:
-        open_trace(directory / "data.0")
+    with pytest.raises(TraceError, match=rf"{what} of a perf\.data directory") as caught:
+        open_trace(directory / file)
     assert str(directory) in caught.value.remedy
 
 
@@ -132,9 +126,13 @@ def read(directory, data):
     return open_trace(path)
 
 
-def test_simpleperf_has_the_events_of_perf(tmp_path):
-    linux = lzma.decompress((BROUGHT / "simpleperf-linux.data.xz").read_bytes())
-    expected, trace = read(tmp_path, linux), read(tmp_path, simpleperf())
+@pytest.mark.parametrize("written", ["simpleperf", "simpleperf-zstd"])
+def test_simpleperf_has_the_events_of_perf(written, tmp_path):
+    linux, data = (
+        lzma.decompress((BROUGHT / f"{name}.data.xz").read_bytes())
+        for name in ("simpleperf-linux", written)
+    )
+    expected, trace = read(tmp_path, linux), read(tmp_path, data)
     for name, column in expected.events.items():
         assert trace.events[name].tolist() == column.tolist(), name
     assert kinds(trace) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
@@ -152,13 +150,6 @@ def test_formats_split_over_records_are_joined(tmp_path):
     parts = [whole[at : at + 1000] for at in range(0, len(whole), 1000)]
     split = b"".join(record(SPLIT, part) for part in parts) + record(SPLIT_END, b"")
     assert kinds(read(tmp_path, with_formats(split))) == {Kind.INSERT: 17, Kind.BIO_QUEUE: 17}
-
-
-def test_simpleperf_s_compressed_records_are_read(tmp_path):
-    packed = lzma.decompress((BROUGHT / "simpleperf-zstd.data.xz").read_bytes())
-    expected, trace = read(tmp_path, simpleperf()), read(tmp_path, packed)
-    for name, column in expected.events.items():
-        assert trace.events[name].tolist() == column.tolist(), name
 
 
 def test_a_record_of_more_than_64_kib_is_passed_over_whole(tmp_path):

@@ -185,18 +185,6 @@ def test_lines_are_sorted_by_time_and_others_skipped(tmp_path):
     assert trace.event_names == {"sched:sched_process_exit"}
 
 
-def test_lost_events_are_counted(tmp_path):
-    lines = [
-        "# entries-in-buffer/entries-written: 100/163   #P:2",
-        "CPU:1 [LOST 234 EVENTS]",  # trace_pipe
-        "CPU:1 [6 EVENTS DROPPED]",  # trace-cmd report
-        "CPU:0 [EVENTS DROPPED]",
-        HEAD + "sched_process_exit: comm=a pid=1 prio=1",
-    ]
-    trace = read(tmp_path, "\n".join(lines))
-    assert trace.lost == {0: 1, 1: 240}
-
-
 def test_lines_cut_off_are_said(tmp_path):
     good = HEAD + "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=0x1 ofs=4096 order=0\n"
     trace = read(tmp_path, good + HEAD + "mm_filemap_add_to_page_cache: dev 8:1 ino 2a pf")
