@@ -6,7 +6,6 @@ from capture_builder import PAGE, recording_of
 from analyzer.diff.compare import compare
 from analyzer.diff.files import sizes_text
 
-WINDOW_0 = 0  # no capture: no readahead is assumed
 
 
 def recording(files):

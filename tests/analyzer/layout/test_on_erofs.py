@@ -1,6 +1,5 @@
 """A recorded start on images of EROFS and ext4."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +29,12 @@ ON_EXT4 = DATA / "arm64-madplay/arm64-madplay.capture.tar.xz"
 DEVICE = FixedCost(1e6, 50_000.0)
 
 
+def on_an_ext4(root, image, size="64M"):
+    """Return the octets of an image of ext4 with the files below ``root``."""
+    built("mke2fs", "-q", "-t", "ext4", "-b", "4096", "-d", root, image, size)
+    return image.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def recording():
     return load(ON_EROFS)
@@ -44,9 +49,7 @@ def images(recording, tmp_path_factory):
     for name, words in {"none": (), "lz4": ("-zlz4",), "large": ("-zlz4", "-C65536")}.items():
         built("mkfs.erofs", "--quiet", *words, folder / name, root)
         found[name] = (folder / name).read_bytes()
-    words = ["-q", "-t", "ext4", "-b", "4096", "-d", str(root), str(folder / "ext4"), "64M"]
-    subprocess.run(["mke2fs", *words], check=True, capture_output=True)
-    found["ext4"] = (folder / "ext4").read_bytes()
+    found["ext4"] = on_an_ext4(root, folder / "ext4")
     return found
 
 
@@ -145,9 +148,7 @@ def test_a_start_from_erofs_is_predicted_on_ext4(recording, images):
 def test_a_start_from_ext4_is_predicted_on_an_image_of_ext4(tmp_path):
     recording = load(ON_EXT4)
     root = tree_of(recording, tmp_path / "root")
-    words = ["-q", "-t", "ext4", "-b", "4096", "-d", str(root), str(tmp_path / "image"), "64M"]
-    subprocess.run(["mke2fs", *words], check=True, capture_output=True)
-    start = on_ext4(recording, read_ext4((tmp_path / "image").read_bytes()))
+    start = on_ext4(recording, read_ext4(on_an_ext4(root, tmp_path / "image")))
     wide, narrow = start.counts(32), start.counts(0)
     assert wide.requests < narrow.requests
     assert wide.read_bytes > narrow.read_bytes
@@ -167,9 +168,8 @@ def test_a_capture_of_another_image_is_refused(name, recording, tmp_path):
     (tmp_path / "root").mkdir()
     (tmp_path / "root/file").write_bytes(b"x" * 5000)
     if name == "ext4":
-        words = ["-q", "-t", "ext4", "-d", str(tmp_path / "root"), str(tmp_path / "image"), "8M"]
-        subprocess.run(["mke2fs", *words], check=True, capture_output=True)
-        place = on_ext4, read_ext4((tmp_path / "image").read_bytes())
+        octets = on_an_ext4(tmp_path / "root", tmp_path / "image", "8M")
+        place = on_ext4, read_ext4(octets)
     else:
         built("mkfs.erofs", "--quiet", tmp_path / "image", tmp_path / "root")
         place = on_erofs, read_erofs((tmp_path / "image").read_bytes())

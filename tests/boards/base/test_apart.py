@@ -25,11 +25,6 @@ def test_a_lock_outlasts_a_read_of_its_file(locked):
     assert is_locked(locked)
 
 
-def test_a_lock_is_lost_to_a_read_that_shares_the_descriptors(locked):
-    locked.read_bytes()
-    assert not is_locked(locked)
-
-
 def test_what_is_left_open_is_closed(tmp_path):
     folder = Path("/proc/self/fd")
     before = [one.name for one in folder.iterdir()]

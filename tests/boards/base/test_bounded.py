@@ -10,7 +10,6 @@ import pytest
 from waiting import left_s
 
 from boards.base.bounded import UnboundedError, open_regular, read_bounded
-from boards.base.units import size_text
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10])
@@ -89,14 +88,3 @@ def test_a_read_that_would_wait_names_the_file(tmp_path, read):
             read(opened)
         with pytest.raises(UnboundedError, match=r"file waits for more instead of ending"):
             opened.readinto(bytearray(10))
-
-
-def test_sizes_in_messages_have_units():
-    assert [size_text(size) for size in (0, 1023, 1 << 10, 1536, 64 << 20, 8 << 30)] == [
-        "0 bytes",
-        "1023 bytes",
-        "1 KiB",
-        "1.5 KiB",
-        "64 MiB",
-        "8 GiB",
-    ]

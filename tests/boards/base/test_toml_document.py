@@ -37,32 +37,11 @@ HOSTILE = {
 }
 
 
-@pytest.fixture
-def unparsed(monkeypatch):
-    """Fail if tomllib gets a text."""
-    monkeypatch.setattr(toml_document.tomllib, "loads", lambda *_: pytest.fail("was parsed"))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        kind
-        for kind in HOSTILE
-        if "levels" in HOSTILE[kind][1]
-        or "word" in HOSTILE[kind][1]
-        or "line 2" in HOSTILE[kind][1]
-    ],
-)
-@pytest.mark.usefixtures("unparsed")
-def test_deep_and_endless_words_are_refused_before_they_are_parsed(kind):
-    text, message = HOSTILE[kind]
-    with pytest.raises(DocumentError, match=message):
-        parse_toml(text.encode())
-
-
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_toml_is_refused_with_its_line(kind):
+def test_hostile_toml_is_refused_with_its_line_deep_and_endless_words_unparsed(kind, monkeypatch):
     text, message = HOSTILE[kind]
+    if any(word in message for word in ("levels", "a word", "line 2")):
+        monkeypatch.setattr(toml_document.tomllib, "loads", lambda *_: pytest.fail("was parsed"))
     with pytest.raises(DocumentError, match=message) as error:
         parse_toml(text.encode())
     assert len(str(error.value)) < 400

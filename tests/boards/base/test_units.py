@@ -36,6 +36,7 @@ def test_pages_become_kib_and_pages_again(pages, page_bytes):
         (0, "0 bytes"),
         (1023, "1023 bytes"),
         (KIB, "1 KiB"),
+        (1536, "1.5 KiB"),
         (1234, "1.21 KiB"),
         (1000 * KIB, "1000 KiB"),
         (87.23 * MIB, "87.2 MiB"),
