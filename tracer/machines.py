@@ -6,8 +6,8 @@ What the two have in common is decided here once, so that a command never asks w
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,23 +17,52 @@ from tracer.backends.base import Backend
 from tracer.backends.select import AUTO, choose
 from tracer.error import RecordError
 from tracer.formats.capture import Capture, Metadata
+from tracer.formats.seen import Seen
 from tracer.local.journal import restore_leftovers, unrestored
 from tracer.local.journal_folder import make_lock
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions, run_here
 from tracer.local.repeat import repeated
 from tracer.local.trial import TrialBench, TrialOptions
-from tracer.remote.probed import TraceReader
-from tracer.remote.record import record_on
+from tracer.remote.probed import Row
+from tracer.remote.record import run_on
 from tracer.remote.trials import trials_on
 
 TARGETS_BACKEND = "tracefs"
 
 
-class SeenInodes(TraceReader, Protocol):
-    """What a recorder needs to know of the trace that it made (analyzer.ingest.seen)."""
+class ProbedDisk(Protocol):
+    """A traced run that read a disk: the timed reads in its trace complete the probe."""
 
-    def inodes(self, directory: Path) -> set[tuple[int, int]]:
-        """Return the (dev_t, inode) pairs of all page-cache events."""
+    @property
+    def dev(self) -> str:
+        """The disk, "major:minor"."""
+
+    @property
+    def trace(self) -> Path:
+        """The trace directory to read."""
+
+    def store(self, own: Sequence[Row], rows: Sequence[Row]) -> None:
+        """Add the probe to the capture: by its own timed reads, and those of this run."""
+
+    def fail(self, error: BaseException) -> None:
+        """Note in the capture why its disk was not probed."""
+
+
+class TracedRun(Protocol):
+    """A run that has ended. Its trace is read, then its files are named, then its disk probed."""
+
+    trace: Path
+    capture: Capture  # once its files have names
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The processes whose reads, and whose descendants' reads, are the command's."""
+
+    def name_files(self, seen: Seen) -> None:
+        """Name the files in the trace."""
+
+    def probe_disk(self, seen: Seen, scratch: Path) -> ProbedDisk | None:
+        """Probe the disk read most; a run that is returned has a trace to read in ``scratch``."""
 
 
 class Recorder(Protocol):
@@ -43,10 +72,10 @@ class Recorder(Protocol):
     def why(self) -> str:
         """Why this recorder was chosen."""
 
-    def record(
-        self, options: RecordOptions, output: Path, seen: SeenInodes, probe_disk: bool = True
-    ) -> Capture:
-        """Record into the folder ``output``; with ``probe_disk`` measure its disk after the run.
+    def run(
+        self, options: RecordOptions, output: Path, probe_disk: bool = True
+    ) -> AbstractContextManager[TracedRun]:
+        """Make the run; the block names its files and, with ``probe_disk``, probes its disk.
 
         Raises RecordError, and TargetError where the target is out of reach.
         """
@@ -121,16 +150,15 @@ class _Here:
     backend: Backend
     why: str
 
-    def record(
-        self, options: RecordOptions, output: Path, seen: SeenInodes, probe_disk: bool = True
-    ) -> Capture:
+    def run(
+        self, options: RecordOptions, output: Path, probe_disk: bool = True
+    ) -> AbstractContextManager[TracedRun]:
         if options.probes:
             raise RecordError(
                 "kernel probes are for targets",
                 "on this machine remove --probes, or add --target ssh://root@localhost",
             )
-        reads_of = seen.reads if probe_disk else None
-        return record(options, self.backend, output, seen.inodes, reads_of)
+        return run_here(options, self.backend, output, probe_disk)
 
 
 @dataclass(frozen=True)
@@ -138,8 +166,7 @@ class _OnTarget:
     target: Target
     why: str = ""
 
-    def record(
-        self, options: RecordOptions, output: Path, seen: SeenInodes, probe_disk: bool = True
-    ) -> Capture:
-        reader = seen if probe_disk else None
-        return record_on(self.target, options, output, seen.inodes, seen=reader)
+    def run(
+        self, options: RecordOptions, output: Path, _probe_disk: bool = True
+    ) -> AbstractContextManager[TracedRun]:
+        return run_on(self.target, options, output)

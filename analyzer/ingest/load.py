@@ -157,11 +157,6 @@ def events_of(directory: Path) -> Table:
     return open_recorded(directory).events
 
 
-def inodes_of(directory: Path) -> set[tuple[int, int]]:
-    """Return the (dev_t, inode) pairs of all page-cache events in a capture's trace directory."""
-    return inodes_in(open_recorded(directory).events)
-
-
 def inodes_in(events: Table) -> set[tuple[int, int]]:
     """Return the (dev_t, inode) pairs of all page-cache events."""
     pages = events.take(events["kind"] <= Kind.RA_SYNC)

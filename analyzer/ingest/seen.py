@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,43 +15,51 @@ from analyzer.ingest.load import events_of, inodes_in
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Rwbs, Table
 from tracer.formats.capture import dev_text
+from tracer.formats.seen import Seen
 
-Reads = dict[str, list[tuple[int, int]]]  # (first sector, sectors) by the disk's "major:minor"
+Row = tuple[int, int, int, int]  # sector, sectors, issue and completion in ns (0 if unseen)
 
 
 class SeenTrace:
-    """The inodes and the reads in a trace directory: callbacks for
-    ``tracer.local.record.record``."""
+    """A trace directory that has just been written."""
 
-    def __init__(self) -> None:
-        self._directory: Path | None = None
-        self._events: Table | None = None
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
 
-    def inodes(self, directory: Path) -> set[tuple[int, int]]:
-        """Return the (dev_t, inode) pairs of all page-cache events."""
-        return inodes_in(self._decoded(directory))
+    def seen(self, pids: Iterable[int], reads: bool) -> Seen:
+        """Return the inodes and, with ``reads``, the reads of the processes ``pids``."""
+        inodes: set[tuple[int, int]] = set()
+        by_disk: dict[str, list[tuple[int, int]]] = {}
+        try:
+            inodes = inodes_in(self._events)
+            for pid in pids if reads else ():
+                self._add_reads(pid, by_disk)
+        except ValueError as error:
+            return Seen(inodes, {} if reads else None, error)
+        return Seen(inodes, by_disk if reads else None)
 
-    def reads(self, directory: Path, pid: int) -> Reads:
-        """Return the reads of process ``pid``, the command's first, and of its descendants."""
-        events = self._decoded(directory)
-        requests = find_requests(events)
-        own = of_threads(requests, process_tree(events, {pid}))
-        reads = requests.take(own & ((requests["flags"] & Rwbs.READ) > 0))
-        by_disk: Reads = {}
-        for dev in np.unique(reads["dev"]).tolist():
-            of_disk = reads.take(reads["dev"] == dev)
-            places = zip(of_disk["sector"].tolist(), of_disk["sectors"].tolist(), strict=True)
-            by_disk[dev_text(dev)] = [place for place in places if place[1]]
-        return by_disk
-
-    def timed(self, directory: Path, dev: str) -> list[tuple[int, int, int, int]]:
-        """Return all reads of a disk: sector, sectors, issue and completion (ns; 0 if unseen)."""
-        requests = find_requests(self._decoded(directory))
+    def timed(self, dev: str) -> list[Row]:
+        """Return all reads of the disk "major:minor"."""
+        requests = self._requests
         wanted = (requests["dev"] == dev_of(dev)) & ((requests["flags"] & Rwbs.READ) > 0)
         columns = ("sector", "sectors", "issue_ns", "complete_ns")
         return list(zip(*(requests[name][wanted].tolist() for name in columns), strict=True))
 
-    def _decoded(self, directory: Path) -> Table:
-        if self._events is None or self._directory != directory:
-            self._directory, self._events = directory, call(events_of, directory)
-        return self._events
+    def _add_reads(self, pid: int, by_disk: dict[str, list[tuple[int, int]]]) -> None:
+        """Add the reads of a process and its descendants."""
+        requests = self._requests
+        own = of_threads(requests, process_tree(self._events, {pid}))
+        reads = requests.take(own & ((requests["flags"] & Rwbs.READ) > 0))
+        for dev in np.unique(reads["dev"]).tolist():
+            of_disk = reads.take(reads["dev"] == dev)
+            places = zip(of_disk["sector"].tolist(), of_disk["sectors"].tolist(), strict=True)
+            by_disk.setdefault(dev_text(dev), []).extend(place for place in places if place[1])
+
+    @cached_property
+    def _events(self) -> Table:
+        events: Table = call(events_of, self._directory)
+        return events
+
+    @cached_property
+    def _requests(self) -> Table:
+        return find_requests(self._events)

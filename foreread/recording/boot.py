@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analyzer.ingest.seen import SeenTrace
 from boards.base.silent import silent
 from boards.open import LOCAL, open_target
 from boards.target import Target
 from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.error import ArgumentError
+from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of_boot
 from foreread.version import VERSION
 from tracer.formats.capture import Capture
@@ -18,7 +18,7 @@ from tracer.interrupts import orderly_exit
 from tracer.local.output import recording_folder
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, record_boot_on, repair, with_init
+from tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
 from tracer.remote.job import part
 
 
@@ -102,10 +102,8 @@ def record_boot(
             state_dir=state_dir,
             repair=repair(words),
         )
-        seen = SeenTrace()
-        asked = with_init(options, opened)
-        reader = seen if probe_disk else None
-        return record_boot_on(opened, asked, ending, hook, folder, seen.inodes, reader)
+        booting = boot_on(opened, with_init(options, opened), ending, hook, folder)
+        return recorded(booting, probe_disk)
 
 
 def remove_boot_hook(target: Target) -> bool:

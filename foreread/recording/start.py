@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analyzer.ingest.seen import SeenTrace
 from boards.base.silent import silent
 from boards.open import LOCAL, open_target
 from foreread.checks import (
@@ -15,6 +14,7 @@ from foreread.checks import (
     checked_run,
     key_of,
 )
+from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
 from foreread.version import VERSION
 from tracer.backends.select import AUTO
@@ -68,7 +68,7 @@ def record(
     """
     options = checked_run(run)
     words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
-    asked = RecordOptions(
+    recording = RecordOptions(
         run=options,
         read_ahead_kb=checked_number(read_ahead_kb, "read_ahead_kb"),
         buffer_kib=buffer_kib,
@@ -87,4 +87,4 @@ def record(
         recorder = recorder_for(opened, backend)
         if recorder.why:
             tell(recorder.why)
-        return recorder.record(asked, folder, SeenTrace(), probe_disk)
+        return recorded(recorder.run(recording, folder, probe_disk), probe_disk)

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
 from analyzer.predict.inputs import Inputs, inputs
@@ -34,12 +34,13 @@ from boards.mounts import mount_of, read_mounts
 from emulator.linux.requests import Layout, requests
 from emulator.linux.rules import rules_for, version_of
 from emulator.stepwise.replay import emulate
+from foreread.recording.steps import recorded as named
 from tracer.backends.base import WANTED_EVENTS
 from tracer.backends.tracefs import TracefsBackend
 from tracer.formats import capture as capture_files
 from tracer.local.command import Streams
 from tracer.local.files import find_files
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions, record, run_here
 from tracer.local.run import RunOptions
 
 WINDOWS_KB = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -144,7 +145,11 @@ def _record(command: Sequence[str], kb: int, directory: Path) -> None:
             run, wait_s=_WAIT_S, read_ahead_kb=kb, events=(*WANTED_EVENTS, _CALLS)
         )
         # Only the prediction needs the places of files, and finding them takes long.
-        record(options, TracefsBackend(), directory, None if kb else inodes_of)
+        if kb:
+            record(options, TracefsBackend(), directory)
+        else:
+            running = run_here(options, TracefsBackend(), directory, probe_disk=False)
+            named(running, probe_disk=False)
     finally:
         os.close(quiet)
     _look_again(directory)

@@ -28,17 +28,17 @@ from analyzer.apply import ApplyPlan, plan_from
 from analyzer.apply.plan import Prefetch
 from analyzer.apply.write import REPLAYER_SOURCE, shipped
 from analyzer.ingest.load import load
-from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.choice import predict_by
 from analyzer.prefetch import Case, compare, encode
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.target import Target
 from foreread.machine.install import install
+from foreread.recording.steps import recorded
 from tracer.install.boot_hook import BoardHook
 from tracer.install.install import uninstall
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.boot import BootEnding, record_boot_on, with_init
+from tracer.remote.boot import BootEnding, boot_on, with_init
 from tracer.remote.job import part
 
 Document = dict[str, Any]
@@ -188,8 +188,8 @@ def measure(init: str, repeat: int, output: Path) -> Document:
 def _recorded(target: Target, folder: Path) -> Document:
     hook = BoardHook(target, part("boot_hook.sh"), done=True)
     options = with_init(RecordOptions(RunOptions(["/sbin/init"]), tell=_tell), target)
-    seen, ending = SeenTrace(), BootEnding(within_s=_PATIENCE_S)
-    capture = record_boot_on(target, options, ending, hook, folder, seen.inodes, seen)
+    ending = BootEnding(within_s=_PATIENCE_S)
+    capture = recorded(boot_on(target, options, ending, hook, folder))
     return {
         "kernel": capture.host.kernel,
         "recorded_seconds": capture.wall_seconds,

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from named_recordings import record_named_on
 
-from analyzer.ingest.load import inodes_of, load, load_any
+from analyzer.ingest.load import load, load_any
 from analyzer.ingest.tables import Rwbs
 from analyzer.predict.choice import predict_by
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.emulated.parts import DEFAULT_PACKAGES
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
 
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
 WINDOWS_KB = (0, 8, 16, 32, 64, 128, 256, 1024)
@@ -80,7 +80,7 @@ def reads_of_files(requests, recording):
 def test_reads_of_each_start_are_as_many_as_predicted(board, tmp_path, capsys):
     shell(board, BEGIN)
     capture = tmp_path / "start.capture"
-    record_on(board, RecordOptions(RunOptions(COMMAND, allow_warm=True)), capture, inodes_of)
+    record_named_on(board, RecordOptions(RunOptions(COMMAND, allow_warm=True)), capture)
     pids = {}
     for kb in WINDOWS_KB:
         shell(board, START, kb)

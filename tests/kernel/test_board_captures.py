@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from named_recordings import record_named_on
 
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.inputs import inputs
 from boards.emulated.live import EmulatedTarget, LiveOptions
@@ -16,7 +17,6 @@ from emulator.stepwise.replay import emulate
 from studies.accuracy.page_sets import started_as
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
 
 WINDOW_KB = 128
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
@@ -34,7 +34,7 @@ def board(request) -> Iterator[EmulatedTarget]:
 
 def recorded(board, output, kb=0) -> Recording:
     run = RunOptions(COMMAND, allow_warm=True)
-    record_on(board, RecordOptions(run, read_ahead_kb=kb), output, inodes_of)
+    record_named_on(board, RecordOptions(run, read_ahead_kb=kb), output)
     return load(output)
 
 

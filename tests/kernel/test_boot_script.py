@@ -11,11 +11,12 @@ from statistics import median
 
 import pytest
 from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
+from named_recordings import record_named_on
 from waiting import wait_until
 
 from analyzer.apply import Board, Prefetch
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.prefetch import encode, find_ranges
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.machine.install import install
@@ -24,7 +25,6 @@ from tracer.install.install import uninstall
 from tracer.install.manifest import MANIFEST
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
 
 pytestmark = pytest.mark.boards
 
@@ -190,7 +190,7 @@ def listing(booted, tmp_path_factory):
     """The list of the application's start, recorded on the board."""
     output = tmp_path_factory.mktemp("recorded") / "capture"
     options = RecordOptions(RunOptions(["/usr/bin/app"], allow_warm=True))
-    record_on(booted.target, options, output, inodes_of)
+    record_named_on(booted.target, options, output)
     return encode(find_ranges(load(output)).listing)
 
 

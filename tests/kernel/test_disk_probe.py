@@ -14,15 +14,15 @@ from rings import further
 from scheduled import before_others
 from waiting import left_s
 
-from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.disk.probed import device_of_probe
 from boards.device import Devices
 from emulator.devices.paced import Paced
+from foreread.recording.steps import recorded as made
 from tracer.backends.tracefs import TracefsBackend
 from tracer.formats import capture as capture_files
 from tracer.local.disk.probe import ProbeFailed, probe_disk
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions, run_here
 from tracer.local.run import RunOptions
 
 pytestmark = [
@@ -42,13 +42,10 @@ def loop(tmp_path) -> Iterator[str]:
 
 def recorded(tmp_path, script, name):
     """Record a shell script and return the capture as read from its directory."""
-    seen = SeenTrace()
     run = RunOptions(["sh", "-c", script], allow_warm=True)
     output = tmp_path / name
     with before_others():
-        record(
-            RecordOptions(run, wait_s=left_s()), TracefsBackend(), output, seen.inodes, seen.reads
-        )
+        made(run_here(RecordOptions(run, wait_s=left_s()), TracefsBackend(), output))
     return capture_files.read(output)[0]
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.disk.probed import device_of_probe
 from boards.emulated import MACHINES
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import LiveOptions, boot
 from boards.ssh import SshTarget
+from foreread.recording.steps import recorded
 from tracer.formats import capture as capture_files
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
+from tracer.remote.record import run_on
 
 pytestmark = pytest.mark.boards
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"]
@@ -25,9 +25,8 @@ OFF = {"mipsel": 0.15}
 
 def probed(target, output):
     """Record on a target; return the probe of its disk, as read back."""
-    seen = SeenTrace()
     options = RecordOptions(RunOptions(PLAY, allow_warm=True))
-    record_on(target, options, output, seen.inodes, seen=seen)
+    recorded(run_on(target, options, output))
     return capture_files.read(output)[0].disk
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loop_image import mounted
+from named_recordings import record_named
 from rings import further
 from waiting import left_s
 
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from boards.mounts import mount_of, read_mounts
-from tracer.backends.tracefs import TracefsBackend
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -65,7 +65,7 @@ def pages_by_name(here, out, output):
     words = {"here": here, "out": out, "data": here / "data", "page": PAGE}
     script = APPLICATION.format(pages=" ".join(map(str, READ)), **words)
     options = RunOptions(["busybox", "sh", "-c", script], allow_warm=True)
-    record(RecordOptions(options, wait_s=left_s()), TracefsBackend(), output, inodes_of)
+    record_named(RecordOptions(options, wait_s=left_s()), output)
     recording = load(output)
     mount = mount_of(here, read_mounts())
     assert mount is not None

@@ -12,11 +12,11 @@ from labs import MISSING, Lab
 
 from analyzer.confirm.boards import board_gains
 from analyzer.ingest.load import load
-from analyzer.ingest.seen import SeenTrace
 from analyzer.tuner.engines.stopping import Budget
 from boards.emulated.live import LiveOptions, boot
 from boards.open import open_target
 from foreread.measuring import confirm_fleet as fleet_confirming
+from foreread.recording.steps import recorded
 from foreread.tuning import fleet as fleet_tuning
 from foreread.tuning.options import TuneOptions
 from tracer.formats.capture import read
@@ -67,7 +67,7 @@ def test_both_boards_record(lab, tmp_path):
     for target, (known_hosts, identity) in lab[1].items():
         folder = tmp_path / target.rpartition("/")[2]
         with open_target(target, Path(known_hosts), Path(identity)) as opened:
-            recorder_for(opened).record(RecordOptions(RunOptions(PLAY)), folder, SeenTrace())
+            recorded(recorder_for(opened).run(RecordOptions(RunOptions(PLAY)), folder))
         starts.append(load(folder))
     first, second = (len(one.accesses["page"]) for one in starts)
     assert first == second > 100
@@ -98,7 +98,7 @@ def test_both_boards_confirm_as_one_fleet(lab, tmp_path, monkeypatch):
     first, (known_hosts, identity) = next(iter(lab[1].items()))
     capture = tmp_path / "capture"
     with open_target(first, Path(known_hosts), Path(identity)) as opened:
-        recorder_for(opened).record(RecordOptions(RunOptions(PLAY)), capture, SeenTrace())
+        recorded(recorder_for(opened).run(RecordOptions(RunOptions(PLAY)), capture))
     # 4 KiB instead of 128 KiB: one request for every page.
     found = fleet_confirming.fleet_confirm(capture, list(lab[1]), read_ahead_kb=4, seed=2)
     assert found.result.outcome == "contradicted"

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loop_image import loop_image
+from named_recordings import record_named
 from waiting import left_s
 
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.predict.linux import inputs, predict_linux
 from boards.mounts import mount_of, read_mounts
 from emulator.linux.rules import rules_for, version_of
 from emulator.stepwise.replay import emulate
-from tracer.backends.tracefs import TracefsBackend
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 
 WINDOWS_KB = (0, 4, 16, 64, 128, 256)
@@ -101,7 +101,7 @@ with open(path + "-c", "rb") as file:
 def recorded(loop, kb, output, command=None):
     options = RunOptions(command or application(loop), allow_warm=True)
     wanted = RecordOptions(options, wait_s=left_s(), read_ahead_kb=kb)
-    record(wanted, TracefsBackend(), output, inodes_of)
+    record_named(wanted, output)
     return load(output)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
+from named_recordings import record_named_on
 from waiting import left_s
 
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.ingest.tables import Kind
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import EmulatedTarget, LiveOptions
@@ -59,7 +60,7 @@ def board(name):
 
 def record(target, output, read_ahead_kb=0):
     options = RecordOptions(RunOptions(PLAY), probes=True, read_ahead_kb=read_ahead_kb)
-    return record_on(target, options, output, inodes_of)
+    return record_named_on(target, options, output)
 
 
 def pages_of_application(target):

@@ -8,14 +8,14 @@ import subprocess
 import pytest
 from loop_image import loop_image
 from machine_lock import nobody_records
+from named_recordings import record_named
 from prefetch_replayers import SHELLS, cached_pages, compiled, forget, scripted
 from shells import BUSYBOX, each_shell
 from waiting import left_s, wait_until
 
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.prefetch import Listing, Range, encode, find_ranges
-from tracer.backends.tracefs import TracefsBackend
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -104,7 +104,7 @@ def test_the_list_of_a_start_has_the_pages_that_it_reads(loop, replayers, tmp_pa
     data = loop.data
     words = [str(loop.busybox), "dd", f"if={data}", "of=/dev/null", f"bs={PAGE}", "skip=3"]
     options = RecordOptions(RunOptions([*words, "count=7"], allow_warm=True), wait_s=left_s())
-    record(options, TracefsBackend(), tmp_path / "capture", inodes_of)
+    record_named(options, tmp_path / "capture")
     recording = load(tmp_path / "capture")
     found = find_ranges(recording)
     assert Range(str(data), 3 * PAGE, 7 * PAGE) in found.listing.ranges

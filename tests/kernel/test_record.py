@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cold_runs import is_cold_but_for_others
 from loop_image import WINDOW_KB, loop_image
+from named_recordings import record_inodes
 from raw_pages import read_events
 from target_recordings import is_running
 from waiting import left_s
@@ -29,7 +30,7 @@ from tracer.local.command import Streams
 from tracer.local.ending import Ending
 from tracer.local.journal import restore_leftovers
 from tracer.local.journal_folder import DIRECTORY
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions, record, run_here
 from tracer.local.run import RunOptions
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
@@ -64,7 +65,8 @@ def record_here(output, command, inodes_of=None, **run):
     command = [str(word) for word in command]
     run = RunOptions(command, allow_warm=True, **run)  # other programs read files meanwhile
     options = RecordOptions(run, wait_s=left_s())
-    return record(options, TracefsBackend(), output, inodes_of)
+    running = run_here(options, TracefsBackend(), output, probe_disk=False)
+    return record_inodes(running, inodes_of)
 
 
 def own_instances(pid):

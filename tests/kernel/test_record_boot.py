@@ -13,17 +13,17 @@ from booted_board import BootedBoard, tell
 from waiting import left_s, wait_until
 
 from analyzer.ingest.load import load
-from analyzer.ingest.seen import SeenTrace
 from analyzer.predict.choice import predict_by
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.open import open_target
 from boards.target import TargetError
 from foreread.machine.install import install
+from foreread.recording.steps import recorded
 from tracer.error import InstallError, RecordError
 from tracer.install.boot_hook import HOOK_FOLDER, BoardHook
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.boot import HOOK_SCRIPT, BootEnding, record_boot_on, with_init
+from tracer.remote.boot import HOOK_SCRIPT, BootEnding, boot_on, with_init
 from tracer.remote.job import part
 
 # Up to three boots, each with its own patience.
@@ -46,8 +46,7 @@ def record(board, output, ending=None, state_dir=HOOK_FOLDER):
     ending = ending or BootEnding(within_s=left_s())
     hook = BoardHook(board.target, part(HOOK_SCRIPT), done=ending.by_init, state_dir=state_dir)
     options = with_init(RecordOptions(RunOptions(["/sbin/init"])), board.target)
-    seen = SeenTrace()
-    return record_boot_on(board.target, options, ending, hook, output, seen.inodes, seen)
+    return recorded(boot_on(board.target, options, ending, hook, output))
 
 
 def left(board):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from cold_runs import is_cold_but_for_others
 from loop_image import WINDOW_KB, loop_image
+from named_recordings import record_inodes
 from raw_pages import read_events
 from shells import BUSYBOX, each_shell
 from target_recordings import is_running, record_here
@@ -24,7 +25,7 @@ from tracer.error import RecordError
 from tracer.formats import capture as capture_files
 from tracer.local.command import Streams
 from tracer.local.ending import Ending
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions, run_here
 from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
 
@@ -89,7 +90,8 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
             RunOptions([str(word) for word in command], allow_warm=True, streams=streams),
             wait_s=left_s(),
         )
-        here = record(options, TracefsBackend(), tmp_path / "here", inodes_on(device))
+        running = run_here(options, TracefsBackend(), tmp_path / "here", probe_disk=False)
+        here = record_inodes(running, inodes_of)
     pages = pages_on(tmp_path / "there/trace", loop.data, there.pid)
     local = pages_on(tmp_path / "here/trace", loop.data, here.pid)
     assert set(pages) ^ set(local) == set()
@@ -127,7 +129,8 @@ def test_both_recorders_tell_which_pages_stayed_cached(loop, tmp_path):
     inodes = inodes_on(device_number(loop.data))
     record_here(tmp_path / "there", command, inodes_of=inodes)
     options = RecordOptions(RunOptions(command, allow_warm=True), wait_s=left_s())
-    record(options, TracefsBackend(), tmp_path / "here", inodes)
+    running = run_here(options, TracefsBackend(), tmp_path / "here", probe_disk=False)
+    record_inodes(running, inodes)
     for name in ("there", "here"):
         (found,) = [file for file in names_of(tmp_path / name) if file.path == str(loop.data)]
         assert found.cached_pages == [(3, 2), (9, 1)], name

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 from guest_stacks import with_libraries
+from named_recordings import record_named_on
 from waiting import left_s, wait_until
 
 import foreread
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
 
 MEMORY_MIB = 700
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
@@ -165,7 +165,7 @@ def test_the_window_that_counts_is_the_one_that_foreread_names(board, name, tmp_
 def recorded(board, output, program):
     words = [*program, f"if={HERE}/file", "of=/dev/null", "bs=4k", f"count={READ_PAGES}"]
     options = RecordOptions(RunOptions(words, allow_warm=True))
-    return record_on(board, options, output, inodes_of)
+    return record_named_on(board, options, output)
 
 
 def changing(board, knobs):

@@ -10,15 +10,15 @@ import sys
 
 import pytest
 from loop_image import mounted
+from named_recordings import record_named
 from rings import further
 from waiting import left_s
 
 from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.ingest.squashfs_blocks import learnt_block
 from analyzer.predict.linux import predict_linux
-from tracer.backends.tracefs import TracefsBackend
-from tracer.local.record import RecordOptions, record
+from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -60,7 +60,7 @@ def recorded(here, window_kb, output):
     options = RecordOptions(
         RunOptions(words, allow_warm=True), window_kb, wait_s=left_s(), search_s=0
     )
-    record(options, TracefsBackend(), output, inodes_of)
+    record_named(options, output)
     found = load(output)
     mounts = [one for one in found.capture.mounts if one.mountpoint == str(here)]
     return found, mounts[-1]

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 from guest_stacks import OTHERS, STACKS, Images, StackedBoard, missing
+from named_recordings import record_named_on
 from program_strategy import SIZES
 
 import foreread
-from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.load import load
 from analyzer.predict.clusters import in_clusters
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
 
 ALL = {**STACKS, **OTHERS}
 # One of each kind of stack: what lies on it changes nothing of the window.
@@ -66,9 +66,7 @@ def test_the_boot_script_sets_the_window_that_counts_and_no_other(board, name, t
 def recorded(board, output):
     """Record a command that reads the largest file of the stack."""
     words = ["dd", f"if=/mnt/stack/{SIZES.index(max(SIZES))}", "of=/dev/null", "bs=4k"]
-    return record_on(
-        board.target, RecordOptions(RunOptions(words, allow_warm=True)), output, inodes_of
-    )
+    return record_named_on(board.target, RecordOptions(RunOptions(words, allow_warm=True)), output)
 
 
 def install(board, folder):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from named_recordings import record_inodes
 from shells import BUSYBOX
 from waiting import left_s
 
 from boards.target import LocalTarget
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
+from tracer.remote.record import run_on
 
 
 def record_here(output, command, shell=BUSYBOX, inodes_of=None, **run):
     command = [str(word) for word in command]
     options = RecordOptions(RunOptions(command, allow_warm=True, **run), wait_s=left_s())
-    return record_on(LocalTarget(), options, output, inodes_of, shell)
+    return record_inodes(run_on(LocalTarget(), options, output, shell), inodes_of)
 
 
 def is_running(pid):

@@ -56,31 +56,27 @@ def test_bench_without_a_recorded_run_keeps_the_environment(opened):
 def test_recorder_of_this_machine_takes_the_chosen_back_end(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(machines, "choose", lambda name: (f"back-end {name}", "the best"))
-    monkeypatch.setattr(machines, "record", lambda *args: calls.append(args))
-    seen = SimpleNamespace(inodes="inodes", reads="reads")
+    monkeypatch.setattr(machines, "run_here", lambda *args: calls.append(args))
     chosen = machines.recorder_for(LocalTarget(), "perf")
     assert chosen.why == ""
     assert machines.recorder_for(LocalTarget()).why == "the best"
     options = RecordOptions(RUN)
-    chosen.record(options, tmp_path, seen)
-    chosen.record(options, tmp_path, seen, probe_disk=False)
+    chosen.run(options, tmp_path)
+    chosen.run(options, tmp_path, probe_disk=False)
     assert calls == [
-        (options, "back-end perf", tmp_path, "inodes", "reads"),
-        (options, "back-end perf", tmp_path, "inodes", None),
+        (options, "back-end perf", tmp_path, True),
+        (options, "back-end perf", tmp_path, False),
     ]
     with pytest.raises(RecordError, match="probes are for targets"):
-        chosen.record(RecordOptions(RUN, probes=True), tmp_path, seen)
+        chosen.run(RecordOptions(RUN, probes=True), tmp_path)
 
 
 def test_recorder_of_a_target_has_one_back_end(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr(
-        machines, "record_on", lambda *args, **more: calls.append((args, more)) or "capture"
-    )
-    seen = SimpleNamespace(inodes="inodes")
+    monkeypatch.setattr(machines, "run_on", lambda *args: calls.append(args) or "run")
     options = RecordOptions(RUN)
-    assert machines.recorder_for(ELSEWHERE).record(options, tmp_path, seen) == "capture"
-    assert calls == [((ELSEWHERE, options, tmp_path, "inodes"), {"seen": seen})]
+    assert machines.recorder_for(ELSEWHERE).run(options, tmp_path) == "run"
+    assert calls == [(ELSEWHERE, options, tmp_path)]
     with pytest.raises(RecordError, match="perf does not record a target") as error:
         machines.recorder_for(ELSEWHERE, "perf")
     assert "tracefs" in error.value.remedy

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from boards.device import Devices
 from tracer.formats.capture import InodeTables, Mount
+from tracer.formats.seen import Reads
 from tracer.local import ext4
 from tracer.local.journal import Journal
 from tracer.local.knobs import KnobRefused
@@ -25,7 +26,6 @@ OFF = "0"
 _SECTOR = 512
 Places = tuple[int, list[tuple[int, int]]]  # bytes of a block; first and last block of tables
 Tables = Mapping[str, InodeTables]  # by the superblock's "major:minor"
-Reads = Mapping[str, Sequence[tuple[int, int]]]  # (first sector, sectors) by the disk's dev
 
 
 def devices_of(devices: Devices) -> dict[str, str]:

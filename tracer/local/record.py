@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, cast
@@ -15,6 +15,7 @@ from msgspec import structs
 from boards.base.counted import plural
 from boards.base.silent import silent
 from boards.device import Devices
+from boards.stack import Stack
 from boards.stacks import stacks
 from tracer import touches
 from tracer.backends import tracefs_mount
@@ -24,11 +25,12 @@ from tracer.formats import capture as capture_files
 from tracer.formats.capture import TRACE, Capture, Device, FileEntry, dev_text
 from tracer.formats.disk_probe import DiskProbe
 from tracer.formats.limits import LimitError
+from tracer.formats.seen import Seen
 from tracer.interrupts import orderly_exit
 from tracer.local import metadata, repeat
 from tracer.local.disk.probe import ProbeFailed, probe_disk
 from tracer.local.files import SEARCH_S, find_files
-from tracer.local.inode_tables import with_tables, without_readahead
+from tracer.local.inode_tables import Tables, with_tables, without_readahead
 from tracer.local.journal import Journal, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused
 from tracer.local.output import no_space_as_error, output_directory
@@ -37,10 +39,6 @@ from tracer.local.run import Run, RunOptions, run_cold
 from tracer.local.squashfs import local_images
 from tracer.memory import available_memory_kib
 
-InodesOf = Callable[[Path], set[tuple[int, int]]]
-# The reads of a process and its descendants in a trace directory: (first sector, sectors) by the
-# disk's "major:minor".
-ReadsOf = Callable[[Path, int], dict[str, list[tuple[int, int]]]]
 _BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
 _ALL_BUFFERS_KIB = 512 << 10
 
@@ -75,39 +73,113 @@ class RecordOptions:
     note_mapped: bool = True
 
 
-def record(
-    options: RecordOptions,
-    backend: Backend,
-    output: Path,
-    inodes_of: InodesOf | None = None,
-    reads_of: ReadsOf | None = None,
-) -> Capture:
-    """Record one cold run into the directory ``output`` and return the capture's metadata.
+@contextmanager
+def run_here(
+    options: RecordOptions, backend: Backend, output: Path, probe_disk: bool = True
+) -> Iterator[LocalRun]:
+    """Make one cold run, and yield it; its capture is in the directory ``output`` at the end.
 
-    ``inodes_of`` returns the (dev, ino) pairs in a trace directory, dev being the kernel's
-    ``major << 20 | minor``; their paths are looked up after the run. ``reads_of`` returns the
-    command's reads: the disk that it read most from is probed after the run; without it none is.
-    Ctrl-C ends the run and keeps the capture; SIGTERM and SIGHUP end it and keep nothing. Every
-    knob is put back either way. Raises RecordError.
+    The block names the files and probes the disk: ``probe_disk`` says that it will. Ctrl-C ends
+    the run and keeps the capture; SIGTERM and SIGHUP end it and keep nothing. Every knob is put
+    back before the run is yielded. Raises RecordError.
     """
     with orderly_exit():
         notes = unrestored(restore_leftovers())
         options.run.executable()
         _check_backend(backend)
         with output_directory(output), no_space_as_error(output):
-            return _record(options, backend, output, inodes_of, reads_of, notes)
+            run = _run(options, backend, output / TRACE, probe_disk, notes)
+            yield run
+            capture_files.write(output, run.capture, run.files)
 
 
-def _record(
-    options: RecordOptions,
-    backend: Backend,
-    output: Path,
-    inodes_of: InodesOf | None,
-    reads_of: ReadsOf | None,
-    notes: list[str],
-) -> Capture:
+def record(options: RecordOptions, backend: Backend, output: Path) -> Capture:
+    """Record one cold run of which the trace is not read: mapped files alone have names."""
+    with run_here(options, backend, output, probe_disk=False) as run:
+        run.name_files(Seen())
+    return run.capture
+
+
+@dataclass
+class LocalRun:
+    """A run of this machine that has ended: its trace is there, its files have no names yet.
+
+    ``disks`` are those whose window was set, ``tables`` their inode tables, read without readahead.
+    """
+
+    options: RecordOptions
+    trace: Path
+    backend: Backend
+    created: str
+    events: list[str]
+    missing: list[str]
+    run: Run
+    recorded: Recorded
+    devices: Devices
+    stacks: list[Stack]
+    disks: list[Device]
+    tables: Tables
+    notes: list[str]
+    capture: Capture = field(init=False)
+    files: list[FileEntry] = field(init=False)
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The command's first process."""
+        return {self.run.pid}
+
+    def name_files(self, seen: Seen) -> None:
+        """Name the files of ``seen`` and those mapped at the end; ``capture`` is made then."""
+        run = self.run
+        files = _files(self.options, run, self.devices, seen, self.notes)
+        self.files = with_cached(files, run.cached)
+        self.capture = self._capture(seen)
+
+    def probe_disk(self, seen: Seen, _scratch: Path) -> None:
+        """Probe the disk that the command read most from."""
+        self.options.tell("learning what requests of the disk cost, a few seconds")
+        disk = _probed(self.run, self.devices, self.files, seen, self.capture.notes)
+        self.capture = structs.replace(self.capture, disk=disk)
+
+    def _capture(self, seen: Seen) -> Capture:
+        options, run = self.options, self.run
+        mounts = metadata.mounts(self.devices, local_images(self.devices))
+        return Capture(
+            foreread=options.foreread,
+            created=self.created,
+            backend=cast(Literal["tracefs", "trace-cmd", "perf"], self.backend.name),
+            backend_version=self.backend.probe().version,
+            host=metadata.host(),
+            command=options.run.command,
+            cwd=str(options.run.directory()),
+            pid=run.pid,
+            exit_status=run.ended.exit_status if run.ended else None,
+            signal=run.ended.signal if run.ended else None,
+            options=list(options.words),
+            environment=repeat.environment(),
+            cgroups=repeat.cgroups(),
+            ended_by=run.over.by,
+            wall_seconds=run.seconds,
+            start_ns=run.start_ns,
+            end_ns=run.over.end_ns,
+            clock="mono",
+            read_ahead_kb=options.read_ahead_kb,
+            events=self.events,
+            events_missing=self.missing,
+            lost={str(cpu): lost for cpu, lost in sorted(self.recorded.lost.items())},
+            cold=run.cold,
+            devices=self.disks,
+            mounts=with_tables(mounts, self.tables, self.devices, seen.reads),
+            stacks=self.stacks,
+            notes=self.notes,
+        )
+
+
+def _run(
+    options: RecordOptions, backend: Backend, trace: Path, watch_group: bool, notes: list[str]
+) -> LocalRun:
+    """Make the run with all settings in force, and put them back."""
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    trace, version = output / TRACE, backend.probe().version
     with tracefs_mount.mounted() as place:
         events, missing = tracefs_mount.available(place, options.events)
     _check_events(missing)
@@ -118,46 +190,24 @@ def _record(
         _show_touches(journal, devices, options, notes)
         tables = {} if options.read_ahead_kb else without_readahead(journal, devices)
         options.tell(f"running the command cold, at read_ahead_kb={options.read_ahead_kb}")
-        run, recorded = _run_recorded(options, backend, trace, events, reads_of is not None)
+        run, recorded = _run_recorded(options, backend, trace, events, watch_group)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
     notes += unrestored([*journal.leftovers, *journal.restored])
-    files = with_cached(_files(options, trace, run, devices, inodes_of, notes), run.cached)
-    if reads_of:
-        options.tell("learning what requests of the disk cost, a few seconds")
-    disk = _probed(trace, run, devices, files, reads_of, notes) if reads_of else None
-    reads = _reads(trace, run, reads_of) if reads_of else None
-    capture = Capture(
-        foreread=options.foreread,
-        created=created,
-        backend=cast(Literal["tracefs", "trace-cmd", "perf"], backend.name),
-        backend_version=version,
-        host=metadata.host(),
-        command=options.run.command,
-        cwd=str(options.run.directory()),
-        pid=run.pid,
-        exit_status=run.ended.exit_status if run.ended else None,
-        signal=run.ended.signal if run.ended else None,
-        options=list(options.words),
-        environment=repeat.environment(),
-        cgroups=repeat.cgroups(),
-        ended_by=run.over.by,
-        wall_seconds=run.seconds,
-        start_ns=run.start_ns,
-        end_ns=run.over.end_ns,
-        clock="mono",
-        read_ahead_kb=options.read_ahead_kb,
-        events=events,
-        events_missing=missing,
-        lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
-        cold=run.cold,
-        devices=disks,
-        mounts=with_tables(metadata.mounts(devices, local_images(devices)), tables, devices, reads),
-        stacks=under,
-        notes=notes,
-        disk=disk,
+    return LocalRun(
+        options,
+        trace,
+        backend,
+        created,
+        events,
+        missing,
+        run,
+        recorded,
+        devices,
+        under,
+        disks,
+        tables,
+        notes,
     )
-    capture_files.write(output, capture, files)
-    return capture
 
 
 def _run_recorded(
@@ -230,15 +280,10 @@ def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str
 
 
 def _files(
-    options: RecordOptions,
-    trace: Path,
-    run: Run,
-    devices: Devices,
-    inodes_of: InodesOf | None,
-    notes: list[str],
+    options: RecordOptions, run: Run, devices: Devices, seen: Seen, notes: list[str]
 ) -> list[FileEntry]:
     """Return the files in the trace and those mapped at the end; Ctrl-C cuts the search."""
-    inodes = inodes_to_find(trace, run.mapped, inodes_of, notes)
+    inodes = inodes_to_find(seen, run.mapped, notes)
     limit_s = SEARCH_S if options.search_s is None else options.search_s
     options.tell(looking_up(len(inodes), limit_s))
     try:
@@ -250,16 +295,11 @@ def _files(
     return files
 
 
-def inodes_to_find(
-    trace: Path, mapped: Iterable[Inode], inodes_of: InodesOf | None, notes: list[str]
-) -> set[Inode]:
+def inodes_to_find(seen: Seen, mapped: Iterable[Inode], notes: list[str]) -> set[Inode]:
     """Return the files in the trace and those mapped at the end; a note if it cannot be read."""
-    in_trace: set[tuple[int, int]] = set()
-    try:
-        in_trace = inodes_of(trace) if inodes_of else in_trace
-    except ValueError as error:
-        notes.append(unread_note(error))
-    return {*mapped, *((dev_text(dev), ino) for dev, ino in in_trace)}
+    if seen.error is not None:
+        notes.append(unread_note(seen.error))
+    return {*mapped, *((dev_text(dev), ino) for dev, ino in seen.inodes)}
 
 
 def unread_note(error: ValueError) -> str:
@@ -286,37 +326,26 @@ def search_cut(files: Sequence[FileEntry], limit_s: float) -> str:
 
 
 def _probed(
-    trace: Path,
-    run: Run,
-    devices: Devices,
-    files: list[FileEntry],
-    reads_of: ReadsOf,
-    notes: list[str],
+    run: Run, devices: Devices, files: list[FileEntry], seen: Seen, notes: list[str]
 ) -> DiskProbe | None:
     """Probe the disk that the command read most from; Ctrl-C cuts it."""
     try:
-        reads = reads_of(trace, run.pid)
-        dev = max(reads, key=lambda dev: sum(sectors for _, sectors in reads[dev]), default="")
+        if seen.error is not None:
+            raise seen.error
+        dev = seen.most_read
         name = devices.disk_of_dev(dev) if dev else None
-        if name is None:
+        if name is None or seen.reads is None:
             return None
         on_disk = set(devices.superblocks(name))
         ours = [file for file in files if file.path and file.dev in on_disk and not file.link]
         ours.sort(key=lambda file: -file.size_bytes)
         paths = [Path(file.path) for file in ours if file.path]
-        return probe_disk(devices, name, reads[dev], paths, run.group)
+        return probe_disk(devices, name, seen.reads[dev], paths, run.group)
     except (ValueError, LookupError, ProbeFailed) as error:
         notes.append(f"the disk was not probed: {error}")
     except KeyboardInterrupt:
         notes.append("the probe of the disk was interrupted")
     return None
-
-
-def _reads(trace: Path, run: Run, reads_of: ReadsOf) -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Return the command's reads; none if the trace cannot be read."""
-    with suppress(ValueError):
-        return reads_of(trace, run.pid)
-    return {}
 
 
 def _check_backend(backend: Backend) -> None:

@@ -10,7 +10,7 @@ import secrets
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,18 +20,17 @@ from msgspec import structs
 from boards.target import Target, TargetError
 from tracer.error import RecordError
 from tracer.formats import capture as capture_files
-from tracer.formats.capture import Capture, FileEntry
+from tracer.formats.seen import Seen
 from tracer.install.boot_hook import BoardHook
 from tracer.interrupts import orderly_exit, uninterrupted
 from tracer.local.ending import Ending
 from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.record import InodesOf, RecordOptions
+from tracer.local.record import RecordOptions
 from tracer.remote import record
-from tracer.remote.fetched import fetch
+from tracer.remote.fetched import Fetched, fetch
 from tracer.remote.guarded_run import AWAIT_S
 from tracer.remote.job import Job, facts, making_sense, part, script, settings_file
 from tracer.remote.machine import Machine
-from tracer.remote.probed import TraceReader
 
 PARTS = (*record.PARTS, "boot.sh")
 BOOT_S = 600.0
@@ -65,56 +64,73 @@ class BootEnding:
         return self.duration_s is None and self.output is None
 
 
-def record_boot_on(
-    target: Target,
-    options: RecordOptions,
-    ending: BootEnding,
-    hook: BoardHook,
-    output: Path,
-    inodes_of: InodesOf | None = None,
-    seen: TraceReader | None = None,
-) -> Capture:
-    """Reboot ``target`` and record that boot into the directory ``output``.
+@contextmanager
+def boot_on(
+    target: Target, options: RecordOptions, ending: BootEnding, hook: BoardHook, output: Path
+) -> Iterator[BootRun]:
+    """Reboot ``target``, and yield that boot with its trace in the directory ``output``.
 
-    ``options.run`` names the process that the kernel starts. With ``seen``, which reads the trace,
-    the disk is probed after the boot. Raises RecordError; the hook and what it changed are gone
+    ``options.run`` names the process that the kernel starts. The block names the files, which
+    ends the job and removes the hook. Raises RecordError; the hook and what it changed are gone
     then, or the message says how to remove them.
     """
     Ending(ending.duration_s, None, ending.output).check()
-    with orderly_exit(), output_directory(output), no_space_as_error(output):
-        recorded = _recorded(target, options, ending, hook, output, inodes_of)
-    if seen is None:
-        return recorded[0]
-    return record.with_disk(target, options, recorded, output, seen)
-
-
-def _recorded(
-    target: Target,
-    options: RecordOptions,
-    ending: BootEnding,
-    hook: BoardHook,
-    output: Path,
-    inodes_of: InodesOf | None,
-) -> tuple[Capture, list[FileEntry]]:
-    options.tell("reading the target's facts")
-    settings = _settings(target, options, ending)
-    token = secrets.token_hex(8)
-    brought = {
-        "job.sh": script((*PARTS, "verb.sh")).encode(),
-        "settings": settings_file(settings, options.run.command),
-        "place.sh": part("place.sh"),
-    }
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    with _installed(target, hook, brought, token, options):
-        options.tell("rebooting the target, which records its boot")
-        deadline = time.monotonic() + ending.within_s
-        hook.arm()
-        _reboot(target, ending.within_s, options.words)
-        with _BootJob(target, token) as job:
+    with ExitStack() as kept:
+        kept.enter_context(orderly_exit())
+        kept.enter_context(output_directory(output))
+        kept.enter_context(no_space_as_error(output))
+        options.tell("reading the target's facts")
+        settings = _settings(target, options, ending)
+        token = secrets.token_hex(8)
+        brought = {
+            "job.sh": script((*PARTS, "verb.sh")).encode(),
+            "settings": settings_file(settings, options.run.command),
+            "place.sh": part("place.sh"),
+        }
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        with ExitStack() as opened:
+            opened.enter_context(_installed(target, hook, brought, token, options))
+            options.tell("rebooting the target, which records its boot")
+            deadline = time.monotonic() + ending.within_s
+            hook.arm()
+            _reboot(target, ending.within_s, options.words)
+            job = opened.enter_context(_BootJob(target, token))
             options.tell("the target answers; waiting for the end of its boot")
             _wait(job, deadline, ending)
-            recorded = _fetched(job, target, options, created, output, inodes_of)
-    return _noting_leftovers(hook, recorded, output)
+            fetched = _fetched(job, target, options, created, output, opened)
+            yield BootRun(target, fetched, opened, kept, hook)
+
+
+class BootRun(record.TargetRun):
+    """A boot that was recorded: its hook is on the target until files have names."""
+
+    def __init__(
+        self,
+        target: Target,
+        fetched: Fetched,
+        opened: ExitStack,
+        kept: ExitStack,
+        hook: BoardHook,
+    ) -> None:
+        super().__init__(target, fetched, opened)
+        self._kept, self._hook = kept, hook
+
+    def name_files(self, seen: Seen) -> None:
+        """Name the files of ``seen``, write the capture, end the job and remove the hook."""
+        super().name_files(seen)
+        self._remove_hook()
+        self._kept.close()
+
+    def _remove_hook(self) -> None:
+        """Remove the hook; a capture that is complete is kept, with a note, if that fails."""
+        try:
+            with uninterrupted():
+                self._hook.remove()
+        except (RuntimeError, OSError) as error:
+            remedy = getattr(error, "remedy", "")
+            note = f"the hook is still on the target: {error}: {remedy}"
+            self.capture = structs.replace(self.capture, notes=[*self.capture.notes, note])
+            capture_files.write(self.output, self.capture, self.files)
 
 
 def _settings(target: Target, options: RecordOptions, ending: BootEnding) -> dict[str, str]:
@@ -154,22 +170,6 @@ def _installed(
                     f"itself, or: {repair(options.words)}"
                 )
         raise
-
-
-def _noting_leftovers(
-    hook: BoardHook, recorded: tuple[Capture, list[FileEntry]], output: Path
-) -> tuple[Capture, list[FileEntry]]:
-    """Remove the hook; a capture that is complete is kept, with a note, if that fails."""
-    capture, files = recorded
-    try:
-        with uninterrupted():
-            hook.remove()
-    except (RuntimeError, OSError) as error:
-        remedy = getattr(error, "remedy", "")
-        note = f"the hook is still on the target: {error}: {remedy}"
-        capture = structs.replace(capture, notes=[*capture.notes, note])
-        capture_files.write(output, capture, files)
-    return capture, files
 
 
 def _put_back(target: Target, hook: BoardHook, token: str) -> bool:
@@ -262,14 +262,14 @@ def _fetched(
     options: RecordOptions,
     created: str,
     output: Path,
-    inodes_of: InodesOf | None,
-) -> tuple[Capture, list[FileEntry]]:
-    """Fetch the capture; disks and mounts are those of the boot that was recorded."""
+    opened: ExitStack,
+) -> Fetched:
+    """Fetch the boot; disks and mounts are those of the boot that was recorded."""
     machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
-    with machine.devices() as devices:
-        prepared = record.prepare(target, machine, devices, options)
-        described, _ = record.described_settings(prepared, options)
-        return fetch(job, prepared, described, created, options, output, inodes_of)
+    devices = opened.enter_context(machine.devices())
+    prepared = record.prepare(target, machine, devices, options)
+    described, _ = record.described_settings(prepared, options)
+    return fetch(job, prepared, described, created, options, output)
 
 
 def init_command(target: Target) -> Sequence[str]:

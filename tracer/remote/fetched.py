@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from boards.stack import Stack
 from boards.stacks import stacks
 from tracer import touches
 from tracer.formats import capture as capture_files
-from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host
+from tracer.formats.capture import TRACE, Boot, Capture, Device, FileEntry, Host, Squashfs
+from tracer.formats.seen import Seen
 from tracer.local import metadata
 from tracer.local.inode_tables import Places, with_tables
 from tracer.local.journal import unrestored
-from tracer.local.record import InodesOf, RecordOptions, inodes_to_find, looking_up, lost_notes
+from tracer.local.record import RecordOptions, inodes_to_find, looking_up, lost_notes
 from tracer.local.residency import with_cached
 from tracer.local.run import exit_notes, living_notes
 from tracer.probes import ProbePlan
@@ -30,7 +31,7 @@ from tracer.remote.inode_tables import tables_off
 from tracer.remote.job import Job, making_sense
 from tracer.remote.layered import of_layers
 from tracer.remote.machine import Machine
-from tracer.remote.mapped import UNKNOWN_PAGES, mapped_pages
+from tracer.remote.mapped import UNKNOWN_PAGES, Mapped, mapped_pages
 from tracer.remote.pages import save_trace
 from tracer.remote.places import with_places
 from tracer.remote.run_facts import RunFacts, TraceFacts
@@ -48,6 +49,100 @@ class Prepared:
     places: Mapping[str, Places] = field(default_factory=dict)  # of inode tables, by device
 
 
+@dataclass(frozen=True)
+class Fetched:
+    """An ended run of a target with its trace in ``output``; its files have no names yet.
+
+    ``described`` are the disks, ``created`` is when the recording began, ``late`` has notes on a
+    boot whose recording began late, ``lost`` the lost events by CPU.
+    """
+
+    job: Job
+    prepared: Prepared
+    described: Sequence[Device]
+    created: str
+    options: RecordOptions
+    output: Path
+    run: RunFacts
+    traced: TraceFacts
+    boot: Boot | None
+    late: list[str]
+    mapped: Mapped | None
+    lost: dict[int, int]
+    long_size: int
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The command's first process, or all that a boot started."""
+        return {self.run.pid, *(self.boot.processes if self.boot else ())}
+
+    def named(self, seen: Seen) -> tuple[Capture, list[FileEntry]]:
+        """Name the files of ``seen``, write the capture and return it. Raises RecordError."""
+        devices, machine, mapped = self.prepared.devices, self.prepared.machine, self.mapped
+        notes = self._notes()
+        files = _files(self.options, self.job, self.run, devices, seen, notes)
+        if mapped is not None:
+            files = with_cached(files, of_layers(mapped.pages, mapped.paths, files, devices))
+        images = images_on(self.job, devices.mounts, machine.squashfs, {file.dev for file in files})
+        capture = self._capture(images, notes)
+        with making_sense("what a capture says of it"):
+            msgspec.convert(msgspec.to_builtins(capture), Capture)
+        capture_files.write(self.output, capture, files)
+        return capture, files
+
+    def _notes(self) -> list[str]:
+        prepared, run = self.prepared, self.run
+        return [
+            *(prepared.probes.notes if prepared.probes else []),
+            *prepared.notes,
+            *run.notes,
+            *self.late,
+            *_unseen(prepared.unpacks, run.notes),
+            *exit_notes(run.ended),
+            *living_notes(run.by, run.living, self.options.run),
+            *lost_notes(self.lost),
+            *unrestored(run.restored),
+            *([UNKNOWN_PAGES] if self.mapped is None else []),
+        ]
+
+    def _capture(self, images: dict[str, Squashfs], notes: list[str]) -> Capture:
+        options, run, traced = self.options, self.run, self.traced
+        prepared, machine, devices = self.prepared, self.prepared.machine, self.prepared.devices
+        return Capture(
+            foreread=options.foreread,
+            created=self.created,
+            backend="tracefs",
+            backend_version=machine.kernel,
+            host=_host(machine, self.long_size, options_on(self.job, machine)),
+            command=options.run.command,
+            cwd=directory(options.run),
+            pid=run.pid,
+            exit_status=run.ended.exit_status if run.ended else None,
+            signal=run.ended.signal if run.ended else None,
+            options=list(options.words),
+            ended_by=run.by,
+            wall_seconds=(run.end_ns - run.start_ns) / 1e9,
+            start_ns=run.start_ns,
+            end_ns=run.end_ns,
+            clock=traced.clock,
+            read_ahead_kb=options.read_ahead_kb,
+            events=traced.events,
+            events_missing=traced.missing,
+            lost={str(cpu): events for cpu, events in sorted(self.lost.items())},
+            cold=run.cold,
+            devices=[_in_force(device, run) for device in self.described],
+            mounts=with_tables(
+                metadata.mounts(devices, images),
+                tables_off(prepared.places, devices, run.before, run.windows),
+                devices,
+                None,
+            ),
+            stacks=[_found(stack, run) for stack in stacks(devices)],
+            notes=notes,
+            boot=self.boot,
+        )
+
+
 def fetch(
     job: Job,
     prepared: Prepared,
@@ -55,72 +150,30 @@ def fetch(
     created: str,
     options: RecordOptions,
     output: Path,
-    inodes_of: InodesOf | None,
-) -> tuple[Capture, list[FileEntry]]:
-    """Fetch the ended run of ``job`` into the directory ``output``.
-
-    ``described`` are the disks, ``created`` is when the recording began. Raises RecordError.
-    """
-    machine, devices = prepared.machine, prepared.devices
+) -> Fetched:
+    """Fetch the ended run of ``job`` into the directory ``output``. Raises RecordError."""
+    machine = prepared.machine
     options.tell("fetching the trace")
     facts = job.ask("result", step="fetching the result")
     run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
     boot, late = boot_of(facts)
     mapped = mapped_pages(job, machine) if options.note_mapped else None
     lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
-    notes = [
-        *(prepared.probes.notes if prepared.probes else []),
-        *prepared.notes,
-        *run.notes,
-        *late,
-        *_unseen(prepared.unpacks, run.notes),
-        *exit_notes(run.ended),
-        *living_notes(run.by, run.living, options.run),
-        *lost_notes(lost),
-        *unrestored(run.restored),
-        *([UNKNOWN_PAGES] if mapped is None else []),
-    ]
-    files = _files(options, job, run, devices, inodes_of, notes, output / TRACE)
-    if mapped is not None:
-        files = with_cached(files, of_layers(mapped.pages, mapped.paths, files, devices))
-    images = images_on(job, devices.mounts, machine.squashfs, {file.dev for file in files})
-    capture = Capture(
-        foreread=options.foreread,
-        created=created,
-        backend="tracefs",
-        backend_version=machine.kernel,
-        host=_host(machine, long_size, options_on(job, machine)),
-        command=options.run.command,
-        cwd=directory(options.run),
-        pid=run.pid,
-        exit_status=run.ended.exit_status if run.ended else None,
-        signal=run.ended.signal if run.ended else None,
-        options=list(options.words),
-        ended_by=run.by,
-        wall_seconds=(run.end_ns - run.start_ns) / 1e9,
-        start_ns=run.start_ns,
-        end_ns=run.end_ns,
-        clock=traced.clock,
-        read_ahead_kb=options.read_ahead_kb,
-        events=traced.events,
-        events_missing=traced.missing,
-        lost={str(cpu): events for cpu, events in sorted(lost.items())},
-        cold=run.cold,
-        devices=[_in_force(device, run) for device in described],
-        mounts=with_tables(
-            metadata.mounts(devices, images),
-            tables_off(prepared.places, devices, run.before, run.windows),
-            devices,
-            None,
-        ),
-        stacks=[_found(stack, run) for stack in stacks(devices)],
-        notes=notes,
-        boot=boot,
+    return Fetched(
+        job,
+        prepared,
+        described,
+        created,
+        options,
+        output,
+        run,
+        traced,
+        boot,
+        late,
+        mapped,
+        lost,
+        long_size,
     )
-    with making_sense("what a capture says of it"):
-        msgspec.convert(msgspec.to_builtins(capture), Capture)
-    capture_files.write(output, capture, files)
-    return capture, files
 
 
 def _unseen(unpacks: str, notes: Sequence[str]) -> list[str]:
@@ -135,11 +188,10 @@ def _files(
     job: Job,
     run: RunFacts,
     devices: Devices,
-    inodes_of: InodesOf | None,
+    seen: Seen,
     notes: list[str],
-    trace: Path,
 ) -> list[FileEntry]:
-    inodes = inodes_to_find(trace, run.mapped, inodes_of, notes)
+    inodes = inodes_to_find(seen, run.mapped, notes)
     limit_s = SEARCH_S if options.search_s is None else options.search_s
     options.tell(looking_up(len(inodes), limit_s))
     files, search_notes = find_files(job, inodes, devices.mounts, run.mapped, limit_s)

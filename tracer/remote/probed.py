@@ -8,16 +8,15 @@ are a separate guarded run, so that its window is journalled and put back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
-from boards.base.scratch import scratch_folder
 from boards.cost import FixedCost, StatefulCost
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE
 from tracer.error import RecordError
-from tracer.formats.capture import TRACE, Capture, Device, FileEntry
+from tracer.formats.capture import Device, FileEntry
 from tracer.formats.disk_probe import DiskProbe, ProbeTrial
 from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
@@ -37,53 +36,29 @@ _MOST_FILES, _LEAST_BYTES = 24, 64 << 10
 _LONGEST_S = 3.0  # of the target's time
 _BOARDS_DISK = "slow"  # name of the disks of the emulated boards' driver
 
-
-Row = tuple[int, int, int, int]
-
-
-class TraceReader(Protocol):
-    """What the probe needs from a trace directory."""
-
-    def reads(self, directory: Path, pid: int) -> dict[str, list[tuple[int, int]]]:
-        """Return the command's reads: (first sector, sectors) by the disk's "major:minor"."""
-
-    def timed(self, directory: Path, dev: str) -> list[Row]:
-        """Return all reads of a disk: sector, sectors, issue and completion (ns; 0 if unseen)."""
+Row = tuple[int, int, int, int]  # sector, sectors, issue and completion in ns (0 if unseen)
 
 
-def probe_target(
-    target: Target,
-    capture: Capture,
-    files: Sequence[FileEntry],
-    trace: Path,
-    seen: TraceReader,
-    make_run: Callable[[RunOptions, int, tuple[str, ...], Path], object],
-) -> DiskProbe | None:
-    """Return the probe of the disk that the command read most from.
+@dataclass
+class ProbeRun:
+    """A run that read a target's disk, with its trace, of which the timed reads are still unknown.
 
-    ``make_run`` records a command at a window (KiB), with so many events, into a directory. The
-    requests of the capture itself count too: they are the small ones. Raises RecordError,
-    TargetError, or ValueError for a trace that cannot be read.
+    The requests of the capture itself count too: they are the small ones.
     """
-    reads = _reads_of(capture, trace, seen)
-    dev = max(reads, key=lambda dev: sum(sectors for _, sectors in reads[dev]), default="")
-    disk = next((device for device in capture.devices if device.dev == dev), None)
-    if disk is None:
-        return None
-    if known := known_cost(target, disk):
-        return known
-    began = time.monotonic()
-    with scratch_folder() as folder:
-        output = Path(folder) / "probe"
-        make_run(_run(disk, files), WINDOW_KB, EVENTS, output)
-        rows = seen.timed(output / TRACE, dev)
-    small = seen.timed(trace, dev)[:_MOST_SMALL]
-    return DiskProbe(
-        dev=dev,
-        name=disk.name,
-        seconds=time.monotonic() - began,
-        trials=trials_of([*small, *rows])[:_MOST_TRIALS],
-    )
+
+    dev: str  # "major:minor"
+    name: str
+    trace: Path
+    began: float = field(default_factory=time.monotonic)
+
+    def probe(self, own: Sequence[Row], rows: Sequence[Row]) -> DiskProbe:
+        """Return the probe: ``own`` are the reads of the capture, ``rows`` those of this run."""
+        return DiskProbe(
+            dev=self.dev,
+            name=self.name,
+            seconds=time.monotonic() - self.began,
+            trials=trials_of([*own[:_MOST_SMALL], *rows])[:_MOST_TRIALS],
+        )
 
 
 def known_cost(target: Target, disk: Device) -> DiskProbe | None:
@@ -94,16 +69,7 @@ def known_cost(target: Target, disk: Device) -> DiskProbe | None:
     return DiskProbe(dev=disk.dev, name=disk.name, known=cost)
 
 
-def _reads_of(capture: Capture, trace: Path, seen: TraceReader) -> dict[str, list[tuple[int, int]]]:
-    """Return the reads of the command, or of all processes of a boot, by disk."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for pid in {capture.pid, *(capture.boot.processes if capture.boot else ())}:
-        for dev, places in seen.reads(trace, pid).items():
-            found.setdefault(dev, []).extend(places)
-    return found
-
-
-def _run(disk: Device, files: Sequence[FileEntry]) -> RunOptions:
+def probe_options(disk: Device, files: Sequence[FileEntry]) -> RunOptions:
     """Return how the target reads the largest files of a disk; RecordError if there are none."""
     found = [
         file

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,18 +19,16 @@ from tracer.backends.tracefs import EVENT_PROBE
 from tracer.error import RecordError
 from tracer.formats import capture as capture_files
 from tracer.formats.capture import TRACE, Capture, Device, FileEntry
+from tracer.formats.disk_probe import DiskProbe
+from tracer.formats.seen import Seen
 from tracer.interrupts import orderly_exit
 from tracer.local import metadata
 from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.record import (
-    InodesOf,
-    RecordOptions,
-    default_buffer_kib,
-)
+from tracer.local.record import RecordOptions, default_buffer_kib
 from tracer.local.run import RunOptions
 from tracer.probes import ProbePlan
 from tracer.remote import guarded_run, probes
-from tracer.remote.fetched import Prepared, fetch
+from tracer.remote.fetched import Fetched, Prepared, fetch
 from tracer.remote.guarded_run import (
     directory,
     losing_no_target,
@@ -41,110 +40,160 @@ from tracer.remote.inode_tables import knobs_off, places_on
 from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
 from tracer.remote.mapped import MAPPED_S
-from tracer.remote.probed import TraceReader, probe_target
+from tracer.remote.probed import (
+    EVENTS,
+    WINDOW_KB,
+    ProbeRun,
+    Row,
+    known_cost,
+    probe_options,
+)
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "inodes.sh", "unread.sh", "record.sh")
 
 
-def record_on(
-    target: Target,
-    options: RecordOptions,
-    output: Path,
-    inodes_of: InodesOf | None = None,
-    shell: Sequence[str] = ("sh",),
-    seen: TraceReader | None = None,
-) -> Capture:
-    """Record one cold run on ``target`` into the directory ``output``; as ``tracer.local.record``.
+@contextmanager
+def run_on(
+    target: Target, options: RecordOptions, output: Path, shell: Sequence[str] = ("sh",)
+) -> Iterator[TargetRun]:
+    """Make one cold run on ``target``, and yield it with its trace in the directory ``output``.
 
-    With ``seen``, which reads the trace, the disk is probed after the run.
+    The block names the files, which writes the capture and ends the job there.
     The command's output is passed on when the run has ended. ``shell`` starts the target's shell.
     Ctrl-C ends the run and keeps the capture. Raises RecordError; also when the connection is
     lost: then the target's guard puts everything back.
     """
     guarded_run.check(options.run)
-    capture, files = _recorded(target, options, output, inodes_of, shell)
-    if seen is None:
-        return capture
-    return with_disk(target, options, (capture, files), output, seen, shell)
-
-
-def with_disk(
-    target: Target,
-    options: RecordOptions,
-    recorded: tuple[Capture, list[FileEntry]],
-    output: Path,
-    seen: TraceReader,
-    shell: Sequence[str] = ("sh",),
-) -> Capture:
-    """Probe the disk of a recorded capture in ``output``, add that, and return the capture."""
-    capture, files = recorded
-
-    def again(run: RunOptions, kb: int, events: tuple[str, ...], to: Path) -> object:
-        small = replace(
-            options,
-            tell=silent,
-            run=run,
-            read_ahead_kb=kb,
-            events=events,
-            probes=False,
-            touches=False,
-        )
-        return _recorded(target, small, to, None, shell)
-
-    options.tell("learning what requests of the target's disk cost")
-    try:
-        disk = probe_target(target, capture, files, output / TRACE, seen, again)
-    except (RecordError, TargetError, ValueError, LookupError, KeyboardInterrupt) as error:
-        why = str(error) or "it was interrupted"
-        capture = structs.replace(
-            capture, notes=[*capture.notes, f"the disk was not probed: {why}"]
-        )
-        capture_files.write(output, capture, files)
-        return capture
-    if disk is not None:
-        capture_files.add_disk(output, disk)
-    return structs.replace(capture, disk=disk)
-
-
-def _recorded(
-    target: Target,
-    options: RecordOptions,
-    output: Path,
-    inodes_of: InodesOf | None,
-    shell: Sequence[str],
-) -> tuple[Capture, list[FileEntry]]:
-    with (
-        orderly_exit(),
-        output_directory(output),
-        no_space_as_error(output),
-        losing_no_target() as jobs,
-        Job(target, PARTS, shell) as job,
-    ):
+    with ExitStack() as opened:
+        opened.enter_context(orderly_exit())
+        opened.enter_context(output_directory(output))
+        opened.enter_context(no_space_as_error(output))
+        jobs = opened.enter_context(losing_no_target())
+        job = opened.enter_context(Job(target, PARTS, shell))
         jobs.append(job)
         options.tell("reading the target's facts")
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
-        with machine.devices() as devices:
-            prepared = prepare(target, machine, devices, options)
-            if options.touches and not options.read_ahead_kb:
-                prepared = replace(prepared, places=places_on(job, devices))
-            return _record(job, prepared, options, output, inodes_of)
+        devices = opened.enter_context(machine.devices())
+        prepared = prepare(target, machine, devices, options)
+        if options.touches and not options.read_ahead_kb:
+            prepared = replace(prepared, places=places_on(job, devices))
+        yield TargetRun(target, _run(job, prepared, options, output), opened, shell)
 
 
-def _record(
-    job: Job,
-    prepared: Prepared,
-    options: RecordOptions,
-    output: Path,
-    inodes_of: InodesOf | None,
-) -> tuple[Capture, list[FileEntry]]:
+def record_on(
+    target: Target, options: RecordOptions, output: Path, shell: Sequence[str] = ("sh",)
+) -> Capture:
+    """Record one cold run of which the trace is not read: mapped files alone have names."""
+    with run_on(target, options, output, shell) as run:
+        run.name_files(Seen())
+    return run.capture
+
+
+class TargetRun:
+    """A run of a target that has ended: its trace is here, its job open until files have names."""
+
+    capture: Capture
+    files: list[FileEntry]
+
+    def __init__(
+        self, target: Target, fetched: Fetched, opened: ExitStack, shell: Sequence[str] = ("sh",)
+    ) -> None:
+        self._target, self._fetched, self._opened, self._shell = target, fetched, opened, shell
+        self.options, self.output = fetched.options, fetched.output
+        self.trace = self.output / TRACE
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The command's first process, or all that a boot started."""
+        return self._fetched.pids
+
+    def name_files(self, seen: Seen) -> None:
+        """Name the files of ``seen``, write the capture and end the job."""
+        self.capture, self.files = self._fetched.named(seen)
+        self._opened.close()
+
+    def probe_disk(self, seen: Seen, scratch: Path) -> TargetProbe | None:
+        """Read the disk that the command read most from, in a traced run in ``scratch``.
+
+        None: the cost of the disk is known, or cannot be measured; a note says why.
+        """
+        self.options.tell("learning what requests of the target's disk cost")
+        try:
+            if seen.error is not None:
+                raise seen.error
+            devices = self.capture.devices
+            disk = next((device for device in devices if device.dev == seen.most_read), None)
+            if disk is None:
+                return None
+            if known := known_cost(self._target, disk):
+                self.store(known)
+                return None
+            probe = ProbeRun(disk.dev, disk.name, scratch / "probe" / TRACE)
+            reading = probe_options(disk, self.files)
+            record_on(self._target, self._reading(reading), scratch / "probe", self._shell)
+        except (RecordError, TargetError, ValueError, LookupError, KeyboardInterrupt) as error:
+            self.note_unprobed(error)
+            return None
+        return TargetProbe(self, probe)
+
+    def store(self, disk: DiskProbe) -> None:
+        """Add the probe of the disk to the capture."""
+        capture_files.add_disk(self.output, disk)
+        self.capture = structs.replace(self.capture, disk=disk)
+
+    def note_unprobed(self, error: BaseException) -> None:
+        """Note in the capture why its disk was not probed."""
+        note = f"the disk was not probed: {str(error) or 'it was interrupted'}"
+        self.capture = structs.replace(self.capture, notes=[*self.capture.notes, note])
+        capture_files.write(self.output, self.capture, self.files)
+
+    def _reading(self, run: RunOptions) -> RecordOptions:
+        return replace(
+            self.options,
+            tell=silent,
+            run=run,
+            read_ahead_kb=WINDOW_KB,
+            events=EVENTS,
+            probes=False,
+            touches=False,
+        )
+
+
+@dataclass(frozen=True)
+class TargetProbe:
+    """A traced run that read the disk of ``run``: its timed reads complete the probe."""
+
+    run: TargetRun
+    made: ProbeRun
+
+    @property
+    def dev(self) -> str:
+        """The disk, "major:minor"."""
+        return self.made.dev
+
+    @property
+    def trace(self) -> Path:
+        """The trace directory to read."""
+        return self.made.trace
+
+    def store(self, own: Sequence[Row], rows: Sequence[Row]) -> None:
+        """Add the probe to the capture; ``own`` are the timed reads of the capture itself."""
+        self.run.store(self.made.probe(own, rows))
+
+    def fail(self, error: BaseException) -> None:
+        """Note in the capture why its disk was not probed."""
+        self.run.note_unprobed(error)
+
+
+def _run(job: Job, prepared: Prepared, options: RecordOptions, output: Path) -> Fetched:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     described, settings = described_settings(prepared, options)
     job.settings(settings, options.run.command)
     options.tell(f"running the command on the target, cold, at {options.read_ahead_kb} KiB")
     run_to_end(job)
     pass_on_output(job, options.run.streams)
-    return fetch(job, prepared, described, created, options, output, inodes_of)
+    return fetch(job, prepared, described, created, options, output)
 
 
 def prepare(target: Target, machine: Machine, devices: Devices, options: RecordOptions) -> Prepared:

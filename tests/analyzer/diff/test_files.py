@@ -7,7 +7,6 @@ from analyzer.diff.compare import compare
 from analyzer.diff.files import sizes_text
 
 
-
 def recording(files):
     """A recording of {path: (pages accessed, size in pages)}, file after file."""
     rows = list(files.items())

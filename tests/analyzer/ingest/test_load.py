@@ -17,7 +17,7 @@ from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
 
 from analyzer.ingest.interpret import interpret
-from analyzer.ingest.load import inodes_of, load, load_any
+from analyzer.ingest.load import events_of, inodes_in, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
 from boards.base.owner import owner_tag, tag_in
@@ -393,7 +393,7 @@ def test_a_trace_without_inserts_is_shown_and_not_predicted(tmp_path):
 
 
 def test_inodes_are_those_of_the_page_cache_events():
-    found = inodes_of(PAGES)
+    found = inodes_in(events_of(PAGES))
     recording = load(PAGES)
     assert (
         set(zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tracer.formats.capture import FileEntry
+from tracer.formats.seen import Seen
 from tracer.local import record
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
@@ -28,7 +29,7 @@ def search(monkeypatch):
         notes = []
         found = RecordOptions(run=RunOptions(["true"]), tell=said.append, **options)
         run, devices = SimpleNamespace(mapped={("8:0", 7): "/x"}), SimpleNamespace(mounts=[])
-        record._files(found, None, run, devices, None, notes)
+        record._files(found, run, devices, Seen(), notes)
         return notes
 
     make.limits = limits

@@ -10,10 +10,9 @@ from tracer.local.record import unread_note
 def test_a_trace_beyond_the_limit_is_said_with_what_to_do(tmp_path):
     (tmp_path / "perf.data").write_bytes(b"PERFILE2")
     os.truncate(tmp_path / "perf.data", MOST_TRACE_BYTES + 1)
-    try:
-        SeenTrace().inodes(tmp_path)
-    except ValueError as error:
-        note = unread_note(error)
+    seen = SeenTrace(tmp_path).seen({1}, reads=True)
+    assert (seen.inodes, seen.reads) == (set(), {})
+    note = unread_note(seen.error)
     assert note.startswith(f"this capture cannot be loaded: {tmp_path / 'perf.data'} has ")
     assert note.endswith(", or fewer events")
     assert "--duration" in note

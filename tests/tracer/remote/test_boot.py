@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from types import SimpleNamespace
+
 import pytest
 from capture_builder import capture_of
 
 from boards.target import Result, TargetError
+from foreread.recording.steps import recorded
 from tracer.error import RecordError
 from tracer.formats.capture import Boot, ReadBefore, read
+from tracer.formats.seen import Seen
 from tracer.local.record import RecordOptions
 from tracer.local.run import RunOptions
 from tracer.remote import boot
-from tracer.remote.boot import BootEnding, record_boot_on, repair
+from tracer.remote.boot import BootEnding, BootRun, boot_on, repair
 from tracer.remote.boot_facts import boot_of
 from tracer.remote.job import Fact
 
@@ -93,7 +98,8 @@ def hook(monkeypatch):
 
 def record(board, hook, output):
     options = RecordOptions(RunOptions(["/sbin/init"]), words=WORDS)
-    return record_boot_on(board, options, BootEnding(within_s=9.0), hook, output)
+    with boot_on(board, options, BootEnding(within_s=9.0), hook, output):
+        raise AssertionError
 
 
 def test_board_that_does_not_come_back_is_reported_with_the_command(hook, tmp_path):
@@ -136,7 +142,7 @@ def test_ctrl_c_while_the_board_restarts_removes_the_hook(hook, tmp_path):
 def test_end_that_cannot_be_met_is_refused_before_anything_is_done(hook, tmp_path):
     options = RecordOptions(RunOptions(["/sbin/init"]))
     with pytest.raises(RecordError, match="duration must be positive"):
-        record_boot_on(Board(), options, BootEnding(duration_s=0), hook, tmp_path / "capture")
+        recorded(boot_on(Board(), options, BootEnding(duration_s=0), hook, tmp_path / "capture"))
     assert hook.did == []
 
 
@@ -149,7 +155,7 @@ def test_board_out_of_reach_is_reported_with_the_command(hook, tmp_path):
 
     options = RecordOptions(RunOptions(["/sbin/init"]), words=WORDS, tell=said.append)
     with pytest.raises(KeyboardInterrupt):
-        record_boot_on(Interrupted(), options, BootEnding(), hook, tmp_path / "capture")
+        recorded(boot_on(Interrupted(), options, BootEnding(), hook, tmp_path / "capture"))
     assert hook.did[-1] == "arm"
     assert said[-1] == (
         "the target cannot be reached: it ends the recording and removes the hook by itself, or: "
@@ -162,10 +168,12 @@ def test_capture_is_kept_if_the_hook_cannot_be_removed(tmp_path, monkeypatch):
         def remove(self):
             raise TargetError("/etc/foreread-boot cannot be removed", "make /etc writable")
 
-    capture, files = boot._noting_leftovers(Stuck(), (capture_of(), []), tmp_path)
+    fetched = SimpleNamespace(options=None, output=tmp_path, named=lambda seen: (capture_of(), []))
+    run = BootRun(None, fetched, ExitStack(), ExitStack(), Stuck())
+    run.name_files(Seen())
     note = (
         "the hook is still on the target: /etc/foreread-boot cannot be removed: make /etc writable"
     )
-    assert capture.notes == [note]
+    assert run.capture.notes == [note]
     assert read(tmp_path)[0].notes == [note]
-    assert files == []
+    assert run.files == []
