@@ -75,7 +75,7 @@ def test_files_of_other_tools_are_named(content, what, instead, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(TraceError, match=what) as caught:
-        load_any(path)
+        open_trace(path)
     assert instead in caught.value.remedy
 
 

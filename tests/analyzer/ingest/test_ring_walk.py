@@ -135,6 +135,7 @@ def test_time_extend_goes_on_from_the_time_before():
     pages = RingPages()
     pages.subbuf(7, pages.stamp(TIME_EXTEND, 1 << 40) + pages.event(Event(0, b"\1\0\0\0"), 3))
     assert [time for time, _, _ in walk(pages)[0]] == [7 + (1 << 40) + 3]
+    assert [record.time_ns for record in reference(pages).records] == [7 + (1 << 40) + 3]
 
 
 def test_lost_events_are_counted_where_their_number_is_stored():
