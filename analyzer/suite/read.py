@@ -15,7 +15,7 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.suite.document import LOCAL, SuiteBoard, SuiteFile, SuiteStart
 from boards.base.bounded import UnboundedError
 from boards.base.brief import brief
-from boards.base.counted import first_of
+from boards.base.counted import first_of, plural
 from boards.base.document import DocumentError
 from boards.base.toml_document import decode_toml, read_toml
 from tracer.formats.capture import FILES, METADATA, TRACE
@@ -159,8 +159,8 @@ def _wrong(start: SuiteStart, boards: list[str]) -> Iterator[tuple[str, str]]:
             )
     elif start.captures is not UNSET and len(board_names) > 1:
         yield (
-            f"start {start.name!r} runs on {len(board_names)} boards: give the captures of each, "
-            f"as in captures.{board_names[0]} = [...]",
+            f"start {start.name!r} has {plural(len(board_names), 'board')}: give the captures "
+            f"of each, as in captures.{board_names[0]} = [...]",
             "captures",
         )
     if start.until_output is not UNSET:
