@@ -1,8 +1,8 @@
 """A target reached by adb, Android's debug bridge: a device with shell_v2 (Android 7 and later).
 
-``adb shell`` joins its words with spaces and has the device's shell read them: so it gets one word,
-a whole line. Its exit status is not used, since it is 0 after a lost connection, too: the shell
-prints the status of the line at the end.
+``adb shell`` joins its words with spaces, and the device's shell splits them again: so adb gets one
+word, a whole line. The exit status of adb is not used, since it is 0 after a lost connection, too:
+the shell prints the status of the line at the end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from boards.target import Result, TargetError, too_slow
 
 START_S = 30.0
 FEATURE = "shell_v2"
-# Old devices take packets of 4096 bytes (MAX_PAYLOAD_V1), the name of the service included.
+# Old devices accept packets of 4096 bytes (MAX_PAYLOAD_V1), the name of the service included.
 LONGEST_LINE = 3000
 _URL = re.compile(r"adb://(?P<serial>[A-Za-z0-9][A-Za-z0-9._:-]{0,127})?/?")
 _ENDED = re.compile(rb"foreread: ended with (\d{1,3})\n\Z")
@@ -33,7 +33,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class AdbAddress:
-    """A device by its serial as ``adb devices`` shows it, or the only one there is."""
+    """A device by its serial as ``adb devices`` shows it; None: the only connected device."""
 
     serial: str | None = None
 
@@ -77,7 +77,7 @@ class AdbTarget(ShellTarget):
         stdout: IO[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
-        """Run one line of the device's shell; after ``timeout_s`` it may go on there."""
+        """Run one line of the device's shell; after ``timeout_s`` the line may still run there."""
         self._check()
         line, stdin = through_stdin(line, stdin, LONGEST_LINE)
         reporting = f'(\n{line}\n); echo "foreread: ended with $?" >&2'

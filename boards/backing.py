@@ -1,8 +1,9 @@
-"""The backing device that a file system registers for itself; its window is that of the files.
+"""The backing device that a file system registers for itself; its window applies to the files.
 
 A file gets its window when it is opened, from the backing device of its inode's file system
-(mm/readahead.c, file_ra_state_init). That is the disk's for a file system on a block device
-(fs/super.c, setup_bdev_super), unless the file system registers another (super_setup_bdi_name):
+(mm/readahead.c, file_ra_state_init). That is the disk's backing device for a file system on a block
+device (fs/super.c, setup_bdev_super), unless the file system registers its own
+(super_setup_bdi_name):
 
 - MAJOR:MINOR of the superblock: NFS (fs/nfs/super.c), FUSE and virtiofs (fs/fuse/inode.c), which
   add ``-fuseblk`` on a block device;
@@ -29,10 +30,10 @@ ON_MTD = frozenset({"jffs2", "romfs", "cramfs"})
 
 @dataclass(frozen=True)
 class Backing:
-    """Names in /sys/class/bdi that may be a file system's; several: sysfs does not say which."""
+    """Names in /sys/class/bdi of a file system; with several names, sysfs does not say which."""
 
     names: tuple[str, ...] = ()
-    uuid: str = ""  # of a btrfs, below whose directory its backing device is found on every boot
+    uuid: str = ""  # of a btrfs; its directory in sysfs leads to its backing device on every boot
 
 
 class BackingDevices:
@@ -51,15 +52,15 @@ class BackingDevices:
     def of(self, mount: MountPoint, on_disk: bool) -> Backing:
         """Return the backing device that the mounted file system registered; none: the disk's.
 
-        ``on_disk``: its superblock has the number of a block device.
+        ``on_disk``: the superblock has the number of a block device.
         """
         kind = file_system_type(mount)
         major, _, minor = mount.dev.partition(":")
         exact = [f"{mount.dev}-fuseblk", f"squashfs_{major}_{minor}"]
         exact += [] if on_disk else [mount.dev]
-        found = [name for name in exact if self._exists(name)]
-        if found:
-            return Backing(tuple(found[:1]))
+        registered = [name for name in exact if self._exists(name)]
+        if registered:
+            return Backing(tuple(registered[:1]))
         if kind == "btrfs":
             return self._of_btrfs(mount)
         if kind == "ubifs":
@@ -69,15 +70,15 @@ class BackingDevices:
         return Backing() if on_disk else Backing(tuple(self._numbered(backing_type(mount))))
 
     def _of_btrfs(self, mount: MountPoint) -> Backing:
-        """Return that of the file system with the mounted device, or of the only one."""
+        """Return the backing device of the btrfs with the mounted device, or of the only btrfs."""
         every = sorted(link.parent for link in (self._sys / "fs/btrfs").glob("*/bdi"))
         source = self._block_dev(mount.source)
-        own = [one for one in every if source and source in _members(one)]
-        # /dev/root, from which the kernel mounts, has no device node.
+        own = [filesystem for filesystem in every if source and source in _members(filesystem)]
+        # The kernel mounts from /dev/root, which has no device node.
         chosen = own or (every if source is None else [])
         if not chosen:
             return Backing(tuple(self._numbered("btrfs")))
-        names = [(one / "bdi").resolve().name for one in chosen]
+        names = [(filesystem / "bdi").resolve().name for filesystem in chosen]
         return Backing(tuple(names), chosen[0].name if len(chosen) == 1 else "")
 
     def _of_ubifs(self, mount: MountPoint) -> list[str]:
@@ -85,7 +86,7 @@ class BackingDevices:
         return [name for name in every if mount.source in self._ubi_names(name)] or every
 
     def _ubi_names(self, bdi: str) -> list[str]:
-        """Return the sources that mount(8) takes for a volume (fs/ubifs/super.c, open_ubi)."""
+        """Return the sources that mount(8) accepts for a volume (fs/ubifs/super.c, open_ubi)."""
         ubi, volume = bdi.removeprefix("ubifs_").split("_")
         name = _text(self._sys / "class/ubi" / f"ubi{ubi}_{volume}" / "name")
         numbered = [f"ubi{ubi}_{volume}", f"/dev/ubi{ubi}_{volume}"]

@@ -18,11 +18,11 @@ def run_client(
 ) -> Result:
     """Run the client to its end; raises TimeoutError, and leaves no client running.
 
-    ``environment``: that of the client. With the mark of its owner (boards.base.owner.marked), a
-    guard ends it when foreread is killed; without, a client whose board is silent lives on. A
-    client that starts a daemon for others, as adb does, must not have it.
+    ``environment`` is the client's. With the mark of its owner (boards.base.owner.marked), a guard
+    ends the client when foreread is killed; without the mark, a client of a silent board lives on.
+    A client that starts a daemon for other programs, as adb does, must not have the mark.
     """
-    given, source = (stdin, subprocess.PIPE) if isinstance(stdin, bytes) else (None, stdin)
+    data, source = (stdin, subprocess.PIPE) if isinstance(stdin, bytes) else (None, stdin)
     client = subprocess.Popen(
         words,
         stdin=source,
@@ -32,23 +32,23 @@ def run_client(
     )
     with client:
         try:
-            out, errors = client.communicate(given, timeout_s)
+            out, errors = client.communicate(data, timeout_s)
         except subprocess.TimeoutExpired:
             raise TimeoutError from None
         finally:
-            client.kill()  # on a time-out or an interrupt; an ended one does not notice
+            client.kill()  # on a time-out or an interrupt; no effect on an ended client
     return Result(client.returncode, out or b"", errors)
 
 
 def through_stdin(
     line: str, stdin: bytes | IO[bytes], longest: int
 ) -> tuple[str, bytes | IO[bytes]]:
-    """Return a line and stdin that do as the given ones, with no line longer than ``longest``.
+    """Return an equivalent line and stdin, with no line longer than ``longest``.
 
-    A file as stdin stays as it is, and so does its line.
+    A file as stdin stays unchanged, and so does its line.
     """
     words = line.encode(errors="surrogateescape")
     if len(words) <= longest or not isinstance(stdin, bytes):
         return line, stdin
-    # dd takes from stdin exactly the line, and leaves the rest to it.
+    # dd reads exactly the line from stdin, and leaves the rest to the line's command.
     return f'eval "$(dd bs=1 count={len(words)} 2>/dev/null)"', words + stdin

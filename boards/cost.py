@@ -1,7 +1,6 @@
 """The cost of a storage device's requests, in board profiles and device-model files.
 
-docs/explanation/disk.md has the formulas; emulator/devices/device.py and its neighbours
-compute them.
+docs/explanation/disk.md has the formulas; the modules of emulator/devices/ compute them.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ Time = Annotated[float, Meta(ge=0, le=1e15)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 _TICK_MS = 4  # granularity of a limiter's waits
-# How a figure was obtained. "set": the device is made to behave so, by its driver or a limit.
+# How a figure was obtained. "set": the driver or a limit sets the figure.
 Obtained = Literal["published", "measured", "assumed", "set"]
 
 
 class Part(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A table of a profile; unknown keys and values out of range are refused."""
+    """A table of a profile; unknown keys and values out of range are errors."""
 
 
 class Calibration(Part, frozen=True, kw_only=True):
@@ -46,7 +45,7 @@ class Calibration(Part, frozen=True, kw_only=True):
 
 
 class _Cost(Part, frozen=True, kw_only=True):
-    """``band``: standard error of the figures, in parts of them."""
+    """``band``: standard error of the figures, as a share."""
 
     obtained: Obtained
     source: Text | UnsetType = UNSET
@@ -55,7 +54,7 @@ class _Cost(Part, frozen=True, kw_only=True):
 
 
 class FixedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="fixed"):
-    """Served one at a time: a fixed time for each request, and time for its length."""
+    """Requests are served one at a time: a fixed time each, and a time by length."""
 
     latency_us: Time
     ns_per_kib: Time
@@ -64,9 +63,9 @@ class FixedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="fixed"
 class PacedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="paced"):
     """Two simultaneous limits: the stricter one determines the time.
 
-    ``slice_ms``: the budget of that time is granted at once (100, the default: the kernel's
-    limiter, blkio and io.max); 0: requests pass evenly. ``latency_us`` and ``ns_per_kib`` are of
-    the device without the limits.
+    The device grants the budget of ``slice_ms`` at once (100, the default: the kernel's limiter,
+    blkio and io.max); 0: requests pass evenly. ``latency_us`` and ``ns_per_kib`` are the device's
+    without the limits.
     """
 
     requests_per_second: Rate | UnsetType = UNSET
@@ -83,7 +82,7 @@ class PacedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="paced"
 
 
 class CostPoint(Part, frozen=True, kw_only=True):
-    """The time of requests of a size: alone, and (``occupancy_us``) each of many in flight."""
+    """The time of requests of a size: of a single one, and (``occupancy_us``) of one of many."""
 
     request_kib: Rate
     sequential: bool = False
@@ -92,23 +91,23 @@ class CostPoint(Part, frozen=True, kw_only=True):
 
 
 class MeasuredCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="measured"):
-    """Measured times by size of the request, sizes rising, at random and in order apart."""
+    """Measured times by size of the request, sizes rising, separately at random and in order."""
 
     points: Annotated[list[CostPoint], Meta(min_length=1, max_length=10_000)]
 
     def __post_init__(self) -> None:
         for sequential in (False, True):
-            sizes = [one.request_kib for one in self.points if one.sequential == sequential]
-            if any(left >= right for left, right in pairwise(sizes)):
+            sizes = [point.request_kib for point in self.points if point.sequential == sequential]
+            if any(smaller >= larger for smaller, larger in pairwise(sizes)):
                 raise ValueError("the sizes of points must rise")
 
 
 class StatefulCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="stateful"):
-    """Requests cost more or less after others.
+    """The cost of a request depends on earlier requests.
 
     ``parallel`` latencies pass at once. With ``unit_kib`` the disk reads whole units and keeps the
-    last ``kept_units``, from which a request costs ``hit_us`` and ``hit_ns_per_kib``. A request
-    that does not begin where the last one ended takes ``seek_us`` more, and ``seek_us_per_root``
+    last ``kept_units``; a request from them costs ``hit_us`` and ``hit_ns_per_kib``. A request that
+    does not begin at the end of the previous one costs ``seek_us`` more, and ``seek_us_per_root``
     times the square root of the distance in KiB. After ``fast_kib`` without an idle ``rest_ms``, a
     KiB costs ``slow_ns_per_kib``. ``jitter_us`` is the mean of a random latency.
     """

@@ -1,8 +1,9 @@
-"""The disks of a machine from sysfs: which file system reads from which, and their settings.
+"""The disks of a machine from sysfs: which file system reads from which disk, and their settings.
 
-A *disk* is a device with a request queue and thus a read_ahead_kb: partitions share that of their
-disk; loop, dm and md devices are separate disks on top of other disks (Documentation/ABI/stable/
-sysfs-block). Devices are named by "major:minor" (``dev``) or by their sysfs name.
+A *disk* is a device with a request queue and thus a read_ahead_kb: partitions share the
+read_ahead_kb of their disk; loop, dm and md devices are separate disks on top of other disks
+(Documentation/ABI/stable/sysfs-block). Devices are named by "major:minor" (``dev``) or by their
+sysfs name.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SECTOR_BYTES = 512
 
 @dataclass(frozen=True)
 class Disk:
-    """A block device that has its own request queue."""
+    """A block device with its own request queue."""
 
     name: str
     dev: str
@@ -44,9 +45,10 @@ class DeviceError(BoardsError, LookupError):
 
 
 class Devices:
-    """The block devices of this machine, or of another one that ``sys`` and ``mounts`` describe.
+    """The block devices of this machine, or of another that ``sys`` and ``mounts`` describe.
 
-    If they are ``copied``, only they are read: device nodes and links are on the other machine.
+    If they are ``copied``, only these copies are read: device nodes and links are on the other
+    machine.
     """
 
     def __init__(
@@ -63,8 +65,8 @@ class Devices:
         """Return the disk called ``name``; DeviceError if there is none."""
         directory = self.sys / "block" / name.replace("/", "!")
         if not (directory / "dev").exists():
-            known = ", ".join(sorted(entry.name for entry in (self.sys / "block").iterdir()))
-            raise DeviceError(f"no disk is called {name!r}", f"the disks here are: {known}")
+            names = ", ".join(sorted(entry.name for entry in (self.sys / "block").iterdir()))
+            raise DeviceError(f"no disk is called {name!r}", f"the disks here are: {names}")
         return Disk(
             name=directory.name,
             dev=_text(directory / "dev"),
@@ -73,7 +75,7 @@ class Devices:
         )
 
     def disk_of_dev(self, dev: str) -> str | None:
-        """Return the name of the disk that block device ``dev`` is or is part of."""
+        """Return the name of the disk that block device ``dev`` is, or belongs to."""
         link = self.sys / "dev/block" / dev
         if not link.exists():
             return None
@@ -81,14 +83,14 @@ class Devices:
         return device.parent.name if (device / "partition").exists() else device.name
 
     def first_sector(self, dev: str) -> int:
-        """Return where partition ``dev`` starts on its disk, 0 if it is not a partition."""
+        """Return the first sector of partition ``dev`` on its disk, 0 if it is not a partition."""
         return int(_text(self.sys / "dev/block" / dev / "start") or 0)
 
     def disks_of_superblock(self, dev: str) -> list[str]:
         """Return the disks that a file system reads from.
 
-        ``dev`` is the superblock's; file systems with an anonymous one are followed: btrfs to
-        all its members, overlays to the file systems of their layers, EROFS to its image.
+        ``dev`` is the superblock's. An anonymous superblock is resolved: btrfs to all its members,
+        overlays to the file systems of their layers, EROFS to its image.
         """
         return self._disks_of(dev, frozenset())
 
@@ -97,21 +99,25 @@ class Devices:
         if disk or dev in above:
             return [disk] if disk else []
         mounts = [mount for mount in self.mounts if mount.dev == dev]
-        under = [one for mount in mounts for one in (*self.layers(mount), *self._of_image(mount))]
+        under = [
+            lower for mount in mounts for lower in (*self.layers(mount), *self._of_image(mount))
+        ]
         return _unique(
             [
                 *(disk for mount in mounts for disk in self._disks_of_source(mount)),
-                *(disk for one in under for disk in self._disks_of(one, above | {dev})),
+                *(disk for lower in under for disk in self._disks_of(lower, above | {dev})),
             ]
         )
 
     def _disks_of_source(self, mount: MountPoint) -> list[str]:
-        """Return the disks of a mounted block device, and of a btrfs' members."""
+        """Return the disks of a mounted block device, and of the members of a btrfs."""
         dev = self._source_dev(mount.source)
         members = self._btrfs_members(dev) if dev else []
         uuid = self.backing(mount).uuid if mount.fstype == "btrfs" else ""
-        members += [_text(one) for one in self.sys.glob(f"fs/btrfs/{uuid}/devices/*/dev") if uuid]
-        return [disk for one in [dev, *members] if one and (disk := self.disk_of_dev(one))]
+        members += [
+            _text(member) for member in self.sys.glob(f"fs/btrfs/{uuid}/devices/*/dev") if uuid
+        ]
+        return [disk for member in [dev, *members] if member and (disk := self.disk_of_dev(member))]
 
     def _of_image(self, mount: MountPoint) -> list[str]:
         image = image_of(mount)
@@ -119,24 +125,24 @@ class Devices:
         return [holding.dev] if holding else []
 
     def disks_of_path(self, path: Path) -> list[str]:
-        """Return the disks that reading the file ``path`` reads from, the nearest only."""
+        """Return the nearest disks that reads of the file ``path`` go to."""
         mount = self.mount_of(path)
         return self.disks_of_superblock(mount.dev) if mount else []
 
     def below(self, name: str) -> list[str]:
-        """Return the disks that disk ``name`` is made of, at any depth, nearest first.
+        """Return the disks under disk ``name`` at any depth, the nearest first.
 
-        These are the slaves of dm and md devices and the disk that holds a loop device's
-        backing file.
+        These are the slaves of dm and md devices and the disk that holds a loop device's backing
+        file.
         """
-        found: list[str] = []
+        lower_disks: list[str] = []
         waiting = [name]
         while waiting:
             for lower in self._directly_below(waiting.pop(0)):
-                if lower not in found and lower != name:
-                    found.append(lower)
+                if lower not in lower_disks and lower != name:
+                    lower_disks.append(lower)
                     waiting.append(lower)
-        return found
+        return lower_disks
 
     def mounted(self) -> list[str]:
         """Return all disks under a mounted file system, including the disks they are built on."""
@@ -155,17 +161,17 @@ class Devices:
     def read_ahead_knobs(self, names: list[str]) -> list[str]:
         """Return the read_ahead_kb files that govern reads from the disks ``names``.
 
-        Those of the disks, and of file systems on them with a separate backing device (btrfs),
-        whose reads ignore the disk's.
+        The files of the disks, and of file systems on them with a separate backing device (btrfs),
+        which ignore the disk's window.
         """
         own = [f"/sys/block/{name}/queue/read_ahead_kb" for name in names]
-        others = [
+        backing = [
             f"/sys/class/bdi/{bdi}/read_ahead_kb"
             for name in names
             for dev in self.superblocks(name)
             for bdi in self._own_bdis(dev)
         ]
-        return own + _unique(others)
+        return own + _unique(backing)
 
     def other_knobs(self) -> list[str]:
         """Return the read_ahead_kb files of mounted file systems without a disk (NFS, 9p …)."""
@@ -197,7 +203,7 @@ class Devices:
         return values
 
     def counters(self, name: str) -> ReadCounters:
-        """Return the reads that the disk completed so far."""
+        """Return the reads that the disk has completed so far."""
         words = (self.sys / "block" / name / "stat").read_text().split()
         return ReadCounters(requests=int(words[0]), sectors=int(words[2]))
 
@@ -210,13 +216,13 @@ class Devices:
         return _unique([*disks, *(self.disks_of_path(Path(backing)) if backing else [])])
 
     def layers(self, mount: MountPoint) -> list[str]:
-        """Return the superblocks under an overlay, as far as their mounts are still seen."""
+        """Return the superblocks under an overlay, as far as their mounts are visible."""
         below = [self.mount_of(path) for path in layer_paths(mount)]
         # An overlay over the root hides its own layers: the path then leads back to itself.
         return _unique(m.dev for m in below if m is not None and m.dev != mount.dev)
 
     def mount_of(self, path: Path) -> MountPoint | None:
-        """Return the mount that ``path`` is reached through."""
+        """Return the mount that contains ``path``."""
         return mount_of(path, self.mounts, follow=not self._copied)
 
     def _source_dev(self, source: str) -> str | None:
@@ -253,13 +259,13 @@ class Devices:
 
 
 def _model(directory: Path) -> str:
-    """Return what tells a disk from others of its size, whatever its number is after a boot."""
+    """Return a text that distinguishes a disk from others of its size after a boot."""
     names = ("device/model", "device/name", "dm/name", "loop/backing_file")
     return next((text for name in names if (text := _text(directory / name))), "")
 
 
 def image_of(mount: MountPoint) -> str:
-    """Return the file that EROFS is mounted from without a loop device (Linux 6.12)."""
+    """Return the file of an EROFS that is mounted without a loop device (Linux 6.12)."""
     return mount.source if mount.fstype == "erofs" and mount.dev.startswith("0:") else ""
 
 
@@ -273,8 +279,7 @@ def _mapper_name(source: str) -> str:
 
 
 def _block_dev(source: str) -> str | None:
-    """Return "major:minor" of the block device node ``source``, or None if it is another kind of
-    file."""
+    """Return "major:minor" of the block device node ``source``; None for another kind of file."""
     try:
         status = os.stat(source)  # noqa: PTH116  the source may hold any bytes
     except (OSError, ValueError):

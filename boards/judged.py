@@ -1,7 +1,7 @@
-"""Kernels whose readahead was compared with the emulation, and the results.
+"""Kernels with a readahead that was compared with the emulation, and the results.
 
-A profile has those of its board. The list of this user is what predictions read: $XDG_STATE_HOME,
-or ~/.local/state, foreread/judged-kernels.json.
+A profile has the results of its board. Predictions read the list of this user: $XDG_STATE_HOME, or
+~/.local/state, foreread/judged-kernels.json.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from boards.base.written import write_whole
 from boards.cost import Amount, Count, Part, Text
 from boards.error import BoardsError
 
-_MOST = 200  # kernels in the list; the oldest go
+_MOST = 200  # kernels in the list; the oldest are dropped
 _WINDOWS = Annotated[list[Amount], Meta(max_length=100)]
 
 
 class JudgedKernel(Part, frozen=True, kw_only=True):
-    """One judgement: ``programs`` ran on this very kernel at each of ``windows_kb``.
+    """One comparison: ``programs`` ran on this kernel at each of ``windows_kb``.
 
-    ``release``, ``version`` and ``machine`` are those of ``uname`` -r, -v and -m. ``difference``
-    says where the kernel first read otherwise than the emulation, empty if nowhere.
+    ``release``, ``version`` and ``machine`` are ``uname`` -r, -v and -m. ``difference`` says where
+    the kernel first read differently from the emulation, empty if nowhere.
     """
 
     result: Literal["confirmed", "different"]
@@ -45,7 +45,7 @@ class JudgedKernel(Part, frozen=True, kw_only=True):
 
     @property
     def is_of(self) -> tuple[str, str, str, int, str]:
-        """What it holds for: a later judgement of the same replaces it."""
+        """The identity of the kernel: a later judgement replaces an earlier one with the same."""
         return self.release, self.version, self.machine, self.page_size, self.file_system
 
 
@@ -58,13 +58,13 @@ class _List(Document, frozen=True, kw_only=True):
 
 
 def list_path() -> Path:
-    """Return where this user's list is, by the XDG base directory rules."""
+    """Return the path of this user's list, by the XDG base directory rules."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "foreread" / "judged-kernels.json"
 
 
 def judged_kernels() -> list[JudgedKernel]:
-    """Return this user's list, the oldest first; none if there is no list. Raises JudgedError."""
+    """Return this user's list, the oldest first; empty if there is no list. Raises JudgedError."""
     path = list_path()
     remedy = f"remove it, and repeat the judgements: rm {path}"
     try:
@@ -78,9 +78,9 @@ def judged_kernels() -> list[JudgedKernel]:
 
 
 def with_judged(kernels: Sequence[JudgedKernel], new: JudgedKernel) -> list[JudgedKernel]:
-    """Return the list with a judgement added, in place of an earlier one of the same kernel."""
-    others = [one for one in kernels if one.is_of != new.is_of]
-    return [*others, new][-_MOST:]
+    """Return the list with a judgement added, which replaces an earlier one of the same kernel."""
+    kernel = [kernel for kernel in kernels if kernel.is_of != new.is_of]
+    return [*kernel, new][-_MOST:]
 
 
 def prepare_list() -> None:
@@ -93,7 +93,7 @@ def prepare_list() -> None:
 
 
 def store(new: JudgedKernel) -> Path:
-    """Add a judgement to this user's list; return where that is. Raises JudgedError, OSError."""
+    """Add a judgement to this user's list; return its path. Raises JudgedError, OSError."""
     path = list_path()
     kernels = with_judged(judged_kernels(), new)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The knobs that foreread writes, and their values (knobs.toml): everything else is refused.
 
-Every writer asks here before it writes, also if the knob and its value come from a file that
-somebody else may have written: a TUNING, a capture, a plan, a journal.
+Every writer checks here before it writes, also if the knob and its value come from a file of
+another origin: a TUNING, a capture, a plan, a journal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class KnobError(BoardsError, ValueError):
 
 
 class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry of knobs.toml, whose head explains the fields."""
+    """An entry of knobs.toml; the head of the file explains the fields."""
 
     path: str
     source: str
@@ -72,7 +72,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return pair or (1, 0)
 
     def refusal(self, value: str, put_back: bool, memory_kib: int | None) -> str:
-        """Return why it does not get that value, empty if it does."""
+        """Return why the knob does not accept that value, empty if it does."""
         if self.word:
             return (
                 ""
@@ -130,7 +130,7 @@ def is_disk_name(name: str) -> bool:
 def check_setting(path: str, value: str, memory_kib: int | None = None) -> None:
     """Raise KnobError unless a plan may give the knob this value.
 
-    ``memory_kib``: the memory of the machine; None if it is not known, as of a board elsewhere,
+    ``memory_kib``: the memory of the machine; None if it is unknown, for instance for a board,
     where the shell checks again.
     """
     knob = knob_of(path)
@@ -140,7 +140,7 @@ def check_setting(path: str, value: str, memory_kib: int | None = None) -> None:
 
 
 def check_put_back(path: str, value: str, memory_kib: int | None = None) -> None:
-    """Raise KnobError unless the knob may have been found with this value; as check_setting."""
+    """Raise KnobError unless the knob's value may be restored to this one; as check_setting."""
     _check(path, knob_of(path).refusal(value, True, memory_kib), value)
 
 
@@ -172,7 +172,7 @@ def _shell_cases() -> Iterator[str]:
     for knob in knobs():
         folders[posixpath.dirname(knob.path) or knob.path].append(knob)
     alone = [some[0] for some in folders.values() if len(some) == 1]
-    for folder in sorted(folders, key=len, reverse=True):  # one may be in another
+    for folder in sorted(folders, key=len, reverse=True):  # one folder may be in another
         if len(folders[folder]) > 1:
             yield f"    '{folder}/'*)"
             yield f"        case ${{1#*/{posixpath.basename(folder)}/}} in"
@@ -184,19 +184,19 @@ def _shell_cases() -> Iterator[str]:
 
 
 def _cases(some: Sequence[Knob], folder: str) -> Iterator[str]:
-    """Yield a case for each range; a name of any kind comes last."""
+    """Yield a case for each range; the pattern for any name comes last."""
     names: defaultdict[str, list[str]] = defaultdict(list)
-    others = "return 1"
+    default_case = "return 1"
     for knob in some:
         name, ranges = knob.path.removeprefix(folder), _shell_ranges(knob)
         if name == _TUNABLE:
             yield "        '' | *[!a-z0-9_]*) return 1 ;;"
-            others = ranges
+            default_case = ranges
         else:
             names[ranges].append(name)
     for ranges, same in names.items():
         yield f"        {' | '.join(same)}) {ranges} ;;"
-    yield f"        *) {others} ;;"
+    yield f"        *) {default_case} ;;"
 
 
 def _shell_ranges(knob: Knob) -> str:

@@ -1,6 +1,6 @@
 """The profile of a running machine, this one or a target, from /proc and /sys.
 
-Nothing is measured, and nothing is trusted: missing or invalid facts are absent.
+Nothing is measured or trusted: missing or invalid facts are absent.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SYSFS = (
 
 @dataclass(frozen=True)
 class _Facts:
-    """A machine's description of itself, unchanged; empty where missing."""
+    """The facts that a machine states, unchanged; empty where missing."""
 
     nodename: str
     machine: str
@@ -86,8 +86,8 @@ def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> 
 
 def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> Profile:
     """Return the profile of a target; raises TargetError, and ProfileError on invalid replies."""
-    names = [*_said(target, ["uname", "-n"]), *_said(target, ["uname", "-m"])]
-    pages = _said(target, ["grep", "-m1", "KernelPageSize", "/proc/self/smaps"])
+    names = [*_printed_lines(target, ["uname", "-n"]), *_printed_lines(target, ["uname", "-m"])]
+    pages = _printed_lines(target, ["grep", "-m1", "KernelPageSize", "/proc/self/smaps"])
     elf = target.run(["dd", "if=/proc/self/exe", "bs=1", "skip=5", "count=1"], timeout_s=_READ_S)
     facts = _Facts(
         nodename=names[0] if len(names) == 2 else "",
@@ -100,7 +100,7 @@ def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> 
         meminfo=_knob(target, "/proc/meminfo"),
         swappiness=_knob(target, "/proc/sys/vm/swappiness"),
     )
-    sysfs = parse_sysfs(_said(target, ["sh", "-c", _SYSFS]))
+    sysfs = parse_sysfs(_printed_lines(target, ["sh", "-c", _SYSFS]))
     mounts = list(_mounts(_knob(target, "/proc/self/mountinfo")))
     with copied_devices(sysfs, mounts, {}) as devices:
         profile = _profile(facts, devices, transport)
@@ -160,8 +160,8 @@ def _storage(name: str, devices: Devices) -> Storage:
     )
 
 
-def _said(target: Target, command: Sequence[str]) -> list[str]:
-    """Return the lines that a command prints, none if it fails."""
+def _printed_lines(target: Target, command: Sequence[str]) -> list[str]:
+    """Return the lines that a command prints, empty if it fails."""
     done = target.run(command, timeout_s=_READ_S)
     return os.fsdecode(done.stdout).splitlines() if done.status == 0 else []
 
@@ -180,7 +180,7 @@ def _mounts(mountinfo: str) -> Iterator[MountPoint]:
 
 
 def _cores(online: str) -> int | None:
-    """Return how many CPUs a list like ``0-3,5`` names."""
+    """Return the number of CPUs in a list like ``0-3,5``."""
     spans = [part.split("-") for part in online.split(",")]
     if not all(0 < len(span) < 3 and all(map(_is_number, span)) for span in spans):
         return None
@@ -201,12 +201,12 @@ def _times(number: int | None, factor: int) -> int | None:
 
 
 def _word(text: str) -> str:
-    """Return ``text`` if it is one that a kernel shows, else nothing."""
+    """Return ``text`` if a kernel may show it as a value, otherwise ""."""
     return text.strip() if len(text) <= _LONGEST and text.isprintable() else ""
 
 
 def _first(text: str, keys: tuple[str, ...]) -> str:
-    """Return the first value of the first of ``keys`` that a text of ``key: value`` has."""
+    """Return the value of the first of ``keys`` in a text of ``key: value`` lines."""
     pairs = [line.partition(":") for line in reversed(text.splitlines())]
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in keys if values.get(key)), "")

@@ -14,8 +14,8 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 class MountPoint:
     """One line of mountinfo; ``dev`` is "major:minor" of the superblock (``s_dev``).
 
-    ``root`` is the directory of the file system that is mounted ("/" unless a bind mount or a
-    subvolume). Undecodable bytes are kept as surrogate escapes.
+    ``root`` is the mounted directory of the file system ("/" unless a bind mount or a subvolume).
+    Undecodable bytes are surrogate escapes.
     """
 
     dev: str
@@ -28,7 +28,7 @@ class MountPoint:
 
 
 def read_mounts(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[MountPoint]:
-    """Return the mounts in the order they were made; a later one hides an earlier one."""
+    """Return the mounts in the order of mounting; a later mount hides an earlier one."""
     text = os.fsdecode(mountinfo.read_bytes())
     return [parse_mount(line) for line in text.split("\n") if line]
 
@@ -49,13 +49,13 @@ def parse_mount(line: str) -> MountPoint:
 
 
 def mount_of(path: Path, mounts: list[MountPoint], follow: bool = True) -> MountPoint | None:
-    """Return the mount that ``path`` is reached through, or None if none covers it.
+    """Return the mount that contains ``path``, or None.
 
-    ``follow`` the links in it, which are this machine's.
+    ``follow``: resolve the links in the path, which are this machine's.
     """
     real = os.path.realpath(path) if follow else str(path)
     covering = [mount for mount in mounts if is_under(real, mount.mountpoint)]
-    # Of two mounts on one directory the later one is visible: max() keeps the first of equals.
+    # The later of two mounts on one directory is visible: max() keeps the first of equals.
     return max(reversed(covering), key=lambda mount: len(mount.mountpoint), default=None)
 
 

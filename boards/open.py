@@ -51,10 +51,10 @@ def open_target(
 ) -> AbstractContextManager[Target]:
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
 
-    One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
-    for ssh, and come before the profile's; a target without ssh refuses ``identity``. An
-    emulated board is one that was started by that name, or boots for this target alone, which
-    ``tell`` reports. Raises TargetError, ProfileError and BoardError.
+    ``text`` is one of ``FORMS``, or a board profile's name or file. ``known_hosts`` and
+    ``identity`` are for ssh, and override the profile's; a target without ssh refuses ``identity``.
+    An emulated board is the started board of that name, or boots for this target alone; ``tell`` is
+    called with its steps. Raises TargetError, ProfileError and BoardError.
     """
     if not text:
         raise TargetError("no target is named", f"use one of {FORMS}, or a board profile")
@@ -71,7 +71,7 @@ def open_target(
 
 
 def _check_ssh(text: str) -> None:
-    """Raise TargetError if a key is given for a target that is not reached by the user's ssh."""
+    """Raise TargetError for a key if the target is not reached by the user's ssh."""
     if text.startswith(("ssh://", "labgrid://")):
         return
     own = text == LOCAL or "://" in text or started(text) is not None
@@ -85,12 +85,12 @@ def _check_ssh(text: str) -> None:
 def transport_of(text: str, identity: Path | None = None) -> Transport | UnsetType:
     """Return the transport of the target that ``text`` names, as in a profile.
 
-    ``identity`` is the key given for it. Raises TargetError and ProfileError.
+    ``identity`` is the user's key for it. Raises TargetError and ProfileError.
     """
-    found = _transport_of(text)
-    if identity is not None and isinstance(found, SshTransport):
-        return structs.replace(found, identity=str(identity.absolute()))
-    return found
+    transport = _transport_of(text)
+    if identity is not None and isinstance(transport, SshTransport):
+        return structs.replace(transport, identity=str(identity.absolute()))
+    return transport
 
 
 def _transport_of(text: str) -> Transport | UnsetType:
@@ -106,7 +106,7 @@ def _transport_of(text: str) -> Transport | UnsetType:
 
 
 def _placed(text: str, transport: Transport | UnsetType) -> Transport | UnsetType:
-    """Return a profile's transport with absolute paths of files beside the profile."""
+    """Return a profile's transport with absolute paths of the files in the profile's folder."""
     if not isinstance(transport, SshTransport):
         return transport
     folder = profile_path(text).parent.absolute()

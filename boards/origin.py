@@ -1,6 +1,6 @@
-"""Which udev rules, tuned profiles, services and scripts of a machine set a readahead window.
+"""The udev rules, tuned profiles, services and scripts of a machine that set a readahead window.
 
-origin.sh finds them; it is run on the machine, here or through a target.
+origin.sh searches for them; it runs on the machine, here or through a target.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from boards.target import Result, TargetError
 NONE = "no udev rule, tuned profile, service or script here sets it, as far as foreread can find"
 UNREAD = "what sets it was not looked up, for want of programs:"
 _LONGEST_S = 60.0  # a slow board with many units
-_MOST = 400  # characters of a sentence: it comes from the target
+_MOST = 400  # characters of a sentence, which comes from the target
 
 
 class _Shell(Protocol):
@@ -26,26 +26,26 @@ class _Shell(Protocol):
 
 
 def program() -> str:
-    """Return the program that prints the origins of the windows which are its arguments."""
+    """Return the program that prints the origins of the windows in its arguments."""
     text = (resources.files("boards") / "origin.sh").read_text()
     return f'#!/bin/sh\n{text.rstrip()}\n\norigins "$@"\n'
 
 
 def is_found(sentence: str) -> bool:
-    """Return whether a sentence of ``origins_of`` names what sets a window."""
+    """Return whether a sentence of ``origins_of`` names the origin of a window."""
     return not sentence.startswith((NONE, UNREAD))
 
 
 def origins_of(target: _Shell, knobs: Sequence[str]) -> dict[str, list[str]]:
-    """Return what sets each window of ``knobs``, in sentences; none if the target does not say."""
-    found: dict[str, list[str]] = {knob: [] for knob in knobs}
+    """Return sentences about the origin of each window of ``knobs``; empty if unknown."""
+    sentences: dict[str, list[str]] = {knob: [] for knob in knobs}
     if not knobs:
-        return found
+        return sentences
     with suppress(TargetError, OSError):
         command = ["sh", "-s", "--", *knobs]
         done = target.run(command, stdin=program().encode(), timeout_s=_LONGEST_S)
         for line in done.stdout.decode(errors="replace").splitlines():
             knob, _, sentence = line.partition(": ")
-            if sentence and knob in found:
-                found[knob].append(sentence[:_MOST])
-    return found
+            if sentence and knob in sentences:
+                sentences[knob].append(sentence[:_MOST])
+    return sentences

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from boards.mounts import MountPoint, unescape
 
-_COLON = re.compile(r"(?<!\\):")  # one in a name is written as "\:"
+_COLON = re.compile(r"(?<!\\):")  # a colon in a name is written as "\:"
 _ONE_LAYER = ("upperdir", "lowerdir+", "datadir+")
 
 
 def layer_paths(mount: MountPoint) -> list[Path]:
     """Return the directories of an overlay's layers, the writable one last; [] for others.
 
-    Relative paths are left out: they began where mount(8) ran.
+    Relative paths are left out: they are relative to the unknown directory of mount(8).
     """
     if mount.fstype != "overlay":
         return []

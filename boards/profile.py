@@ -1,6 +1,6 @@
 """Board profiles: a board's hardware and software, and how to reach it, as TOML.
 
-Unknown facts are absent. Unknown keys and values out of range are refused with their path.
+Unknown facts are absent. Unknown keys and values out of range are errors that name their path.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Memory(Part, frozen=True):
 class Kernel(Part, frozen=True):
     """The kernel; ``release`` as far as it is known, as in ``uname -r``.
 
-    ``judged``: those whose readahead was compared with the emulation (foreread doctor --judge).
+    ``judged``: kernels whose readahead was compared with the emulation (foreread doctor --judge).
     """
 
     release: Text
@@ -73,7 +73,7 @@ class Storage(Part, frozen=True):
 
 
 class Defaults(Part, frozen=True):
-    """Default settings; ``window_pages`` if only that is known."""
+    """Default settings; ``window_pages`` if the window is known in pages only."""
 
     read_ahead_kb: Amount | UnsetType = UNSET
     window_pages: Amount | UnsetType = UNSET
@@ -134,8 +134,8 @@ Transport = (
 class Profile(Part, frozen=True):
     """A board.
 
-    ``measured_here``: facts come from the board itself, read or measured by foreread, and not from
-    publications.
+    ``measured_here``: the facts come from the board itself, read or measured by foreread, and not
+    from publications.
     """
 
     __repr__ = brief
@@ -155,7 +155,7 @@ class Profile(Part, frozen=True):
 
 
 def decode_profile(data: bytes, where: str) -> Profile:
-    """Return the profile in TOML; raises ProfileError, whose message begins with ``where``."""
+    """Return the profile in TOML; raises ProfileError with a message that begins with ``where``."""
     try:
         return decode_toml(data, Profile)
     except DocumentError as error:
@@ -180,7 +180,7 @@ def builtin_names() -> list[str]:
 
 
 def profile_path(name_or_file: str) -> Path:
-    """Return the path of the profile: one shipped with foreread, or else a file."""
+    """Return the path of the profile: a shipped profile by its name, or a file."""
     if name_or_file in builtin_names():
         return PROFILES / (name_or_file + SUFFIX)
     if "/" in name_or_file or name_or_file.endswith(SUFFIX) or Path(name_or_file).exists():
@@ -199,13 +199,13 @@ def known_profiles() -> list[Profile]:
 
 
 def profile_name(text: str) -> str:
-    """Return ``text`` as a profile may be called."""
+    """Return ``text`` changed to a valid profile name."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("._-")[:64] or "board"
 
 
 def with_cost(profile: Profile, disk: str, cost: Cost) -> Profile:
     """Return the profile with that cost of its storage named ``disk``, or of its only one."""
-    named = [row for row, one in enumerate(profile.storage) if disk and one.name == disk]
+    named = [row for row, device in enumerate(profile.storage) if disk and device.name == disk]
     rows = named or ([0] if len(profile.storage) == 1 else [])
     storage = list(profile.storage)
     if rows:
@@ -216,7 +216,7 @@ def with_cost(profile: Profile, disk: str, cost: Cost) -> Profile:
 
 
 def with_judgement(profile: Profile, new: JudgedKernel) -> Profile:
-    """Return the profile with a judged kernel, in place of an earlier judgement of the same."""
+    """Return the profile with a judgement, which replaces an earlier one of the same kernel."""
     kernel = profile.kernel or Kernel(release=new.release)
     judged = with_judged(kernel.judged, new)
     return msgspec.structs.replace(profile, kernel=msgspec.structs.replace(kernel, judged=judged))

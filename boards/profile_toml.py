@@ -12,7 +12,7 @@ from boards.profile import Profile
 
 
 def encode_profile(profile: Profile) -> str:
-    """Return the TOML text of a profile; decode_profile reads it back as the same.
+    """Return the TOML text of a profile; decode_profile returns the same profile from it.
 
     Undecodable bytes (surrogate escapes) become the replacement character.
     """
@@ -27,7 +27,7 @@ def encode_cost(cost: Cost) -> str:
 
 
 def _table(values: dict[str, Any], path: str) -> list[str]:
-    """Return the lines of a table: TOML wants its plain values before its tables."""
+    """Return the lines of a table; TOML requires its plain values before its tables."""
     lines = [f"{key} = {_value(v)}" for key, v in values.items() if not _is_nested(v)]
     for key, nested in values.items():
         if _is_nested(nested):
@@ -49,7 +49,7 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for what neither has to escape: DEL, C1, bidi overrides.
+        # JSON's escapes are valid in TOML; neither has to escape DEL, C1 and bidi overrides.
         sound = value.encode(errors="surrogateescape").decode(errors="replace")
         return "".join(map(_seen, json.dumps(sound, ensure_ascii=False)))
     return json.dumps(value)

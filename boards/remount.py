@@ -1,8 +1,8 @@
 """Mount options as knobs, changed by a remount, here and on a target.
 
 A knob ``mount:WORDS:DIRECTORY`` belongs to the file system that is mounted on the directory. Its
-words are alternatives (``relatime,noatime,strictatime``), or a key whose value is a number
-(``commit=``). Read and written by the shell file that jobs on targets and boot scripts include.
+words are alternatives (``relatime,noatime,strictatime``), or a key with a number as its value
+(``commit=``). The shell file that jobs on targets and boot scripts include reads and writes them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from boards.target import Target
 
 PREFIX = "mount:"
 DIRECTORY = "{mount}"  # in a template of a knob
-_PLAIN = re.compile(r"/[A-Za-z0-9_./+-]{0,99}")  # else mountinfo has it in octal
+_PLAIN = re.compile(r"/[A-Za-z0-9_./+-]{0,99}")  # other paths are in octal in mountinfo
 _KNOB = re.compile(rf"{PREFIX}([a-z0-9_]+(?:,[a-z0-9_]+)*|[a-z0-9_]+=):({_PLAIN.pattern})")
-# A second Ctrl-C while everything is put back must not end this half-way.
+# A second Ctrl-C during the restoration must not end this half-way.
 _CALL = """trap '' INT TERM HUP; "$@" && mount_value "$2" && printf %s "$value\""""
 
 
@@ -32,18 +32,18 @@ def is_mount_option(knob: str) -> bool:
 
 
 def alternatives(knob: str) -> list[str]:
-    """Return the words that a mount option chooses among, none for one that is a number."""
+    """Return the alternatives of a mount option, empty for one with a number."""
     words = knob.split(":")[1]
     return [] if words.endswith("=") else words.split(",")
 
 
 def read_option(target: Target, knob: str) -> str:
-    """Return the value in force; FileNotFoundError where that cannot be determined."""
+    """Return the present value; FileNotFoundError where it cannot be determined."""
     return _call(target, errno.ENOENT, "mount_value", knob)
 
 
 def write_option(target: Target, knob: str, value: str) -> str:
-    """Remount with ``value`` and return the value in force; OSError if it is refused."""
+    """Remount with ``value`` and return the present value; OSError if the kernel refuses it."""
     return _call(target, errno.EINVAL, "mount_write", knob, value)
 
 
@@ -52,12 +52,12 @@ def shell_functions() -> str:
     return (resources.files("boards") / "remount.sh").read_text()
 
 
-def remountable(mounts: list[MountPoint], wanted: Iterable[MountPoint]) -> str:
-    """Return where the first of ``wanted`` is mounted that its options can be changed of, or "".
+def remountable(mounts: list[MountPoint], candidates: Iterable[MountPoint]) -> str:
+    """Return the mount point of the first candidate with changeable options, or "".
 
-    It must be seen, its path plain, and read-only only together with its file system.
+    The mount must be visible, its path plain, and it is read-only only if its file system is.
     """
-    for mount in wanted:
+    for mount in candidates:
         at = mount.mountpoint
         alone = mount.options.split(",")[0] != mount.super_options.split(",")[0]
         seen = mount_of(Path(at), mounts, follow=False) == mount

@@ -10,7 +10,7 @@ from boards.target import Target
 def choose_anew(target: Target, queue: str) -> None:
     """Restart the scheduler of /sys/block/NAME/queue, and keep its tunables.
 
-    The kernel sets nr_requests by the disk, possibly below the minimum that can be written.
+    The kernel derives nr_requests from the disk, possibly below the minimum that can be written.
     """
     target.run(["sh", "-c", f'{shell_functions()}\nchoose_anew "$1"', "sh", queue])
 

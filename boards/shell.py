@@ -1,10 +1,10 @@
 """A target that runs lines of a POSIX shell (ssh, a serial console, adb), with a few applets.
 
-``cat``, ``wc``, ``mv``, ``rm`` and ``chmod`` are needed there.
+The target needs ``cat``, ``wc``, ``mv``, ``rm`` and ``chmod``.
 
 Quoting: every word and path is quoted by shlex.quote for a POSIX shell and reaches the command
-byte by byte as it was given, newlines and undecodable bytes too; only NUL cannot be in one.
-The login shell of the user has to be a POSIX shell.
+unchanged, byte by byte, including newlines and undecodable bytes, but never NUL. The login shell of
+the user has to be a POSIX shell.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ERRNO = {os.strerror(code): code for code in errno.errorcode}
 class ShellTarget(ABC):
     """A target implemented on top of ``execute``; a context manager, closed at its end.
 
-    ``rights`` says how to become root there.
+    ``rights`` says how to become root on the target.
     """
 
     rights = "log in as root"
@@ -45,7 +45,7 @@ class ShellTarget(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """How messages call the target."""
+        """The name of the target in messages."""
 
     @abstractmethod
     def close(self) -> None:
@@ -62,7 +62,7 @@ class ShellTarget(ABC):
     ) -> Result:
         """Run one line of the target's shell, of any length, and wait for its end.
 
-        ``line`` reaches a POSIX shell as it is: quoting is the caller's. ``step`` names it in
+        ``line`` reaches a POSIX shell unchanged: the caller quotes it. ``step`` is its name in
         errors. Output goes to ``stdout``, a file of this machine with a descriptor, or into the
         result. Raises TargetError.
         """
@@ -80,16 +80,16 @@ class ShellTarget(ABC):
         commands with a terminal.
         """
         line = " ".join(map(_quote, command))
-        shown = command[0] if "\n" in line else line  # a script is not to be seen in an error
+        shown = command[0] if "\n" in line else line  # errors do not show a script
         step = f"running {shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}"
         return self.execute(line, step, stdin, stdout, timeout_s)
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
-        """Copy a file to the target; it gets its name once it is there whole."""
+        """Copy a file to the target; the file gets its name when it is complete."""
         _absolute(destination)
         with source.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            # The count: when the connection is lost, cat sees an end like any other.
+            # The count: on a lost connection, cat sees an ordinary end.
             line = (
                 f'export LC_ALL=C; p={_quote(destination)}; cat > "$p.part"'
                 f' && [ "$(wc -c < "$p.part")" -eq {size} ]'
@@ -101,7 +101,7 @@ class ShellTarget(ABC):
             raise self._os_error(done.stderr or b"its size changed on the way", destination)
 
     def pull(self, source: str, destination: Path) -> None:
-        """Copy a file from the target; it gets its name once it is here whole."""
+        """Copy a file from the target; the file gets its name when it is complete."""
         part = destination.with_name(destination.name + ".part")
         try:
             with part.open("wb") as file:
@@ -124,7 +124,7 @@ class ShellTarget(ABC):
         return self._knob(path, line, f"writing {path}", os.fsencode(value))
 
     def reboot(self, timeout_s: float) -> None:
-        """Restart the target and return once it answers again, as another boot."""
+        """Restart the target and return once it answers again, after another boot."""
         end = time.monotonic() + timeout_s
         before = self.read_knob(BOOT_ID)
         # In the background, so that the shell can report the start.
@@ -134,7 +134,7 @@ class ShellTarget(ABC):
         self.await_boot(before, end, timeout_s)
 
     def await_boot(self, before: str | None, end: float, allowed_s: float) -> None:
-        """Return once the target answers, as another boot than ``before``; None: as any.
+        """Return once the target answers with another boot id than ``before``; None: with any.
 
         Raises TargetError at ``end``, a time of the monotonic clock, ``allowed_s`` after the start.
         """
@@ -152,7 +152,7 @@ class ShellTarget(ABC):
         """Prepare for the first command after a reboot."""
 
     def _os_error(self, stderr: bytes, path: str) -> OSError:
-        """Return the OSError that the last line of stderr ends with."""
+        """Return the OSError that the last line of stderr describes."""
         text = os.fsdecode(stderr).strip()
         last = text.splitlines()[-1] if text else "failed without a message"
         reason = last.rpartition(": ")[2]
@@ -176,13 +176,13 @@ def _quote(word: str) -> str:
 
 
 def _present(path: str) -> str:
-    """Return a command that ends the shell if ``path`` is missing, as shells' messages differ."""
+    """Return a command that ends the shell if ``path`` is missing; shells' messages differ."""
     _absolute(path)
     missing = shlex.quote(os.strerror(errno.ENOENT))
     return f"[ -e {_quote(path)} ] || {{ echo {missing} >&2; exit 1; }}"
 
 
 def _absolute(path: str) -> None:
-    """Refuse paths that a command might take for an option, or the shell for another directory."""
+    """Raise ValueError for a path that a command or shell might misread: an option, or relative."""
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is not an absolute path")

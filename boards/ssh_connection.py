@@ -1,7 +1,7 @@
 """One connection of the system's OpenSSH client, shared by all commands (ControlMaster).
 
-The master runs in the background, belongs to a private directory, and ends when it is closed,
-or by itself when nothing used it for a minute: also where this process is killed.
+The master runs in the background, belongs to a private directory, and ends when it is closed, or by
+itself after a minute without use: also if this process is killed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from boards.client import run_client, through_stdin
 from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
-# A board that misses SILENT_TIMES probes, SILENT_S apart, is lost.
+# A board is lost after SILENT_TIMES probes without an answer, SILENT_S apart.
 SILENT_S, SILENT_TIMES = 5, 3
 PERSIST_S = 60
 SSH_FAILED = 255
@@ -35,8 +35,8 @@ LONGEST_LINE = 8000
 # Written by the remote shell, since a status of 255 alone may also mean a lost connection.
 OWN_255 = b"foreread: the command itself ended with 255\n"
 
-# The command line comes before the user's configuration: options that would weaken or disturb the
-# connection is said here, all else (host aliases, keys, jump hosts) is left to the user.
+# The command line comes before the user's configuration: it sets the options that would weaken or
+# disturb the connection, and leaves all else (host aliases, keys, jump hosts) to the user.
 _OPTIONS = {
     "BatchMode": "yes",
     "StrictHostKeyChecking": "yes",
@@ -54,7 +54,7 @@ _OPTIONS = {
     "LogLevel": "ERROR",
 }
 
-# No leading dash, which would make an option of it, and nothing that ssh expands.
+# No leading dash, which would start an option, and nothing that ssh expands.
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _URL = re.compile(
     rf"ssh://(?:(?P<user>{_WORD})@)?(?:(?P<host>{_WORD})|\[(?P<v6>[0-9a-fA-F:.]+)\])"
@@ -73,7 +73,7 @@ _UNREACHED = "check that the board is running and in the network: ssh -v shows w
 
 @dataclass(frozen=True)
 class SshAddress:
-    """Where an ssh server is; without ``user`` or ``port`` the user's configuration decides."""
+    """An ssh server; the user's configuration decides a missing ``user`` or ``port``."""
 
     host: str
     user: str | None = None
@@ -99,16 +99,16 @@ class SshAddress:
 class SshConnection:
     """The connection to one address; opened by its first command, closed by ``close``.
 
-    ``known_hosts`` replaces all other lists of host keys, ``identity`` all other keys of the
-    user. A connection that was lost is opened again by the next command.
+    ``known_hosts`` replaces all other lists of host keys, ``identity`` all other keys of the user.
+    After a lost connection, the next command connects again.
     """
 
     def __init__(
         self, address: SshAddress, known_hosts: Path | None = None, identity: Path | None = None
     ) -> None:
         self.address = address
-        # In /tmp: a socket's path has 107 characters at most, and TMPDIR may be any.
-        guard.hold()  # a killed foreread's master and folder go with it
+        # In /tmp: a socket's path has 107 characters at most, and TMPDIR may be longer.
+        guard.hold()  # a guard removes the master and folder of a killed foreread
         self.directory = Path(tempfile.mkdtemp(prefix=prefix("ssh"), dir="/tmp"))
         self.socket = self.directory / "master"
         self._finalizer = weakref.finalize(self, _close, self.directory)
@@ -132,9 +132,9 @@ class SshConnection:
         stdout: IO[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
-        """Run one line of the remote shell; ``step`` names it in errors; raises TargetError.
+        """Run one line of the remote shell; ``step`` is its name in errors; raises TargetError.
 
-        ``line`` reaches a POSIX shell as it is: quoting is the caller's. A long one needs dd.
+        ``line`` reaches a POSIX shell unchanged: the caller quotes it. A long line needs dd.
         """
         self.open()
         line, stdin = through_stdin(line, stdin, LONGEST_LINE)
@@ -148,7 +148,7 @@ class SshConnection:
         return replace(done, stderr=done.stderr.removesuffix(OWN_255))
 
     def open(self) -> None:
-        """Connect, if that was not done yet or the connection is gone; raises TargetError."""
+        """Connect unless the connection is open; raises TargetError."""
         if self._master_answers():
             return
         if not self.directory.exists():
@@ -204,7 +204,7 @@ class SshConnection:
         return [_client(), *options, "-S", str(self.socket), *more, *port, *user, self.address.host]
 
     def _files(self, known_hosts: Path | None, identity: Path | None) -> dict[str, str]:
-        """Return options for files, through links: ssh splits and expands what it is given."""
+        """Return options for files, through links: ssh splits and expands the paths in options."""
         options: dict[str, str] = {}
         if known_hosts is not None:
             link = self._link("known_hosts", known_hosts)
@@ -256,7 +256,7 @@ def _close(directory: Path) -> None:
 
 
 def _unusable(path: Path) -> str:
-    """Return why ssh could not read a file, or would wait for it; nothing if it can."""
+    """Return why ssh could not read a file, or would wait for it; "" if ssh can read it."""
     if not path.exists():
         return "there is no such file"
     if not path.is_file():

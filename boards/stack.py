@@ -13,7 +13,7 @@ PREFETCH = "read the files ahead by a list: foreread prefetch CAPTURE -o LIST"
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that holds a file system, and is read through a page cache of its own."""
+    """A file that holds a file system, and is read through its own page cache."""
 
     disk: Annotated[str, says("loop device, empty for EROFS that is mounted from the file")]
     file: Annotated[str, says("path of the image, as the kernel shows it")]
@@ -21,9 +21,9 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies under the files of one mounted file system.
+    """The layers under the files of one mounted file system.
 
-    The window is copied when a file is opened: files open since before a change keep theirs.
+    The window is copied when a file is opened: files open since before a change keep the old one.
     """
 
     dev: Annotated[str, says('"major:minor" of the superblock, as inodes in a trace have it')]

@@ -1,4 +1,4 @@
-"""What matters about each layer of a stack to the one who sets its window, in sentences."""
+"""Facts about each layer of a stack that matter when its window is set, in sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from boards.backing import file_system_type
 from boards.mounts import MountPoint
 from boards.stack import Image
 
-# By the start of dm/uuid, which the program that makes the device chooses (cryptsetup, lvm2).
+# By the start of dm/uuid, which the device's creator chooses (cryptsetup, lvm2).
 _MAPPED = {
     "CRYPT-VERITY-": "dm-verity",
     "CRYPT-INTEGRITY-": "dm-integrity",
@@ -43,7 +43,7 @@ OF_FILE_SYSTEM = {
 def words(
     mount: MountPoint, device: str, layers: Sequence[str], images: Sequence[Image], sys: Path
 ) -> list[str]:
-    """Return the facts about a stack whose window is that of ``device``."""
+    """Return the facts about a stack; ``device`` has the window that counts."""
     return list(_words(mount, device, layers, images, sys))
 
 
@@ -75,11 +75,11 @@ def _of_disk(place: Path, decides: bool, layers: Sequence[str]) -> Iterator[str]
 
 
 def layer_kind(place: Path) -> str:
-    """Return what a stacked disk is, from its directory in /sys/block; "" for all others."""
+    """Return the kind of a stacked disk, from its directory in /sys/block; "" for all others."""
     uuid = _text(place / "dm/uuid")
     if (place / "dm").is_dir():
-        known = [kind for start, kind in _MAPPED.items() if uuid.startswith(start)]
-        return known[0] if known else "device mapper"
+        kinds = [kind for start, kind in _MAPPED.items() if uuid.startswith(start)]
+        return kinds[0] if kinds else "device mapper"
     level = _text(place / "md/level")
     return f"md {level}" if level else ""
 

@@ -1,7 +1,7 @@
-"""Finds the stack under a file: which device's window counts, where its knob is, or why none does.
+"""Resolves the stack under a file: the device with the window that counts, its knob, or why none.
 
-The rules are those of boards/backing.py. A stacked disk (loop, dm, md) hands on requests: the
-windows below it do not count, but for a loop device that reads its image through the page cache
+The rules are in boards/backing.py. A stacked disk (loop, dm, md) passes requests on: the windows
+below it do not count, except for a loop device that reads its image through the page cache
 (drivers/block/loop.c, lo_rw_aio without LO_FLAGS_DIRECT_IO), as EROFS on a file does
 (fs/erofs/fileio.c). An overlay opens the file of a layer (fs/overlayfs/file.c, ovl_open_realfile):
 the window and the page cache are the layer's.
@@ -42,35 +42,39 @@ def stacks(devices: Devices) -> list[Stack]:
 
 
 def stack_of_path(devices: Devices, path: Path) -> Stack | None:
-    """Return the stack of the file system that ``path`` is reached through; None if none is."""
+    """Return the stack of the file system that contains ``path``; None if there is none."""
     mount = devices.mount_of(path)
     return _stack(devices, mount) if mount else None
 
 
 def file_stacks(devices: Devices, path: Path) -> list[Stack]:
-    """Return the stacks that the file at ``path`` may be on: an overlay's layers, else one."""
+    """Return the stacks that may hold the file at ``path``: an overlay's layers, else one."""
     mount = devices.mount_of(path)
     return _of_files(devices, mount, frozenset()) if mount else []
 
 
 def _of_files(devices: Devices, mount: MountPoint, above: frozenset[str]) -> list[Stack]:
     below = [m for m in map(devices.mount_of, layer_paths(mount)) if m and m.dev not in above]
-    below = [one for one in below if one.dev != mount.dev]
-    found = [one for m in below for one in _of_files(devices, m, above | {mount.dev})]
-    return list({one.dev: one for one in found}.values()) or [_stack(devices, mount)]
+    below = [layer for layer in below if layer.dev != mount.dev]
+    file_stacks_below = [
+        stack for m in below for stack in _of_files(devices, m, above | {mount.dev})
+    ]
+    return list({stack.dev: stack for stack in file_stacks_below}.values()) or [
+        _stack(devices, mount)
+    ]
 
 
 def _reads(devices: Devices, mount: MountPoint) -> bool:
     kind = file_system_type(mount)
-    known = kind in WITHOUT or kind == "overlay" or mount.mountpoint == "/"
-    return known or bool(devices.disks_of_superblock(mount.dev) or devices.backing(mount).names)
+    has_stack = kind in WITHOUT or kind == "overlay" or mount.mountpoint == "/"
+    return has_stack or bool(devices.disks_of_superblock(mount.dev) or devices.backing(mount).names)
 
 
 def _stack(devices: Devices, mount: MountPoint) -> Stack:
     nearest = devices.disks_of_superblock(mount.dev)
     layers = list(dict.fromkeys([*nearest, *(x for disk in nearest for x in devices.below(disk))]))
     images = _images(devices, mount, layers)
-    found = Stack(
+    stack = Stack(
         dev=mount.dev,
         mountpoint=mount.mountpoint,
         file_system=mount.fstype,
@@ -81,36 +85,36 @@ def _stack(devices: Devices, mount: MountPoint) -> Stack:
         over=devices.layers(mount),
     )
     if mount.fstype == "overlay":
-        return _overlay(found)
+        return _overlay(stack)
     backing = devices.backing(mount)
     refused = _refused(devices, mount, backing)
     facts = words(mount, backing.names[0] if backing.names else "", layers, images, devices.sys)
     if refused:
-        return _changed(found, facts=facts, unknown=refused.unknown, remedy=refused.remedy)
+        return _changed(stack, facts=facts, unknown=refused.unknown, remedy=refused.remedy)
     knob, device, lasting = _knob(devices, mount, backing)
     facts = words(mount, device, layers, images, devices.sys)
     kb = devices.window(knob)
-    return _changed(found, device=device, knob=knob, lasting=lasting, read_ahead_kb=kb, facts=facts)
+    return _changed(stack, device=device, knob=knob, lasting=lasting, read_ahead_kb=kb, facts=facts)
 
 
-def _overlay(found: Stack) -> Stack:
+def _overlay(stack: Stack) -> Stack:
     fact = (
         "the page cache has the files of the overlay's layers: the window of the layer that holds "
         "a file counts"
     )
-    if found.over:
-        return _changed(found, facts=[fact])
+    if stack.over:
+        return _changed(stack, facts=[fact])
     unknown = "the overlay's layers are not mounted anywhere that can be seen"
-    return _changed(found, facts=[fact], unknown=unknown, remedy=_DEVICE)
+    return _changed(stack, facts=[fact], unknown=unknown, remedy=_DEVICE)
 
 
-def _changed(found: Stack, **changes: object) -> Stack:
-    values = {name: getattr(found, name) for name in found.__struct_fields__}
+def _changed(stack: Stack, **changes: object) -> Stack:
+    values = {name: getattr(stack, name) for name in stack.__struct_fields__}
     return Stack(**{**values, **changes})
 
 
 def _refused(devices: Devices, mount: MountPoint, backing: Backing) -> _Refused | None:
-    """Return why no window is known to count; None if one is."""
+    """Return why no window is known to count; None if a window counts."""
     return _by_type(mount, backing) or _by_option(mount) or _by_device(devices, mount, backing)
 
 
@@ -176,11 +180,13 @@ def _knob(devices: Devices, mount: MountPoint, backing: Backing) -> tuple[str, s
 
 def _images(devices: Devices, mount: MountPoint, layers: list[str]) -> list[Image]:
     """Return the image files that are read through the page cache."""
-    found = [(disk, file) for disk in layers if (file := devices.buffered_image(disk))]
+    image_files = [(disk, file) for disk in layers if (file := devices.buffered_image(disk))]
     direct = "directio" in mount.super_options.split(",")
     if not direct and (file := image_of(mount)):
-        found.append(("", file))
-    return [Image(disk=disk, file=file, knob=_image_knob(devices, file)) for disk, file in found]
+        image_files.append(("", file))
+    return [
+        Image(disk=disk, file=file, knob=_image_knob(devices, file)) for disk, file in image_files
+    ]
 
 
 def _image_knob(devices: Devices, file: str) -> str:

@@ -27,7 +27,7 @@ _DEVICE = re.compile(rf"block/{NAME}(?:/{NAME})?/dev", re.ASCII)  # a disk or a 
 
 
 def parse_sysfs(lines: Iterable[str]) -> dict[str, str]:
-    """Return contents by path below /sys from lines ``PATH:LINE``; others are left out."""
+    """Return contents by path below /sys from lines ``PATH:LINE``; other lines are left out."""
     contents: defaultdict[str, list[str]] = defaultdict(list)
     for match in filter(None, map(_SYSFS.fullmatch, lines)):
         if max(map(len, match[1].split("/"))) <= _LONGEST_NAME:
@@ -36,18 +36,18 @@ def parse_sysfs(lines: Iterable[str]) -> dict[str, str]:
 
 
 def parse_links(lines: Iterable[str]) -> dict[str, str]:
-    """Return the backing device that a link below /sys leads to, from lines ``LINK TARGET``."""
-    found = filter(None, map(_LINK.fullmatch, lines))
-    return {match[1]: match[2] for match in found}
+    """Return backing devices by the link below /sys that leads to them, from ``LINK TARGET``."""
+    matches = filter(None, map(_LINK.fullmatch, lines))
+    return {match[1]: match[2] for match in matches}
 
 
 @contextmanager
 def copied_devices(
     sysfs: Mapping[str, str], mounts: list[MountPoint], bdis: Mapping[str, str]
 ) -> Iterator[Devices]:
-    """Yield the disks, from a copy of sysfs that lasts as long as the block.
+    """Yield the disks, from a copy of sysfs that exists until the end of the block.
 
-    ``bdis`` are names of backing devices by path of a link to them.
+    ``bdis`` are names of backing devices by the path of a link to them.
     """
     with scratch_folder("sys") as name:
         root = Path(name)

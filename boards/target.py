@@ -39,7 +39,7 @@ def too_slow(place: str, step: str, limit_s: float) -> TargetError:
 class Result:
     """The result of a command: its exit status, as a POSIX shell reports it, and its output.
 
-    126 and 127 mean that it could not be started or found, 128 + n that signal n killed it.
+    126 and 127: the command could not be started or found; 128 + n: signal n killed it.
     """
 
     status: int
@@ -48,7 +48,7 @@ class Result:
 
 
 class Target(Protocol):
-    """A machine on which commands run, and whose files and knobs can be read and written.
+    """A machine with commands to run, and with files and knobs to read and write.
 
     Knobs are files of /sys and /proc/sys. A refusal of the target is an OSError: FileNotFoundError
     for a missing file, PermissionError without the rights, and the kernel's error for a value that
@@ -65,8 +65,8 @@ class Target(Protocol):
     ) -> Result:
         """Run the words of ``command``, which no shell expands, and wait for its end.
 
-        Its output is written to the file ``stdout`` of this machine, which has a descriptor, as it
-        arrives, or else returned in the result.
+        Output goes to the file ``stdout`` of this machine, which has a descriptor, as it arrives,
+        or into the result.
         """
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
@@ -79,14 +79,14 @@ class Target(Protocol):
         """Return the knob's value without the newline at its end."""
 
     def write_knob(self, path: str, value: str) -> str:
-        """Set the knob and return the value read back, which may be a rounded one."""
+        """Set the knob and return the value read back, which may be rounded."""
 
     def reboot(self, timeout_s: float) -> None:
         """Restart the target and return once it answers again."""
 
 
 class LocalTarget:
-    """This machine; ``root`` stands in for ``/`` in tests, for files and knobs."""
+    """This machine; ``root`` replaces ``/`` in tests, for files and knobs."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
@@ -143,7 +143,7 @@ class LocalTarget:
         return self.read_knob(path)
 
     def reboot(self, timeout_s: float) -> None:
-        """Refuse: the process that waits for this machine would be ended, too."""
+        """Raise TargetError: a restart would end the process that waits for it."""
         raise TargetError(
             "foreread does not restart the machine that it runs on",
             "restart it by hand, or run foreread on another machine with --target ssh://USER@HOST",

@@ -1,7 +1,7 @@
-"""Windows that are named by a mount point, since their backing device is numbered at each boot.
+"""Windows named by a mount point, since their backing device is numbered at each boot.
 
 ``window:DIRECTORY`` is the read_ahead_kb of the file system that is mounted on the directory. Boot
-scripts find it when they run (window.sh); nothing else takes such a name.
+scripts resolve it when they run (window.sh); nothing else accepts such a name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from importlib import resources
 
 PREFIX = "window:"
-_PLAIN = re.compile(r"/[A-Za-z0-9_./+-]{0,99}")  # else mountinfo has it in octal
+_PLAIN = re.compile(r"/[A-Za-z0-9_./+-]{0,99}")  # other paths are in octal in mountinfo
 
 
 def is_plain(mountpoint: str) -> bool:

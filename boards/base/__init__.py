@@ -1,1 +1,1 @@
-"""What every package uses and no target is needed for; boards.error is all it imports."""
+"""Modules for every package that need no target; boards.error is the only import."""

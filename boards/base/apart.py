@@ -20,20 +20,20 @@ _Made = TypeVar("_Made")
 
 
 def apart(make: Callable[[], _Made]) -> _Made:
-    """Return what ``make`` returns, called in a thread with a descriptor table of its own.
+    """Return the result of ``make``, called in a thread with its own descriptor table.
 
-    For files that this process or a library in it may have open. Descriptors that ``make`` opens
-    are closed when it returns. /proc/self/fd lists the process's table, not the thread's. Where a
-    container forbids unshare(2), ``make`` uses the process's table: such a container does not let
-    caches be dropped, either.
+    For files that this process or one of its libraries may have open. Descriptors that ``make``
+    opens are closed when ``make`` returns. /proc/self/fd lists the process's table, not the
+    thread's. Where a container forbids unshare(2), ``make`` uses the process's table: such a
+    container forbids dropping caches, too.
     """
-    made: list[_Made] = []
+    results: list[_Made] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
             _LIBC.unshare(_CLONE_FILES)
-            made.append(make())
+            results.append(make())
         except BaseException as error:
             failed.append(error)
 
@@ -45,4 +45,4 @@ def apart(make: Callable[[], _Made]) -> _Made:
         thread.join()  # its table keeps pipes and locks open that the caller is about to close
     if failed:
         raise failed[0]
-    return made[0]
+    return results[0]

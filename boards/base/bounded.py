@@ -1,7 +1,7 @@
-"""Bounded reads of files that may come from anybody.
+"""Bounded reads of files that may be hostile.
 
 Only regular files are opened, without waiting and without side effects: a pipe, a terminal or a
-device could never end, /proc/kmsg and trace_pipe wait for more, and opening a watchdog starts it.
+device may never end, /proc/kmsg and trace_pipe wait for more, and opening a watchdog starts it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _NOT_REGULAR = "give a regular file: copy what it holds into one"
 
 
 class UnboundedError(BoardsError, ValueError):
-    """A file that is not regular, or holds more than is read of its kind."""
+    """A file that is not regular, or is larger than the limit of its kind."""
 
 
 class _NeverWaiting(io.FileIO):
-    """Raises UnboundedError where a read would wait, and FileIO returns None."""
+    """A file whose reads raise UnboundedError where FileIO would return None: they would wait."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         return self.readall() if size is None or size < 0 else self._come(super().read(size))
@@ -37,22 +37,22 @@ class _NeverWaiting(io.FileIO):
         return self._come(super().readall())
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        found: int | None = super().readinto(buffer)
-        return self._come(found)
+        result: int | None = super().readinto(buffer)
+        return self._come(result)
 
-    def _come(self, found: Kind | None) -> Kind:
-        if found is None:
+    def _come(self, result: Kind | None) -> Kind:
+        if result is None:
             raise UnboundedError(f"{self.name} waits for more instead of ending", _NOT_REGULAR)
-        return found
+        return result
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file for unbuffered reads, none of which waits.
+    """Open a regular file for unbuffered reads that never wait.
 
-    Raises UnboundedError for anything else than a regular file, also at a read that would wait;
-    OSError if it cannot be opened.
+    Raises UnboundedError for any other kind of file, also at a read that would wait; OSError if the
+    file cannot be opened.
     """
-    _check_regular(path, Path(path).stat().st_mode)  # before it is opened: that alone may do harm
+    _check_regular(path, Path(path).stat().st_mode)  # before the open, which may have effects
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = _NeverWaiting(path, opener=lambda name, _: os.open(name, flags))
     try:
@@ -66,9 +66,9 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 def read_bounded(path: str | os.PathLike[str], most_bytes: int, remedy: str) -> bytes:
     """Return the content of a regular file of at most ``most_bytes`` bytes.
 
-    The bytes are counted as they are read, since a file of /proc or one that grows has another
-    size than the one stated. Raises UnboundedError, with ``remedy`` for a file that is larger;
-    OSError if it cannot be read.
+    The function counts the bytes that it reads, since a file of /proc or a growing file is larger
+    than its stated size. Raises UnboundedError, with ``remedy`` for a file that is larger; OSError
+    if it cannot be read.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size <= most_bytes:
@@ -88,7 +88,7 @@ def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
 
 
 def _at_most(file: BinaryIO, most_bytes: int) -> bytes:
-    """Return what the file holds, cut at ``most_bytes``."""
+    """Return the content of the file, cut at ``most_bytes``."""
     blocks = []
     while most_bytes > 0 and (block := file.read(min(most_bytes, _BLOCK_BYTES))):
         blocks.append(block)

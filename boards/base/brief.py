@@ -1,4 +1,4 @@
-"""Short representations of results: a few lines, whatever a result holds."""
+"""Short representations of results: a few lines, however large the result."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LONGEST = 64  # characters of a value
 def brief(result: Any) -> str:
     """Return the class and the fields of a struct or a dataclass, in at most 11 short lines.
 
-    A long text is cut; a collection that does not fit is its length; another result in a field is
-    its class. Use it as ``__repr__``.
+    A long text is cut; a collection that does not fit is shown as its length, and a result in a
+    field as its class. Use it as ``__repr__``.
     """
     name, parts = type(result).__name__, [f"{key}={_value(value)}" for key, value in _items(result)]
     line = f"{name}({', '.join(parts)})"
@@ -40,7 +40,7 @@ def _items(result: Any) -> list[tuple[str, Any]]:
     if isinstance(result, msgspec.Struct):
         return [(key, getattr(result, key)) for key in result.__struct_fields__]
     assert is_dataclass(result)
-    return [(one.name, getattr(result, one.name)) for one in fields(result) if one.repr]
+    return [(field.name, getattr(result, field.name)) for field in fields(result) if field.repr]
 
 
 def _value(value: Any) -> str:
@@ -57,7 +57,7 @@ def _value(value: Any) -> str:
 
 
 def _collection(values: Collection[Any]) -> str:
-    """Return few plain values as they are, others as their number."""
+    """Return a few plain values unchanged, and other collections as their length."""
     plain = isinstance(values, (list, tuple, set, frozenset)) and all(
         value is None or isinstance(value, (str, int, float)) for value in values
     )

@@ -1,7 +1,7 @@
 """JSON documents: how foreread declares, writes and reads them.
 
-A document is a struct, declared once in the package that makes it. The JSON Schema in
-The JSON Schema is generated from the struct (docs/tools/json_schemas.py).
+A document is a struct, declared once in the package that makes it. docs/tools/json_schemas.py
+generates the JSON Schema from the struct.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from boards.error import BoardsError
 SCHEMA: Literal[1] = 1
 LARGEST_BYTES = 64 << 20  # a capture's metadata with 200,000 files has 40 MiB
 _LARGEST_PARSED = 384 << 20
-# What the json module makes of a container, of a value after a comma, and of a byte of a string
-# at most (CPython 3.11 to 3.13, 64 bits): {"":0} has 200 bytes, an empty list 64, a float 32.
+# Upper bounds of the json module's memory for a container, for a value after a comma, and for a
+# byte of a string (CPython 3.11 to 3.13, 64 bits): {"":0} has 200 bytes, an empty list 64, a float
+# 32.
 _CONTAINER_BYTES, _VALUE_BYTES, _TEXT_BYTES = 200, 64, 4
 _INTEGERS = range(-(1 << 63), 1 << 64)
 _MOST_DIGITS = 20  # of an integer of 64 bits
 _SHOWN = 300  # characters of an error
-# What no undecodable byte becomes (surrogateescape: U+DC80 to U+DCFF); no file can be named so.
+# Surrogates that stand for no undecodable byte (those are U+DC80 to U+DCFF).
 _SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 Kind = TypeVar("Kind")
 
 
 class DocumentError(ValueError):
-    """A text that is not the document it should be; the reader of the file says what to do."""
+    """A text that is not a document of the expected kind; the file's reader adds the remedy."""
 
 
 class OtherSchemaError(BoardsError, ValueError):
-    """A document of another schema than this foreread reads."""
+    """A document with a schema that this foreread does not read."""
 
 
 def says(description: str) -> msgspec.Meta:
@@ -51,7 +52,7 @@ def says(description: str) -> msgspec.Meta:
 
 
 class Encoded(msgspec.Struct, frozen=True):
-    """What can be written as JSON."""
+    """A struct that can be written as JSON."""
 
     __repr__ = brief
 
@@ -71,7 +72,7 @@ def encode(document: object, indent: int | None = None) -> str:
 
     The json module writes the text: msgspec refuses the surrogate escapes of undecodable paths.
     """
-    # DEL is a control character that JSON lets through; it can only be in a string.
+    # DEL is a control character that JSON allows; it can only be in a string.
     return json.dumps(msgspec.to_builtins(document, enc_hook=_plain), indent=indent).replace(
         "\x7f", "\\u007f"
     )
@@ -86,15 +87,15 @@ def _plain(value: object) -> str:
 def decode(text: bytes, kind: type[Kind]) -> Kind:
     """Return the document in ``text``.
 
-    Raises OtherSchemaError, and DocumentError for what is not such a document.
+    Raises OtherSchemaError for another schema, and DocumentError for any other invalid text.
     """
-    found = parse(text)
-    schema = found.get("schema", SCHEMA) if isinstance(found, dict) else SCHEMA
+    parsed = parse(text)
+    schema = parsed.get("schema", SCHEMA) if isinstance(parsed, dict) else SCHEMA
     if type(schema) is int and schema != SCHEMA:
         raise OtherSchemaError(
             f"has schema {schema}, this foreread reads {SCHEMA}", "update foreread"
         )
-    return converted(found, kind)
+    return converted(parsed, kind)
 
 
 def read_document(path: str | os.PathLike[str], kind: type[Kind], remedy: str) -> Kind:
@@ -106,31 +107,31 @@ def read_document(path: str | os.PathLike[str], kind: type[Kind], remedy: str) -
 
 
 def parse(text: bytes) -> Any:
-    """Return the values in a JSON text from anywhere; raises DocumentError.
+    """Return the values in a JSON text of any origin; raises DocumentError.
 
-    JSON as in RFC 8259, and stricter: numbers are finite, integers have 64 bits, no name is twice
-    in an object, surrogates stand for undecodable bytes only. What the values would take in memory
-    is bounded before any is made.
+    JSON as in RFC 8259, and stricter: numbers are finite, integers have 64 bits, names in an object
+    differ, and surrogates stand for undecodable bytes only. The memory that the values would need
+    is bounded before parsing.
     """
     if _parsed_bytes(text) > _LARGEST_PARSED:
         raise DocumentError(
             f"it has more values than foreread reads ({size_text(len(text), digits=4)})"
         )
     try:
-        found = _DECODER.decode(text.decode())
+        parsed = _DECODER.decode(text.decode())
     except RecursionError as error:
         raise DocumentError("its values are nested too deeply") from error
     except ValueError as error:
         raise DocumentError(shown(error)) from error
-    if _SURROGATE_ESCAPE.search(text) and any(map(_SURROGATE.search, _strings(found))):
+    if _SURROGATE_ESCAPE.search(text) and any(map(_SURROGATE.search, _strings(parsed))):
         raise DocumentError("a string has a surrogate that stands for no byte")
-    return found
+    return parsed
 
 
-def converted(found: object, kind: type[Kind]) -> Kind:
+def converted(parsed: object, kind: type[Kind]) -> Kind:
     """Return parsed values as a struct; raises DocumentError."""
     try:
-        return msgspec.convert(found, type=kind)
+        return msgspec.convert(parsed, type=kind)
     except RecursionError as error:
         raise DocumentError("its values are nested too deeply") from error
     except (ValueError, msgspec.MsgspecError) as error:
@@ -138,21 +139,21 @@ def converted(found: object, kind: type[Kind]) -> Kind:
 
 
 def shown(error: Exception) -> str:
-    """Return an error's text, without most of a long value that it cites."""
+    """Return an error's text; most of a long value in it is cut."""
     text = str(error) or type(error).__name__
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _parsed_bytes(text: bytes) -> int:
-    """Return an upper bound of the memory that the values of a JSON text take."""
+    """Return an upper bound of the memory that the values of a JSON text need."""
     containers = text.count(b"[") + text.count(b"{")
     values = containers * _CONTAINER_BYTES + text.count(b",") * _VALUE_BYTES
     return values + len(text) * (1 if text.isascii() and b"\\u" not in text else _TEXT_BYTES)
 
 
-def _strings(found: Any) -> Iterator[str]:
+def _strings(parsed: Any) -> Iterator[str]:
     """Yield every string in parsed values, names included."""
-    pending = [found]
+    pending = [parsed]
     while pending:
         value = pending.pop()
         if isinstance(value, str):
@@ -165,11 +166,11 @@ def _strings(found: Any) -> Iterator[str]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         raise DocumentError(f"the name {counts.most_common(1)[0][0]!r} is twice in an object")
-    return made
+    return members
 
 
 def _integer(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Notes on results: a sentence, and what it changes for the reader."""
+"""Notes on results: a sentence, and its effect on the reader's decision."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class NoteKind(Enum):
-    """What a note changes; foreread/cli/text/answer.py sorts notes by it."""
+    """The effect of a note; foreread/cli/text/answer.py sorts notes by it."""
 
     ANSWER = "the answer could be another one"
     BASIS = "the evidence that the answer rests on"
@@ -27,17 +27,17 @@ class Note(str):
         return note
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what copies the note, also into another process: texts alone.
+        """Return the class and the two texts, which copy the note, also into another process.
 
         Python 3.11.2 pickles a member of an Enum by getattr, which no reader's result may call.
         """
         return Note, (str(self), self.kind.value)
 
     def changed(self, old: str, new: str) -> Note:
-        """Return the note with ``new`` in the place of ``old``."""
+        """Return the note with ``old`` replaced by ``new``."""
         return Note(self.replace(old, new), self.kind)
 
 
 def kind_of(note: str) -> NoteKind:
-    """Return what a note changes; a plain sentence is a detail."""
+    """Return the kind of a note; a plain sentence is a detail."""
     return note.kind if isinstance(note, Note) else NoteKind.DETAIL

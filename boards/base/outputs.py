@@ -1,6 +1,6 @@
 """Places of results, checked before the work that makes the results. A check changes nothing.
 
-The write itself may still fail: a disk becomes full, and a file appears meanwhile.
+The write itself may still fail: a disk becomes full, or a file appears meanwhile.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from boards.error import BoardsError
 
 
 class OutputError(BoardsError, OSError):
-    """A place that no result can be written to; ``remedy`` says what to do."""
+    """A place where no result can be written; ``remedy`` says what to do."""
 
 
 def check_file(path: Path, option: str = "-o") -> None:
     """Raise OutputError if ``write_whole`` cannot write ``path``, a new file or an earlier one.
 
-    A pipe need not have a reader yet. ``option`` is what the remedy names, here and below.
+    A pipe need not have a reader yet. The remedy names ``option``, here and below.
     """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        mode = stat.S_IFREG  # it will be, also at the end of a link
+        mode = stat.S_IFREG  # the file to be, also at the end of a link
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}", _elsewhere(option)) from error
     for is_kind, kind in ((stat.S_ISDIR, "folder"), (stat.S_ISSOCK, "socket")):
@@ -37,13 +37,13 @@ def check_file(path: Path, option: str = "-o") -> None:
 
 
 def check_new(path: Path, option: str = "-o", instead: str = "remove it") -> None:
-    """Raise OutputError if something is at ``path``, or if no file can be made there.
+    """Raise OutputError if something is at ``path``, or if no file can be created there.
 
-    ``instead`` is what the remedy offers besides another name.
+    The remedy offers ``instead``, or another name.
     """
     if _is_folder(path):
         raise OutputError(f"{path} is a folder", f"give the name of a file with {option}")
-    if os.path.lexists(path):  # also a link to nothing, in whose place the file would be put
+    if os.path.lexists(path):  # also a dangling link, which the file would replace
         raise OutputError(
             f"{path} exists already", f"give another name with {option}, or {instead}"
         )
@@ -51,8 +51,8 @@ def check_new(path: Path, option: str = "-o", instead: str = "remove it") -> Non
 
 
 def check_folder(path: Path, option: str = "-o") -> None:
-    """Raise OutputError if no file can be made in the folder ``path``, or if it cannot be made."""
-    for place in (path, *path.absolute().parents):  # folders that are missing are made
+    """Raise OutputError if no file can be created in the folder ``path``, or the folder itself."""
+    for place in (path, *path.absolute().parents):  # missing folders are created
         if _is_folder(place):
             _check_access(place, _elsewhere(option), os.X_OK)
             return
@@ -61,10 +61,10 @@ def check_folder(path: Path, option: str = "-o") -> None:
 
 
 def check_changed(path: Path, opened: bool = False) -> None:
-    """Raise OutputError if what is at ``path`` cannot be replaced; in a folder: what it contains.
+    """Raise OutputError if the file at ``path`` cannot be replaced; for a folder: its content.
 
-    With ``opened`` the file itself is written, and others beside it. Nothing there: no error, since
-    whoever reads the file first has the better message.
+    With ``opened`` the file itself is written, and other files next to it. No error if nothing is
+    at ``path``: the first reader of the file has the better message.
     """
     place = Path(os.path.realpath(path)) if opened else path
     if not os.path.exists(place):  # noqa: PTH110  (as in _is_folder)
@@ -89,7 +89,7 @@ def _check_access(place: Path, remedy: str, more: int = 0) -> None:
 
 
 def _is_folder(path: Path) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112  (Path.is_dir raises below a folder that is closed)
+    return os.path.isdir(path)  # noqa: PTH112  (Path.is_dir raises below a folder without access)
 
 
 def _elsewhere(option: str) -> str:

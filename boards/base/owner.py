@@ -1,8 +1,8 @@
-"""The owner of all that foreread makes outside of its output: a process, with its start time.
+"""The owner of everything that foreread creates outside its output: a process and its start time.
 
 Names of folders, trace instances, probes and mounts contain the owner's tag, and processes that
-foreread starts have it in their environment. So what a dead foreread left is found by its name,
-without any list that a crash could cut short.
+foreread starts have it in their environment. So the leftovers of a dead foreread are identified by
+name, without a list that a crash could cut short.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def owner_tag() -> str:
 
 
 def tag_in(name: str) -> str | None:
-    """Return the owner's tag in the name of something that foreread made, None without one."""
+    """Return the owner's tag in the name of something that foreread created; None without one."""
     match = _NAME.fullmatch(name)
     return match[1] if match else None
 
@@ -35,15 +35,15 @@ def is_alive(tag: str) -> bool:
 
 
 def is_left(name: str) -> bool:
-    """Return whether foreread made what has this name, and its owner is dead."""
+    """Return whether the name is foreread's, and the owner in it is dead."""
     tag = tag_in(name)
     return tag is not None and not is_alive(tag)
 
 
 def start_time(pid: int) -> int | None:
-    """Return when the process started, in clock ticks since boot (proc(5), field 22).
+    """Return the start time of a process in clock ticks since boot (proc(5), field 22).
 
-    None if it has ended, also while its parent has not waited for it.
+    None if the process has ended, also while its parent has not waited for it.
     """
     try:
         line = Path(f"/proc/{pid}/stat").read_bytes()

@@ -1,14 +1,14 @@
-"""Text from a trace, a board or a file system without characters that cannot be seen."""
+"""Text from a trace, a board or a file system, without invisible characters."""
 
 from __future__ import annotations
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return text with each character that cannot be seen as an escape, but those of ``keep``.
+    r"""Return text with invisible characters as escapes, except for the characters of ``keep``.
 
-    Those are controls (C0 and C1), format characters (bidi overrides), spaces other than the plain
-    one, unassigned and private characters. A byte that is no UTF-8 (surrogate escape) becomes
-    ``\xNN``. Applied twice it changes nothing more.
+    Invisible are controls (C0 and C1), format characters (bidi overrides), spaces other than the
+    plain one, unassigned and private characters. A byte that is not UTF-8 (surrogate escape)
+    becomes ``\xNN``. A second call changes nothing more.
     """
     return "".join(c if c.isprintable() or c in keep else _escape(c) for c in text)
 

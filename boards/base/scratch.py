@@ -1,4 +1,4 @@
-"""Temporary folders that say whose they are, so that those of a killed foreread can be removed."""
+"""Temporary folders named for their owner, so that a dead foreread's can be removed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from secrets import token_hex
 from boards.base.guard import guarded, recovers
 from boards.base.owner import PREFIX, is_left, owner_tag
 
-# Where foreread makes any: ssh's sockets in /tmp, recordings and loads in memory.
+# Places that foreread always uses: ssh's sockets in /tmp, recordings and loads in memory.
 _ALWAYS = ("/tmp", "/dev/shm", "/run")
 
 
 def prefix(what: str = "") -> str:
-    """Return how the name of a temporary file of this process begins."""
+    """Return the beginning of the name of a temporary file of this process."""
     return f"{PREFIX}{what and f'{what}-'}{owner_tag()}-"
 
 
@@ -26,8 +26,8 @@ def prefix(what: str = "") -> str:
 def scratch_folder(what: str = "", parent: str | Path | None = None) -> Iterator[str]:
     """Yield a new folder, in the system's place for temporary files or in ``parent``.
 
-    Its name begins as no other's: if a signal ends foreread just after the folder was made, before
-    anything could note its name, it is found and removed all the same.
+    The name has a unique beginning: if a signal ends foreread just after the folder was created,
+    before its name was stored, the folder is still identified and removed.
     """
     place, own = Path(parent or tempfile.gettempdir()), f"{prefix(what)}{token_hex(4)}_"
     with guarded():
@@ -35,23 +35,23 @@ def scratch_folder(what: str = "", parent: str | Path | None = None) -> Iterator
             with tempfile.TemporaryDirectory(prefix=own, dir=place) as folder:
                 yield folder
         finally:
-            for left in place.glob(f"{own}*"):
-                _remove(left)
+            for path in place.glob(f"{own}*"):
+                _remove(path)
 
 
-def leftovers(*others: Path) -> list[Path]:
-    """Return this user's temporary files and folders whose foreread is dead.
+def leftovers(*folders: Path) -> list[Path]:
+    """Return this user's temporary files and folders with a dead owner.
 
-    They are looked for in the places for temporary files, or in ``others`` alone.
+    The function searches the places for temporary files, or only ``folders`` if there are any.
     """
-    places = others or dict.fromkeys([*_ALWAYS, tempfile.gettempdir()])
-    found = [path for place in places for path in Path(place).glob(f"{PREFIX}*-*")]
-    return sorted(path for path in found if is_left(path.name) and _is_own(path))
+    places = folders or dict.fromkeys([*_ALWAYS, tempfile.gettempdir()])
+    paths = [path for place in places for path in Path(place).glob(f"{PREFIX}*-*")]
+    return sorted(path for path in paths if is_left(path.name) and _is_own(path))
 
 
-def remove_leftovers(*others: Path) -> list[str]:
-    """Remove what :func:`leftovers` finds, and return it."""
-    return [str(path) for path in leftovers(*others) if _remove(path)]
+def remove_leftovers(*folders: Path) -> list[str]:
+    """Remove the files and folders that :func:`leftovers` returns, and return their paths."""
+    return [str(path) for path in leftovers(*folders) if _remove(path)]
 
 
 def _is_own(path: Path) -> bool:
@@ -63,7 +63,7 @@ def _is_own(path: Path) -> bool:
 
 def _remove(path: Path) -> bool:
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)  # of a mount below, the files stay
+        shutil.rmtree(path, ignore_errors=True)  # files of a mount below stay
     else:
         path.unlink(missing_ok=True)
     return not path.exists()

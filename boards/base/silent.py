@@ -1,7 +1,7 @@
-"""The callback of callers that do not want to hear of steps or progress."""
+"""The callback of callers that need no report of steps or progress."""
 
 from __future__ import annotations
 
 
-def silent(*_said: object) -> None:
-    """Say nothing."""
+def silent(*_words: object) -> None:
+    """Ignore the words."""

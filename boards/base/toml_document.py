@@ -1,7 +1,7 @@
-"""TOML that users give: board profiles, recipes, device models, tables of offsets.
+"""TOML from users: board profiles, recipes, device models, tables of offsets.
 
-tomllib (and so msgspec) takes time and memory that grow with the square of the length of a dotted
-key, and recurses into nested arrays: the text is measured before tomllib gets it.
+The time and memory of tomllib (and so of msgspec) grow with the square of the length of a dotted
+key, and tomllib recurses into nested arrays: so the text is measured before tomllib parses it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from boards.base.document import DocumentError, converted, shown
 from boards.base.units import size_text
 
 Kind = TypeVar("Kind")
-LARGEST_BYTES = 256 << 10  # the longest that ships has 10 KiB
+LARGEST_BYTES = 256 << 10  # the longest shipped file has 10 KiB
 DEEPEST = 32  # nested arrays and inline tables; parts of a dotted key
 
 # The tokens of TOML 1.0 that matter here. The scan agrees with tomllib up to the first error in the
@@ -45,7 +45,7 @@ _LONGEST_BARE = 100  # characters of a key, a number or a date without quotes
 
 
 def parse_toml(data: bytes) -> dict[str, Any]:
-    """Return the tables of a TOML text from anywhere; raises DocumentError."""
+    """Return the tables of a TOML text of any origin; raises DocumentError."""
     if len(data) > LARGEST_BYTES:
         raise DocumentError(f"larger than the {size_text(LARGEST_BYTES)} that are read of TOML")
     try:
@@ -72,7 +72,7 @@ def read_toml(path: str | os.PathLike[str], remedy: str) -> bytes:
 
 
 def _check(text: str) -> None:
-    """Raise DocumentError for nesting and dotted keys beyond DEEPEST, and endless bare words."""
+    """Raise DocumentError for nesting and dotted keys beyond DEEPEST, and for long bare words."""
     depth = dots = 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup

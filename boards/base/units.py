@@ -7,7 +7,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB")
 
 
 def kib_to_pages(kib: int, page_bytes: int) -> int:
-    """Return KiB as whole pages, rounded down as the kernel rounds a window."""
+    """Return KiB as whole pages, rounded down, as the kernel rounds a window."""
     return kib * KIB // page_bytes
 
 
@@ -24,7 +24,7 @@ def kib_text(kib: float | None, absent: str = "unknown") -> str:
 def size_text(size: float, digits: int = 3) -> str:
     """Return bytes in a binary unit, with ``digits`` significant digits: ``87.2 MiB``.
 
-    A negative size is unknown.
+    A negative size means unknown.
     """
     if size < 0:
         return "unknown"
@@ -37,9 +37,9 @@ def size_text(size: float, digits: int = 3) -> str:
 
 
 def percent(share: float, decimals: int | None = None, signed: bool = False) -> str:
-    """Return the number of a share in per cent: ``5.8``; never ``-0.0``.
+    """Return a share as a number in per cent: ``5.8``; never ``-0.0``.
 
-    ``decimals``: None: one below 100 %, none from there on. ``signed``: ``+5.8``.
+    ``decimals``: None: one below 100 %, none from 100 % on. ``signed``: ``+5.8``.
     """
     if decimals is None:
         decimals = 1 if abs(share) < 1 else 0

@@ -1,4 +1,4 @@
-"""Whole writes of result files: complete, or not there at all."""
+"""Complete writes of result files: the whole file, or no file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, mode: int | None = None) -> None:
-    """Write a file whose earlier content stays until the new one is complete.
+    """Write a file, and keep its earlier content until the new content is complete.
 
-    Links are followed. ``mode`` are its permissions; without them those of the earlier file are
-    kept. A device or a pipe gets the bytes directly and keeps its permissions; a pipe that no
-    process reads is an error, since opening it would wait. Raises OSError, which names ``path``
-    also where the kernel names no file (a full disk).
+    Links are followed. ``mode`` are the permissions; None keeps the permissions of the earlier
+    file. A device or a pipe gets the bytes directly and keeps its permissions; a pipe without a
+    reader is an error, since opening it would wait. Raises OSError, which names ``path`` also where
+    the kernel names no file (a full disk).
     """
     try:
         before = _status(path)
@@ -56,6 +56,6 @@ def _write_into(path: str | os.PathLike[str], content: bytes) -> None:
     flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags), "wb", buffering=0) as file:
         os.set_blocking(file.fileno(), True)
-        left = memoryview(content)
-        while left:
-            left = left[file.write(left) :]
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) :]

@@ -1,6 +1,6 @@
-"""Runs shell lines at a console, by the agent ``agent.sh`` that it starts there.
+"""Runs shell lines at a console, with the agent ``agent.sh`` that it starts there.
 
-After each line the host waits for an answer, after each block the agent does, so that data are
+After each line the host waits for an answer, and after each block the agent does, so that data are
 never sent faster than they are read. Lost data are requested again; a command is never started
 twice, since its line has a number. After unexpected data a side is silent until the line is quiet:
 an answer would cause the next confusion.
@@ -46,8 +46,8 @@ BLOCK_S = 0.3
 LARGEST_BLOCK_BYTES = 12_000
 ANSWER_S = 2.0
 STALE_S = 0.2
-# The agent reports every five seconds that a command still runs; those of an emulated board can
-# take a busy host a minute.
+# The agent reports every five seconds that a command still runs; the agent's five seconds can
+# take a minute on an emulated board of a busy host.
 SILENT_S, LOST_S = 12.0, 90.0
 TRIES = 10
 
@@ -55,7 +55,7 @@ _REMEDY = "look at the console with a terminal program"
 
 
 class Console:
-    """A shell at the end of ``line``; raises TargetError."""
+    """A shell at the end of ``line``; its methods raise TargetError."""
 
     def __init__(self, line: SerialLine, password: Callable[[], str]) -> None:
         self.line = line
@@ -75,7 +75,7 @@ class Console:
         self._form = self._load()
 
     def close(self) -> None:
-        """Leave the console as it was found."""
+        """Return the console to its initial state."""
         with contextlib.suppress(TargetError, TimeoutError):
             self._end = None
             self._progress()
@@ -100,7 +100,7 @@ class Console:
     ) -> int:
         """Run a script and return its exit status.
 
-        ``end`` is the time.monotonic() after which it is a TimeoutError.
+        ``end`` is a time.monotonic(); TimeoutError afterwards.
         """
         self._end = end
         *pieces, last = printf_pieces(script + b"\n", LINE)
@@ -118,7 +118,7 @@ class Console:
         return status
 
     def _load(self) -> str:
-        """Send the agent, start it, and return the form of its blocks."""
+        """Send the agent, start it, and return the encoding of its blocks."""
         for piece in printf_pieces(agent_text(), LINE):
             self._tell(piece)
         self._number += 1
@@ -132,7 +132,7 @@ class Console:
         raise TargetError("the shell did not start what was sent to it", _REMEDY)
 
     def _tell(self, words: str) -> None:
-        """Send words until the agent has them."""
+        """Send words until the agent has accepted them."""
         self._number += 1
         line = checked_line(f"{self._number} {words}", self._sum)
         self._progress()
@@ -157,7 +157,7 @@ class Console:
     def _follow(self, line: bytes, sinks: dict[str, IO[bytes]]) -> int:
         """Start the command by ``line``, read its output, and return its status."""
         self._send(line)
-        taken = dict.fromkeys(sinks, 0)
+        counts = dict.fromkeys(sinks, 0)
         reply, quiet_s = line, ANSWER_S
         while True:
             match self._hear(quiet_s):
@@ -168,10 +168,10 @@ class Console:
                     return status
                 case Block(number=self._number, kind=kind, index=index) as block:
                     reply, quiet_s = f"{self._number} {kind} {index}\n".encode(), STALE_S
-                    if index == taken.get(kind):
+                    if index == counts.get(kind):
                         sinks[kind].write(_decoded(block, self._form))
                         sinks[kind].flush()
-                        taken[kind] += 1
+                        counts[kind] += 1
                         self._send(reply)
                         reply, quiet_s = b"\n", SILENT_S
                         self._progress()
@@ -180,7 +180,7 @@ class Console:
                 case Answer(number=self._number) | Sign("alive"):
                     reply, quiet_s = b"\n", SILENT_S
                     self._progress()
-                case Answer() | Block() | Ended():  # of an earlier line: this one was not accepted
+                case Answer() | Block() | Ended():  # of an earlier line: this line was refused
                     reply, quiet_s = line, STALE_S
                 case Sign("damaged"):
                     reply, quiet_s = b"\n", STALE_S
@@ -199,7 +199,7 @@ class Console:
             if now >= until:
                 return None
             data = self.line.read(min(until, self._lost_at, self._end or until) - now)
-            heard = self._listener.noise + data  # more than it keeps, if much arrived at once
+            heard = self._listener.noise + data  # more than the limit, if much arrived at once
             self._events.extend(self._listener.feed(data))
             if BOOTS.search(heard):
                 raise TargetError("the board restarted", "see its console for the reason")

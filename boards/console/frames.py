@@ -17,18 +17,18 @@ from dataclasses import dataclass
 SUMS = ("md5sum", "sha1sum", "sha256sum")
 LARGEST_BLOCK = 1 << 20
 NOISE_KEPT = 2000
-# printk's time, and the caller where that is shown too (CONFIG_PRINTK_CALLER).
+# printk's time, and the caller where the kernel shows it (CONFIG_PRINTK_CALLER).
 _KERNEL_LINE = re.compile(rb"\[ *\d+\.\d{6}\](?:\[ *[CT]\d+\])? [^\n]*\n")
 _HEAD = re.compile(rb"\d{1,9} (?:out|err) \d{1,9} (?:raw|gzip)")
 _BEGAN = re.compile(rb"([+!]) ([ -~]{1,80})")
-# Twice the same: this line has no sum.
+# The line repeats the number, since it has no checksum.
 _ENDED = re.compile(rb"= (\d{1,9}) (\d{1,3}) \2")
 _ANSWER = re.compile(rb" (\d{1,9})( failed)?")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The agent's word on the line of that number; ``failed``: there was no space for it."""
+    """The agent's answer to the line of that number; ``failed``: no space for the line's data."""
 
     number: int
     failed: bool
@@ -36,7 +36,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Began:
-    """The agent runs; ``form`` is that of its blocks, or it ends since something is ``amiss``."""
+    """The agent has started; ``form`` is the encoding of its blocks.
+
+    A text in ``amiss`` is the reason why the agent ends.
+    """
 
     form: str
     amiss: str
@@ -58,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Ended:
-    """The command of that number ended with ``status``."""
+    """The end of the command of that number, with its exit status."""
 
     number: int
     status: int
@@ -66,7 +69,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Sign:
-    """``alive``: nothing new yet; ``damaged``: an incomplete block; ``left``."""
+    """A state: ``alive``: still running; ``damaged``: an incomplete block; ``left``: ended."""
 
     what: str
 
@@ -85,7 +88,7 @@ class Listener:
 
     @property
     def noise(self) -> bytes:
-        """The end of the text that is neither an answer nor a complete block."""
+        """The end of the output that is neither an answer nor a complete block."""
         return (self._noise + self._buffer)[-NOISE_KEPT:]
 
     @property
@@ -94,22 +97,22 @@ class Listener:
         return self._buffer.startswith(self._mark + b"<")
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Yield the events that ``data`` complete."""
+        """Yield the events that ``data`` completes."""
         self._buffer += data.replace(b"\r", b"").replace(b"\0", b"")
         while (event := self._next()) is not None:
             yield event
 
     def _next(self) -> Event | None:
-        """Take one event off the buffer; None if there is no whole one."""
+        """Return the next event and remove it from the buffer; None if there is no whole event."""
         while True:
-            before, found, after = self._buffer.partition(self._mark)
+            before, mark, after = self._buffer.partition(self._mark)
             # Keep a possible first half of a mark.
-            kept = len(before) if found else max(0, len(before) - len(self._mark) + 1)
+            kept = len(before) if mark else max(0, len(before) - len(self._mark) + 1)
             self._note(before[:kept])
-            if not found:
+            if not mark:
                 self._buffer = before[kept:]
                 return None
-            self._buffer = found + after
+            self._buffer = mark + after
             if not after:
                 return None
             sign = after[:1]
@@ -138,7 +141,7 @@ class Listener:
         start = len(self._mark) + 1
         end = self._buffer.find(self._mark + b">", start)
         again = self._buffer.find(self._mark + b"<", start)
-        if again >= 0 and (end < 0 or again < end):  # the first one's end was lost
+        if again >= 0 and (end < 0 or again < end):  # the end of the first block was lost
             self._buffer = self._buffer[again:]
             return Sign("damaged")
         if end < 0:
@@ -153,8 +156,8 @@ class Listener:
     def _checked(self, raw: bytes) -> Event:
         own = raw.replace(self._mark + b"-\n", b"")
         for text in (own, _KERNEL_LINE.sub(b"", own)):
-            said, _, body = text.partition(b"\n")
-            if hashlib.new(self._sum, body).hexdigest().encode() == said.strip():
+            checksum, _, body = text.partition(b"\n")
+            if hashlib.new(self._sum, body).hexdigest().encode() == checksum.strip():
                 return _parsed(body)
         return Sign("damaged")
 
@@ -172,7 +175,7 @@ def _parsed(text: bytes) -> Event:
 
 
 def decode(block: Block, form: str) -> bytes:
-    """Return the content of a block whose body is in ``base64`` or ``hex``; raises ValueError."""
+    """Return the content of a block with a ``base64`` or ``hex`` body; raises ValueError."""
     digits = b"".join(block.body.split())
     try:
         data = bytes.fromhex(digits.decode()) if form == "hex" else base64.b64decode(digits)
@@ -190,16 +193,17 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def checked_line(words: str, sum_name: str) -> bytes:
-    """Return a line that the agent takes: the sum of ``words``, and they."""
+    """Return a line that the agent accepts: the checksum of ``words``, and the words."""
     data = words.encode("ascii")
     digest = hashlib.new(sum_name.removesuffix("sum"), data + b"\n").hexdigest()
     return digest.encode() + b" " + data + b"\n"
 
 
 def printf_pieces(data: bytes, size: int) -> Iterator[str]:
-    """Yield formats of at most ``size`` + 6 characters: printf prints ``data`` with them.
+    """Yield printf formats of at most ``size`` + 6 characters that print ``data``.
 
-    They hold no single quotes and no ``!``, and neither begin nor end with a space or a dash.
+    The formats have no single quotes and no ``!``, and neither begin nor end with a space or a
+    dash.
     """
     piece: list[str] = []
     length = 0

@@ -35,7 +35,7 @@ _PATH = re.compile(r"serial://(?P<path>/[A-Za-z0-9_./:@+,=-]+)(?:\?baud=(?P<baud
 class SerialAddress:
     """Where a console is: a tty or a socket file at ``path``, or TCP at ``host`` and ``port``.
 
-    ``rfc2217``: the server speaks telnet with serial port control (RFC 2217), and sets the speed.
+    ``rfc2217``: the server offers telnet with serial port control (RFC 2217), and sets the speed.
     """
 
     path: str | None = None
@@ -70,7 +70,7 @@ class SerialAddress:
 
 
 class SerialLine:
-    """An open line to a console; raises TargetError when it is cut."""
+    """An open line to a console; its methods raise TargetError if the line is cut."""
 
     def __init__(self, address: SerialAddress) -> None:
         self.address = address
@@ -79,11 +79,11 @@ class SerialLine:
         self._end = self._open()
 
     def close(self) -> None:
-        """Let go of the line."""
+        """Close the line."""
         self._end.close()
 
     def read(self, timeout_s: float) -> bytes:
-        """Wait for data and return them; empty after ``timeout_s``."""
+        """Wait for data and return them; empty after ``timeout_s`` without data."""
         try:
             data = self._end.receive(max(0.0, timeout_s))
         except OSError as error:
@@ -93,7 +93,7 @@ class SerialLine:
         return data or b""
 
     def write(self, data: bytes, piece: int = 0, gap_s: float = 0.0) -> None:
-        """Send all of ``data``; in pieces with a gap between them if ``piece`` is given."""
+        """Send all of ``data``; with ``piece``, in pieces of that size with a gap between them."""
         for start in range(0, len(data), piece or len(data)):
             self._write(data[start : start + piece] if piece else data)
             time.sleep(gap_s)
@@ -139,10 +139,10 @@ class _End(Protocol):
     """This machine's end of a line."""
 
     def receive(self, timeout_s: float) -> bytes | None:
-        """Return data; nothing if the other end closed the line, None after ``timeout_s``."""
+        """Return data; empty if the other end closed the line, None after ``timeout_s``."""
 
     def send(self, data: bytes, timeout_s: float) -> int:
-        """Return how many bytes the line took; 0 after ``timeout_s``."""
+        """Return how many bytes the line accepted; 0 after ``timeout_s``."""
 
     def close(self) -> None:
         """Close the line."""

@@ -1,4 +1,4 @@
-"""Finds the shell's prompt at a console, logs in if requested, and starts the agent.
+"""Finds the shell's prompt at a console, logs in if necessary, and starts the agent.
 
 The shell is interactive: it echoes, edits its line, and has any kind of prompt. So the expected
 text is never typed literally: ``echo ab''cd`` shows abcd only when a shell has executed it.
@@ -20,14 +20,14 @@ AGENT = "agent.sh"
 LEAVE = b"\n: foreread-leave\n"
 INTERRUPT = b"\x03"
 USER = b"root"
-# How long the line is quiet until something else is tried: longer with each try.
+# Quiet time of the line before the next try: longer with each try.
 TRIES, LONGEST_QUIET_S = 6, 4.0
 SHOWN_S, LOGIN_S, LONGEST_S = 1.5, 15.0, 30.0
-# A UART's buffer is 16 bytes: where much is lost, pieces that fit are sent, with time between.
+# A UART's buffer has 16 bytes: after many losses, data are sent in pieces that fit, with pauses.
 UART_BYTES, UART_GAP_S, PACED_AFTER = 16, 0.003, 3
 
 LOGIN = re.compile(rb"login: ?\Z", re.IGNORECASE)
-# Takes lines of sum, number and text, one at a time, as the agent will; "." is the last one. Its
+# Reads lines of sum, number and text, one at a time, like the agent; "." is the last line. Its
 # arguments are the mark, the sum's name and the size of blocks.
 _LOADER = (
     'm=$0;o=$(stty -g);trap "stty $o" 0;trap "exit 1" 2;stty -echo;i=0;f=;'
@@ -41,7 +41,7 @@ SHELL = re.compile(rb"[#$] ?(?:\x1b\[[0-9;?]*[a-zA-Z])*\Z")
 ENTER = re.compile(rb"press Enter to activate this console\.\s*\Z")
 BOOTS = re.compile(rb"Linux version \d|Booting Linux on|U-Boot (?:SPL )?20\d\d|\[    0\.000000\]")
 _UP = re.compile(b"|".join(p.pattern for p in (LOGIN, SHELL, ENTER)), re.IGNORECASE)
-# The time that a prompt has to be unchanged until the board counts as up; the maximum wait for a
+# The time without a change of the prompt until the board counts as up; the maximum wait for a
 # prompt.
 STILL_S, STILL_UNSURE_S, NOTHING_S = 1.0, 5.0, 60.0
 _REFUSED = re.compile(rb"login incorrect", re.IGNORECASE)
@@ -52,7 +52,7 @@ _HEARD_BYTES = 100_000
 
 
 class Prompt:
-    """The shell of a person at the end of ``line``; ``password`` is asked when it is needed."""
+    """An interactive shell at the end of ``line``; ``password`` is called when needed."""
 
     def __init__(self, line: SerialLine, password: Callable[[], str]) -> None:
         self.logged_in = False
@@ -62,7 +62,7 @@ class Prompt:
         self._heard = b""
 
     def find(self) -> None:
-        """Return once a shell obeys; raises TargetError."""
+        """Return once a shell responds; raises TargetError."""
         for attempt in range(2):
             self._type(INTERRUPT + b"\n" if attempt else b"\n")
             self._wait(_SHOWN, SHOWN_S)
@@ -74,26 +74,26 @@ class Prompt:
         raise self._no_prompt()
 
     def sum_name(self) -> str:
-        """Return which of SUMS the shell has; raises TargetError."""
-        found = self._obeys(
+        """Return the first checksum program of SUMS that the shell has; raises TargetError."""
+        match = self._obeys(
             f"for _s in {' '.join(SUMS)}; do echo | $_s >/dev/null 2>&1 && break; _s=; done",
             "$_s.",
             rb"(\w*)\.",
         )
-        if found is None:
+        if match is None:
             raise self._lost()
-        if not found[1]:
+        if not match[1]:
             raise TargetError(
                 f"the console's shell has none of the programs {', '.join(SUMS)}",
                 "put a busybox with md5sum on the board, or use --target ssh://USER@HOST",
             )
-        return found[1].decode("ascii", "replace")
+        return match[1].decode("ascii", "replace")
 
     def load(self, mark: str, sum_name: str, block_bytes: int) -> None:
-        """Start the loader, which reads the agent by lines and executes it; raises TargetError."""
+        """Start the loader, which reads and executes the agent; raises TargetError."""
         half = len(mark) // 2
-        said = f"{mark[:half]}''{mark[half:]}"
-        loader = f"sh -c '{_LOADER}' {said} {sum_name} {block_bytes}\n".encode()
+        split_mark = f"{mark[:half]}''{mark[half:]}"
+        loader = f"sh -c '{_LOADER}' {split_mark} {sum_name} {block_bytes}\n".encode()
         started = re.compile(mark.encode() + rb" 0\n")
         if self._typed(lambda: (loader, started)) is None:
             raise self._lost()
@@ -160,29 +160,29 @@ class Prompt:
 
     def _no_prompt(self) -> TargetError:
         heard = self._heard.decode("ascii", "replace").split("\n")
-        said = next((text.strip() for text in reversed(heard) if text.strip()), "")[-80:]
-        if not said:
+        last_output = next((text.strip() for text in reversed(heard) if text.strip()), "")[-80:]
+        if not last_output:
             return TargetError(
                 "the console is silent",
                 "see that the board is on, the cable and the baud rate, and that a shell or a"
                 " login waits there",
             )
         return TargetError(
-            f"no shell responds on the console; its last output: {said}",
+            f"no shell responds on the console; its last output: {last_output}",
             "open the console with a terminal program: it must show a root shell or a login prompt",
         )
 
 
 def wait_until_up(line: SerialLine, end: float) -> None:
-    """Listen until a prompt is unchanged; a byte sent earlier might stop a boot loader.
+    """Listen until a prompt is unchanged; an earlier byte to the board might stop a boot loader.
 
-    Fails at ``end`` (time.monotonic()), or after a minute of silence.
+    Returns at the latest at ``end`` (time.monotonic()), or after a minute of silence.
     """
     heard = b""
-    while (left := end - time.monotonic()) > 0:
+    while (left_s := end - time.monotonic()) > 0:
         prompt = _UP.search(heard)
         still_s = STILL_S if BOOTS.search(heard) else STILL_UNSURE_S
-        data = line.read(min(still_s if prompt else NOTHING_S, left))
+        data = line.read(min(still_s if prompt else NOTHING_S, left_s))
         if not data:
             return
         heard = (heard + data.replace(b"\r", b""))[-_HEARD_BYTES:]

@@ -1,4 +1,4 @@
-"""The end of a console that a server offers by RFC 2217: ser2net, labgrid's exporter."""
+"""The connection to a console that a server offers by RFC 2217: ser2net, labgrid's exporter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from boards.target import TargetError
 
 PIECE_BYTES = 4096  # pyserial's queue has an entry for each byte
-WAIT_S = 0.05  # never changed: a new timeout would send all settings of the port again
+WAIT_S = 0.05  # constant: a changed timeout would send all settings of the port again
 
 
 def pyserial(who: str) -> ModuleType:
@@ -24,12 +24,12 @@ def pyserial(who: str) -> ModuleType:
 
 
 class Rfc2217End:
-    """A connection whose server was given the speed; raises OSError if it cannot be made."""
+    """A connection to a server that has set the speed; raises OSError if it cannot be made."""
 
     def __init__(self, host: str, port: int, baud: int) -> None:
         serial = pyserial("consoles reached by RFC 2217 need")
         place = f"[{host}]" if ":" in host else host
-        # ser2net does not answer some of the settings of control lines, which no console needs.
+        # ser2net does not answer some settings of control lines; no console needs them.
         url = f"rfc2217://{place}:{port}?ign_set_control"
         try:  # pyserial's own errors are OSErrors
             self._line: Any = serial.serial_for_url(url, baud, timeout=WAIT_S)
@@ -37,7 +37,7 @@ class Rfc2217End:
             raise OSError(str(error)) from error
 
     def receive(self, timeout_s: float) -> bytes | None:
-        """Return what has arrived; None after ``timeout_s``. Raises OSError when it is lost."""
+        """Return the received data; None after ``timeout_s``. Raises OSError if cut."""
         end = time.monotonic() + timeout_s
         while not (first := bytes(self._line.read(1))):
             if time.monotonic() >= end:
@@ -45,7 +45,7 @@ class Rfc2217End:
         return first + bytes(self._line.read(min(self._line.in_waiting, PIECE_BYTES)))
 
     def send(self, data: bytes, timeout_s: float) -> int:
-        """Send a piece of the data; the connection has a timeout of its own."""
+        """Send a piece of the data; the connection has its own timeout."""
         return int(self._line.write(data[:PIECE_BYTES]))
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """A target at the end of a serial console: a shell or login prompt, over a tty, TCP or a socket.
 
-Beside what all shells need: printf, dd, mkdir and rm; md5sum, sha1sum or sha256sum; base64,
-uuencode, hexdump or od; and a writable /tmp, /run, /dev/shm, /var/tmp or /dev, which holds a
+Needs, in addition to other shell targets: printf, dd, mkdir and rm; md5sum, sha1sum or sha256sum;
+base64, uuencode, hexdump or od; and a writable /tmp, /run, /dev/shm, /var/tmp or /dev for a
 command's stdin and stderr.
 """
 
@@ -23,16 +23,16 @@ from boards.shell import ShellTarget
 from boards.target import Result, TargetError, too_slow
 
 PASSWORD_VARIABLE = "FOREREAD_CONSOLE_PASSWORD"
-# The agent leaves by itself after five minutes without a word.
+# The agent ends by itself after five minutes without a line.
 IDLE_S = 240.0
 PIECE_BYTES = 1 << 16
 
 
 def console_password() -> str:
-    """Return root's password, from the environment or the person at the terminal."""
-    known = os.environ.get(PASSWORD_VARIABLE)
-    if known is not None:
-        return known
+    """Return root's password, from the environment or from the terminal."""
+    password = os.environ.get(PASSWORD_VARIABLE)
+    if password is not None:
+        return password
     if not sys.stdin.isatty():
         raise TargetError(
             "the console asks for root's password",
@@ -57,7 +57,7 @@ class SerialTarget(ShellTarget):
         return str(self.address)
 
     def close(self) -> None:
-        """Leave the console as it was found, logged out if it was."""
+        """Return the console to its initial state, logged out if it was."""
         if self._console:
             self._console.close()
         self._release()
@@ -70,7 +70,7 @@ class SerialTarget(ShellTarget):
         stdout: IO[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
-        """Run one line of the shell; after ``timeout_s`` it gets a Ctrl-C."""
+        """Run one line of the shell; after ``timeout_s`` the shell gets a Ctrl-C."""
         out, err = io.BytesIO(), io.BytesIO()
         try:
             console = self._open()

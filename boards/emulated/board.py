@@ -40,24 +40,24 @@ class Board(Parts):
         with result.open("wb") as file:
             file.truncate(guest_protocol.RESULT_BYTES)
         disks = (Disk("image", disk), Disk("result", result, writable=True))
-        # A reboot ends QEMU: so a guest that panics, or is done, never starts again.
+        # A reboot ends QEMU: so a guest never starts again after a panic or at its end.
         ends = ("-no-reboot", "-serial", "stdio", "-nic", "none", "-rtc", "clock=vm")
         start = Boot(boot / "kernel", initrd, plan.memory_mib, "quiet panic=-1 rdinit=/init")
         words = qemu_words(self.machine, start, disks, self.machine.icount(sleeps=False))
         run_qemu([*words, *ends], log, plan.time_out_s)
-        found = guest_protocol.read_result(result, plan.command[0])
-        if found is None:
+        board_run = guest_protocol.read_result(result, plan.command[0])
+        if board_run is None:
             raise died(log)
-        return found
+        return board_run
 
 
 def least_memory_mib(parts: Parts, disk: Path) -> int:
-    """Return the memory without which the board does not boot: its disk is in it."""
+    """Return the least memory that boots the board; its disk is in memory."""
     return parts.machine.least_memory_mib + _mib(disk)
 
 
 def check_memory(parts: Parts, memory_mib: int, disk: Path) -> None:
-    """Raise BoardError if that is too little for a board with such a disk."""
+    """Raise BoardError if ``memory_mib`` is too little for a board with that disk."""
     least = least_memory_mib(parts, disk)
     if memory_mib < least:
         raise BoardError(

@@ -35,28 +35,28 @@ def wait(
     """Return once the board answers; raises BoardError, which names the step that failed."""
     end = time.monotonic() + options.time_out_s
     while True:
-        said = _text(folder / LOG)
+        output = _text(folder / LOG)
         if process.poll() is not None:
-            raise _failure("QEMU ended", said, _text(folder / QEMU_LOG))
-        if found := PANIC.search(said) or _FAILED.search(said):
-            raise _failure(found[1], said)
-        if step(said) == "ssh" and (not options.network or _answers(target)):
+            raise _failure("QEMU ended", output, _text(folder / QEMU_LOG))
+        if failure := PANIC.search(output) or _FAILED.search(output):
+            raise _failure(failure[1], output)
+        if step(output) == "ssh" and (not options.network or _answers(target)):
             return
         if time.monotonic() > end:
-            raise _failure(f"it was not up after {options.time_out_s:g} s", said)
+            raise _failure(f"it was not up after {options.time_out_s:g} s", output)
         time.sleep(_POLL_S)
 
 
-def step(said: str) -> str | None:
+def step(output: str) -> str | None:
     """Return the last step that the board has begun, None if its kernel is not up yet."""
-    found = [name for name in _SAID.findall(said) if name in _STEPS]
-    return found[-1] if found else None
+    steps = [name for name in _SAID.findall(output) if name in _STEPS]
+    return steps[-1] if steps else None
 
 
-def _failure(what: str, said: str, qemu_said: str = "") -> BoardError:
-    began = step(said)
+def _failure(what: str, output: str, qemu_said: str = "") -> BoardError:
+    began = step(output)
     doing = _STEPS[began] if began else "booting the kernel"
-    lines = [line.strip() for line in (said + qemu_said).splitlines() if line.strip()]
+    lines = [line.strip() for line in (output + qemu_said).splitlines() if line.strip()]
     last = " | ".join(lines[-_SHOWN_LINES:]) or "nothing"
     return BoardError(
         f"the board failed at {doing}: {what}; its last output: {last}",

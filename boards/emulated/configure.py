@@ -1,9 +1,9 @@
 """Configures packages as apt would: their maintainer scripts run on a board, at image build.
 
-A board has no dpkg: Debian's base system would take most of its memory, in which its disk is. So
-the packages are configured beside the base system on a board of the same architecture, booted for
-that alone, and what their scripts changed goes into the image: users, links of alternatives,
-generated configuration. Neither this machine's root nor its CPU is needed for that.
+A board has no dpkg: Debian's base system would take most of its memory, which also holds its disk.
+So a separate board of the same architecture, booted for this step, configures the packages together
+with the base system, and the changes of their scripts go into the image: users, links of
+alternatives, generated configuration. The step uses neither this machine's root nor its CPU.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from boards.emulated.packages import unpack
 from boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
 
 SCRIPT = GUEST / "configure.sh"
-# What maintainer scripts may use without saying so (Debian policy 3.8), without apt.
+# Packages that maintainer scripts need not depend on (Debian policy 3.8), without apt.
 BASE = (
     *("adduser", "base-files", "base-passwd", "bash", "coreutils", "dash", "debconf"),
     *("debianutils", "diffutils", "dpkg", "findutils", "grep", "gzip", "hostname"),
     *("init-system-helpers", "libc-bin", "login", "mawk", "passwd", "perl-base", "sed"),
     *("sysvinit-utils", "tar", "usr-is-merged", "util-linux"),
 )
-# Of these the others need users and groups, awk, and answers to questions.
+# The others need these for users and groups, awk, and answers to questions.
 _FIRST = ("base-passwd", "mawk", "debconf")
-# Its script restarts services, of which none runs yet.
+# Its script restarts services, and none runs yet.
 _AS_IT_IS = ("libc6",)
 _BASE_PRIORITIES = ("required", "important")
 _USERS = ("etc/passwd", "etc/group")
@@ -44,7 +44,7 @@ _MEMORY_MIB, _FREE_MIB, _RESULT_BYTES, _TIME_OUT_S = 512, 256, 512 << 20, 1800.0
 
 @dataclass(frozen=True)
 class Package:
-    """An archive, and what its control file says of it."""
+    """An archive, and the fields of its control file."""
 
     archive: Path
     name: str
@@ -53,7 +53,7 @@ class Package:
 
     @property
     def needs_configuring(self) -> bool:
-        """Return whether its script does anything for a board that has no base system."""
+        """Return whether its script has an effect on a board without a base system."""
         priority = re.search(r"^Priority: (\S+)", self.fields, re.MULTILINE)
         of_base = priority is not None and priority[1] in _BASE_PRIORITIES
         return self.has_script and not of_base and self.name not in _AS_IT_IS
@@ -67,7 +67,7 @@ class Package:
 
 
 def read_package(archive: Path) -> Package:
-    """Return what an archive says of itself; raises BoardError."""
+    """Return the package in an archive; raises BoardError."""
     tool, damaged = require_tool("dpkg-deb", "dpkg"), _damaged()
     name = call([tool, "-f", archive, "Package"], damaged).strip()
     fields = call([tool, "-f", archive], damaged)
@@ -85,32 +85,32 @@ def configure(
 ) -> None:
     """Run the scripts of ``packages``, and write ``changed`` (tar), ``failed`` and ``log``.
 
-    ``failed`` names a package whose script failed on each line. Raises BoardError if the board
-    does not come to its end.
+    ``failed`` has the names of packages with failed scripts, one a line. Raises BoardError if the
+    board does not reach its end.
     """
-    names = {one.name for one in base}
-    wanted = [one for one in packages if one.name not in names]
+    names = {package.name for package in base}
+    new_packages = [package for package in packages if package.name not in names]
     with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
         scratch = Path(name)
         tree = scratch / "tree"
         tree.mkdir()
-        unpack([one.archive for one in (*base, *wanted)], tree)
+        unpack([package.archive for package in (*base, *new_packages)], tree)
         systemd_root.merge_usr(tree)
         _prepare(tree)
-        _write_database(tree, base, wanted)
+        _write_database(tree, base, new_packages)
         image.build_image(tree, "ext4", scratch / "image", _FREE_MIB)
-        found = _boot(machine, boot_files, [one.name for one in wanted], scratch)
-    (into / "changed").write_bytes(found["changed"])
-    (into / "log").write_bytes(found["log"])
-    states = found["states"].decode(errors="replace").splitlines()
+        result = _boot(machine, boot_files, [package.name for package in new_packages], scratch)
+    (into / "changed").write_bytes(result["changed"])
+    (into / "log").write_bytes(result["log"])
+    states = result["states"].decode(errors="replace").splitlines()
     unfinished = [line[3:].strip() for line in states if not line.startswith("ii")]
-    (into / "failed").write_text("".join(f"{one}\n" for one in unfinished))
+    (into / "failed").write_text("".join(f"{name}\n" for name in unfinished))
 
 
 def apply(changed: bytes, tree: Path) -> list[image.Owner]:
-    """Make the changes in an unpacked root; return the files that are not root's.
+    """Apply the changes to an unpacked root; return the files of other owners than root.
 
-    Users and groups that the root has by now stay as they are.
+    Users and groups that the root already has stay unchanged.
     """
     owners = []
     with tarfile.open(fileobj=io.BytesIO(changed)) as archive:
@@ -130,7 +130,7 @@ def _damaged() -> str:
 
 
 def _prepare(tree: Path) -> None:
-    """Add what debootstrap would: a shell, no services, mount points."""
+    """Add the files that debootstrap would add: a shell, no services, mount points."""
     for name in ("dev", "proc", "root", "run", "sys", "tmp"):
         (tree / name).mkdir(exist_ok=True)
     shell = tree / "usr/bin/sh"
@@ -141,19 +141,23 @@ def _prepare(tree: Path) -> None:
     deny.chmod(0o755)
 
 
-def _write_database(tree: Path, base: Iterable[Package], wanted: Iterable[Package]) -> None:
-    """Write what dpkg would know after it unpacked these packages, with the base installed."""
+def _write_database(tree: Path, base: Iterable[Package], new_packages: Iterable[Package]) -> None:
+    """Write dpkg's database after it unpacked these packages, with the base installed."""
     place = tree / "var/lib/dpkg"
     for name in ("alternatives", "info", "parts", "triggers", "updates"):
         (place / name).mkdir(parents=True, exist_ok=True)
     (place / "info/format").write_text("1\n")
     (place / "available").touch()
-    status = [_known(place / "info", one, one.name not in _FIRST) for one in base]
-    status += [_known(place / "info", one, installed=False) for one in wanted]
+    status = [
+        _add_to_database(place / "info", package, package.name not in _FIRST) for package in base
+    ]
+    status += [
+        _add_to_database(place / "info", package, installed=False) for package in new_packages
+    ]
     (place / "status").write_text("\n".join(status))
 
 
-def _known(info: Path, package: Package, installed: bool) -> str:
+def _add_to_database(info: Path, package: Package, installed: bool) -> str:
     """Add a package's files to the database and return its paragraph of the status file."""
     tool, damaged = require_tool("dpkg-deb", "dpkg"), _damaged()
     with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
@@ -173,10 +177,10 @@ def _known(info: Path, package: Package, installed: bool) -> str:
 def _boot(
     machine: Machine, boot_files: Path, names: Sequence[str], scratch: Path
 ) -> dict[str, bytes]:
-    """Boot the board that configures; return the members of its result."""
+    """Boot the configuring board; return the members of its result."""
     result, initrd, log = scratch / "result", scratch / "initrd", scratch / "console"
-    given = {"NOW": int(time.time()) + 2, "BASE": " ".join(_FIRST), "PACKAGES": " ".join(names)}
-    script = guest_protocol.assignments(given) + SCRIPT.read_bytes()
+    variables = {"NOW": int(time.time()) + 2, "BASE": " ".join(_FIRST), "PACKAGES": " ".join(names)}
+    script = guest_protocol.assignments(variables) + SCRIPT.read_bytes()
     job = job_initramfs({"configure": script})
     initrd.write_bytes((boot_files / "initramfs").read_bytes() + job)
     with result.open("wb") as file:
@@ -189,17 +193,19 @@ def _boot(
     start = Boot(boot_files / "kernel", initrd, _MEMORY_MIB, append)
     words = qemu_words(machine, start, disks, machine.icount(sleeps=False))
     run_qemu([*words, "-no-reboot", "-serial", "stdio", "-nic", "none"], log, _TIME_OUT_S)
-    found = guest_protocol.members(result)
-    if "end" not in found:
+    archive = guest_protocol.members(result)
+    if "end" not in archive:
         raise died(log)
-    if "failed" in found or "changed" not in found:
-        said = found.get("failed", b"no result").decode(errors="replace").strip()
-        raise BoardError(f"the packages cannot be configured: {said}", "report this with the board")
-    return found
+    if "failed" in archive or "changed" not in archive:
+        reason = archive.get("failed", b"no result").decode(errors="replace").strip()
+        raise BoardError(
+            f"the packages cannot be configured: {reason}", "report this with the board"
+        )
+    return archive
 
 
 def _place(tree: Path, name: str) -> Path | None:
-    """Return where a member goes; None for what would lie outside of the tree."""
+    """Return the path of a member in the tree; None for a path outside of the tree."""
     relative = Path(name)
     if relative.is_absolute() or ".." in relative.parts:
         return None
@@ -233,7 +239,7 @@ def _make(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> Non
 
 
 def _with_others(present: bytes, added: bytes) -> bytes:
-    """Return the lines of users or groups that are present, and those of other names."""
+    """Return the present lines of users or groups, and the added lines of other names."""
     names = {line.partition(b":")[0] for line in present.splitlines()}
-    others = [line for line in added.splitlines() if line.partition(b":")[0] not in names]
-    return b"".join(line + b"\n" for line in (*present.splitlines(), *others))
+    new_lines = [line for line in added.splitlines() if line.partition(b":")[0] not in names]
+    return b"".join(line + b"\n" for line in (*present.splitlines(), *new_lines))

@@ -1,5 +1,8 @@
-"""A writer of newc cpio archives, for initramfs (Documentation/driver-api/early-userspace/
-buffer-format.rst): the kernel unpacks several, one after the other."""
+"""A writer of newc cpio archives, for initramfs.
+
+Format: Documentation/driver-api/early-userspace/buffer-format.rst; the kernel unpacks several
+archives, one after the other.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class Entry:
 
 
 def archive(entries: Mapping[str, Entry]) -> bytes:
-    """Return the archive; folders must come before their content. The result is deterministic."""
+    """Return the archive, which is deterministic; folders must come before their content."""
     members = [_member(n, name, entry) for n, (name, entry) in enumerate(entries.items(), 1)]
     return _padded(b"".join([*members, _member(0, "TRAILER!!!", Entry(0))]), 512)
 

@@ -34,22 +34,22 @@ class SlowDisk:
     costs: dict[str, int]
 
     def settings(self) -> dict[str, object]:
-        """Return what the guest is given, as lib.sh reads it."""
+        """Return the guest's settings for this disk, as lib.sh reads them."""
         costs = " ".join(f"{name}={value}" for name, value in self.costs.items())
         return {"QUEUE_DEPTH": self.queue_depth, "COSTS": costs}
 
     def cost(self, latency_ns: float, ns_per_kib: float) -> Cost:
-        """Return the cost that its driver keeps to; that of a fixed one is given."""
+        """Return the cost that its driver applies; the arguments are the cost of a fixed disk."""
         if not self.costs:
             return FixedCost(obtained="set", latency_us=latency_ns / 1000, ns_per_kib=ns_per_kib)
         figures = dict(self.costs)
-        figures.pop("seed", None)  # nobody knows which random number comes next
+        figures.pop("seed", None)  # the next random number is unknown
         document = {_name(name): _value(name, value) for name, value in figures.items()}
         return msgspec.convert({"obtained": "set"} | document, StatefulCost)
 
 
 def _name(parameter: str) -> str:
-    """Return the name of a parameter in boards/cost.py, where times are of microseconds."""
+    """Return the name of a parameter in boards/cost.py, which has times in microseconds."""
     return _IN_US.get(parameter, parameter)
 
 
@@ -60,8 +60,8 @@ def _value(parameter: str, value: int) -> float:
 @cache
 def kinds() -> dict[str, SlowDisk]:
     """Return all kinds by name, in the order of the file."""
-    found = tomllib.loads(_FILE.read_text())
-    return {name: _disk(name, dict(table)) for name, table in found.items()}
+    tables = tomllib.loads(_FILE.read_text())
+    return {name: _disk(name, dict(table)) for name, table in tables.items()}
 
 
 def kind(name: str) -> SlowDisk:

@@ -43,8 +43,8 @@ def call(
         cwd=cwd,
     )
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+        output = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
         # The last lines of make and apt are summaries; the first error is the cause.
-        cause = next((line for line in said if _ERROR.search(line)), said[-1])
+        cause = next((line for line in output if _ERROR.search(line)), output[-1])
         raise BoardError(f"{Path(words[0]).name} failed ({done.returncode}): {cause}", remedy)
     return done.stdout

@@ -13,7 +13,7 @@ from boards.emulated import disks
 from boards.emulated.error import BoardError
 from boards.emulated.image import on_disk
 
-# Enough for stdout and stderr, which the guest keeps in a tmpfs of 16 MiB; a sparse file here.
+# Enough for stdout and stderr, which the guest keeps in a tmpfs of 16 MiB; here a sparse file.
 RESULT_BYTES = 64 << 20
 _COMMAND_NOT_FOUND = 127
 
@@ -35,7 +35,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class TimedRun:
-    """One cold run: guest wall time, and the I/O that the slow disk served in it."""
+    """One cold run: guest wall time, and the I/O that the slow disk served during it."""
 
     read_ahead_kb: int
     status: int
@@ -68,29 +68,31 @@ def settings(plan: RunPlan) -> bytes:
 
 
 def assignments(values: Mapping[str, object]) -> bytes:
-    """Return a shell script that gives variables their values."""
+    """Return a shell script that assigns values to variables."""
     return "".join(f"{k}={shlex.quote(str(v))}\n" for k, v in values.items()).encode()
 
 
 def command_script(command: Sequence[str]) -> bytes:
-    """Return a shell script that becomes the command in the application's root."""
+    """Return a shell script that executes the command in the application's root."""
     path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/games HOME=/tmp"
     return os.fsencode(f"{path} exec /bin/chroot /app {shlex.join(command)}\n")
 
 
 def read_result(disk: Path, command: str) -> Result | None:
-    """Return the guest's output, None if it did not finish.
+    """Return the guest's output, None if the guest did not finish.
 
     Raises BoardError for an error that the guest reports.
     """
-    found = members(disk)
-    if "end" not in found:
+    archive = members(disk)
+    if "end" not in archive:
         return None
-    if "failed" in found:
-        said = found["failed"].decode(errors="replace").strip()
-        raise BoardError(f"the guest failed: {said}", "try more memory with --memory-mib N memory")
-    runs = [_timed_run(line) for line in found["runs"].decode().splitlines()]
-    result = Result(runs, found["stdout"], found["stderr"])
+    if "failed" in archive:
+        reason = archive["failed"].decode(errors="replace").strip()
+        raise BoardError(
+            f"the guest failed: {reason}", "try more memory with --memory-mib N memory"
+        )
+    runs = [_timed_run(line) for line in archive["runs"].decode().splitlines()]
+    result = Result(runs, archive["stdout"], archive["stderr"])
     if runs[-1].status == _COMMAND_NOT_FOUND and b"chroot: can't execute" in result.stderr:
         raise BoardError(
             f"the guest has no command {command!r}",
@@ -105,7 +107,7 @@ def _timed_run(line: str) -> TimedRun:
 
 
 def members(disk: Path) -> dict[str, bytes]:
-    """Return the regular files of the archive, none if it is damaged or absent."""
+    """Return the regular files of the archive; an empty dict if it is damaged or absent."""
     try:
         with tarfile.open(disk, "r:") as archive:
             files = {member.name.removeprefix("./"): member for member in archive if member.isreg()}

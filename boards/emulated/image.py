@@ -1,4 +1,4 @@
-"""The application's file system image, made of unpacked packages."""
+"""The application's file system image, built from unpacked packages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILE_SYSTEMS = (
 SAMPLE = "sample.mp3"
 MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _BTRFS_MIB = 64  # for its trees
-_F2FS_MIB = 64  # its segments that are kept free, and its own tables; less cannot be mounted
+_F2FS_MIB = 64  # its free segments and its own tables; less cannot be mounted
 _SPACE = "free some space in the cache's file system"
 # Also the seed of the directories' hashes: a fixed one, so that their order repeats.
 _UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
@@ -36,7 +36,7 @@ _UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose a file of the image is; all others are root's."""
+    """The owner of a file of the image; all other files belong to root."""
 
     path: str
     uid: int
@@ -44,7 +44,7 @@ class Owner:
 
 
 def add_board_files(tree: Path, busybox: Path) -> None:
-    """Add the files that the application's root needs besides its packages."""
+    """Add the files that the application's root needs in addition to its packages."""
     if not (tree / "lib").exists():
         _link_into_usr(tree)
     for name in ("bin", "dev", "proc", "tmp"):
@@ -56,7 +56,7 @@ def add_board_files(tree: Path, busybox: Path) -> None:
 
 
 def _link_into_usr(tree: Path) -> None:
-    """Link /lib and the like: of Debian 13 on packages have no files there."""
+    """Link /lib and the like: packages from Debian 13 on have no files there."""
     for place in sorted((tree / "usr").glob("*bin")) + sorted((tree / "usr").glob("lib*")):
         if place.name in MERGED and not (tree / place.name).exists():
             (tree / place.name).symlink_to(f"usr/{place.name}")
@@ -65,7 +65,7 @@ def _link_into_usr(tree: Path) -> None:
 def build_image(
     tree: Path, fs: str, image: Path, free_mib: int = 0, owners: Sequence[Owner] = ()
 ) -> None:
-    """Write an image of ``tree`` with some room, if it can be written to; raises BoardError."""
+    """Write an image of ``tree``, with ``free_mib`` if it is writable; raises BoardError."""
     kind = on_disk(fs)
     if kind == "ext4":
         _ext4(tree, image, free_mib)
@@ -86,22 +86,22 @@ def build_image(
 
 
 def kind_of(fs: str) -> str:
-    """Return the kind of image on the disk: of the lower layer of an overlay."""
+    """Return the kind of image on the disk: the lower layer of an overlay."""
     return fs.removeprefix(_OVERLAY)
 
 
 def on_disk(fs: str) -> str:
-    """Return the file system on the disk, as mount names it."""
+    """Return the file system on the disk, with the name that mount uses."""
     return kind_of(fs).partition("-")[0]
 
 
 def is_read_only(fs: str) -> bool:
-    """Return whether the image is never written; the upper layer of an overlay is in memory."""
+    """Return whether the image is never written; an overlay writes to its upper layer."""
     return on_disk(fs) in ("squashfs", "erofs")
 
 
 def modules_of(fs: str) -> tuple[str, ...]:
-    """Return the modules that a file system needs besides those that every board loads."""
+    """Return the modules that a file system needs and not every board loads."""
     own = {
         "erofs": ("erofs",),
         "btrfs": ("btrfs",),
@@ -113,8 +113,8 @@ def modules_of(fs: str) -> tuple[str, ...]:
 def silent_mp3(seconds: int) -> bytes:
     """Return MPEG-1 layer III at 128 kbit/s and 44.1 kHz: valid frames that decode to silence.
 
-    Side information of zeros says that no bit of the main data is used (ISO/IEC 11172-3,
-    2.4.1.7), so that this is filled with noise, which a compressing file system cannot shrink.
+    Side information of zeros means that no bit of the main data is used (ISO/IEC 11172-3, 2.4.1.7).
+    The main data are noise, which a compressing file system cannot shrink.
     """
     noise = random.Random(11172)
     header, side_information, frame_bytes = b"\xff\xfb\x90\x00", bytes(32), 417
@@ -125,22 +125,24 @@ def silent_mp3(seconds: int) -> bytes:
 
 def _ext4(tree: Path, image: Path, free_mib: int) -> None:
     tool = require_tool("mke2fs", "e2fsprogs")
-    found = [path.stat() for path in tree.rglob("*") if not path.is_symlink()]
-    files = {(one.st_dev, one.st_ino): one.st_size for one in found}  # hard links share one
+    stats = [path.stat() for path in tree.rglob("*") if not path.is_symlink()]
+    files = {(stat.st_dev, stat.st_ino): stat.st_size for stat in stats}  # hard links share one
     data_kib = sum(-(-size // 4096) * 4 for size in files.values())
     size_kib = (data_kib + data_kib // 8 + 4 * len(files) + 4096) // KIB * KIB
     size_kib += free_mib * KIB
     options = ["-q", "-F", "-t", "ext4", "-m", "0", "-b", "4096", "-O", "^has_journal"]
     same = ["-U", _UUID, "-E", f"root_owner=0:0,lazy_itable_init=0,hash_seed={_UUID}"]
-    # The files belong to whoever unpacked them, and shall be root's on the board.
+    # The files belong to the user who unpacked them, and to root on the board.
     unshare = [] if os.getuid() == 0 else [require_tool("unshare", "util-linux"), "-r"]
     call([*unshare, tool, *options, *same, "-d", tree, image, f"{size_kib}k"], _SPACE)
 
 
 def _give_away(image: Path, owners: Sequence[Owner]) -> None:
-    """Set owners in an ext4 image: nobody but root could in the tree that it is made of."""
+    """Set owners in an ext4 image: only root could set them in the tree."""
     fields = [
-        (one.path, name, n) for one in owners for name, n in (("uid", one.uid), ("gid", one.gid))
+        (owner.path, name, n)
+        for owner in owners
+        for name, n in (("uid", owner.uid), ("gid", owner.gid))
     ]
     lines = [f'set_inode_field "/{path}" {name} {n}\n' for path, name, n in fields]
     if lines:
@@ -153,15 +155,17 @@ def _give_away(image: Path, owners: Sequence[Owner]) -> None:
 def _squashfs(tree: Path, image: Path, owners: Sequence[Owner]) -> None:
     tool = require_tool("mksquashfs", "squashfs-tools")
     same = ["-all-root", "-all-time", "0", "-mkfs-time", "0", "-processors", "1"]
-    modes = [(one, (tree / one.path).lstat().st_mode & 0o7777) for one in owners]
-    given = [
-        word for one, mode in modes for word in ("-p", f"{one.path} m {mode:o} {one.uid} {one.gid}")
+    modes = [(owner, (tree / owner.path).lstat().st_mode & 0o7777) for owner in owners]
+    words = [
+        word
+        for owner, mode in modes
+        for word in ("-p", f"{owner.path} m {mode:o} {owner.uid} {owner.gid}")
     ]
-    call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same, *given], _SPACE)
+    call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same, *words], _SPACE)
 
 
 def mkfs_erofs() -> str:
-    """Return the program that makes images of EROFS: MKFS_EROFS, or that of the PATH."""
+    """Return the program that makes images of EROFS: MKFS_EROFS, or mkfs.erofs on PATH."""
     return os.environ.get("MKFS_EROFS") or require_tool("mkfs.erofs", "erofs-utils")
 
 
@@ -189,6 +193,6 @@ def _f2fs(tree: Path, image: Path, free_mib: int) -> None:
 
 
 def check_file_system(fs: str) -> None:
-    """Raise BoardError if there is no way to make that file system."""
+    """Raise BoardError if foreread cannot make an image of that file system."""
     if fs not in FILE_SYSTEMS:
         raise BoardError(f"no image of {fs!r} can be made", f"use {' or '.join(FILE_SYSTEMS)}")

@@ -16,12 +16,12 @@ APPLETS = tuple(
 
 
 def base_initramfs(
-    busybox: bytes, disks: Mapping[str, bytes], others: Mapping[str, bytes], slowdisk: bytes
+    busybox: bytes, disks: Mapping[str, bytes], live_modules: Mapping[str, bytes], slowdisk: bytes
 ) -> bytes:
     """Return the part that is the same for every run.
 
-    ``disks`` are the modules that every run needs, ``others`` those of live boards besides,
-    both in the order of loading.
+    ``disks`` are the modules that every run needs, ``live_modules`` the further modules of live
+    boards, both in the order of loading.
     """
     folders = (
         "app",
@@ -37,13 +37,13 @@ def base_initramfs(
         "sys",
     )
     entries = {name: Entry(DIRECTORY) for name in folders}
-    # Without /dev/console the first process has nowhere to complain before it mounts devtmpfs.
+    # Without /dev/console the first process cannot print errors before it mounts devtmpfs.
     entries["dev/console"] = Entry(CONSOLE, device=(5, 1))
     for name, script in SCRIPTS.items():
         entries[name] = Entry(PROGRAM, (GUEST / script).read_bytes())
     entries["bin/busybox"] = Entry(PROGRAM, busybox)
     entries |= {f"bin/{applet}": Entry(LINK, b"busybox") for applet in APPLETS}
-    for order, modules in (("disks", disks), ("others", others)):
+    for order, modules in (("disks", disks), ("others", live_modules)):
         entries |= _modules(order, modules)
     entries["modules/slowdisk.ko"] = Entry(FILE, slowdisk)
     return archive(entries)

@@ -12,7 +12,7 @@ _SPACE = "check that the state folder is writable"
 def make_keys(folder: Path) -> dict[str, bytes]:
     """Make ``identity`` in the folder; return the files of the guest's folder job/run.
 
-    ``host_key.pub`` is left for ``write_known_hosts``. Raises BoardError.
+    ``host_key.pub`` stays for ``write_known_hosts``. Raises BoardError.
     """
     tool = require_tool("ssh-keygen", "openssh-client")
     for name in ("identity", "host_key"):
@@ -22,11 +22,11 @@ def make_keys(folder: Path) -> dict[str, bytes]:
         "run/host_key.openssh": secret.read_bytes(),
         "run/ssh/authorized_keys": (folder / "identity.pub").read_bytes(),
     }
-    secret.unlink()  # it is the board's
+    secret.unlink()  # only the board has it
     return files
 
 
 def write_known_hosts(folder: Path, host: str, port: int) -> None:
-    """Write ``known_hosts`` for the board that answers there."""
+    """Write ``known_hosts`` for the board at ``host`` and ``port``."""
     key = (folder / "host_key.pub").read_text()
     (folder / "known_hosts").write_text(f"[{host}]:{port} {key}")

@@ -1,4 +1,4 @@
-"""Starts QEMU for a live board, in a folder that gets all that belongs to it."""
+"""Starts QEMU for a live board, in a folder for all its files."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ Process = subprocess.Popen[bytes]
 class LiveOptions:
     """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost if ``disk`` is "fixed".
 
-    Other kinds of ``disk`` (disks.toml) have their own.
+    Other kinds of ``disk`` (disks.toml) have their own cost.
 
-    Without ``kernel`` it boots the machine's default. ``init`` is "busybox" or "systemd". Without
-    ``memory_mib`` it has the memory of its disk plus 128 MiB. ``append`` are append WORDS to the
-    kernel command line, ``rtc`` is where its clock begins (QEMU's -rtc base=). The swap file is on
-    the slow disk; only an ext4 has one. ``data_mib`` is the size of a virtio disk of serial "data"
-    with an empty ext4: what was synced to it survives a reset. An overlay keeps there what is
-    written over its image, else in memory; nothing else mounts it. ``scratch_mib``
-    (additional memory) is the size of a second device of the slow disk, /dev/slow1; ``modules``
-    are loaded in addition. ``image`` is a file with the root, made by the user; its type is ``fs``.
-    ``qemu`` are further words of QEMU's command line, such as a shared folder. Without ``sleeps``
-    idle time passes at once, so that boots repeat and do not depend on this machine's load; ssh
-    would time out on such a board.
+    Without ``kernel`` the board boots the machine's default. ``init`` is "busybox" or "systemd".
+    Without ``memory_mib`` the board has the memory of its disk plus 128 MiB. ``append`` are words
+    to append to the kernel command line, ``rtc`` is the beginning of its clock (QEMU's -rtc base=).
+    The swap file is on the slow disk; only an ext4 has one. ``data_mib`` is the size of a virtio
+    disk of serial "data" with an empty ext4: data synced to it survive a reset. An overlay keeps
+    its changes there, otherwise in memory; nothing else mounts it. ``scratch_mib`` (additional
+    memory) is the size of a second device of the slow disk, /dev/slow1; ``modules`` are loaded in
+    addition. ``image`` is a file with the root, made by the user; its type is ``fs``. ``qemu`` are
+    further words of QEMU's command line, such as a shared folder. Without ``sleeps`` idle time
+    passes at once, so that boots repeat and do not depend on this machine's load; ssh would time
+    out on such a board.
     """
 
     board: str
@@ -100,7 +100,7 @@ def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
 
 
 def _image(options: LiveOptions, parts: Parts) -> Path:
-    """Return the image of the root: the user's, or one built of packages."""
+    """Return the image of the root: the user's, or an image built from packages."""
     if not options.image:
         return parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
     if not Path(options.image).is_file():
@@ -108,22 +108,22 @@ def _image(options: LiveOptions, parts: Parts) -> Path:
     return Path(options.image)
 
 
-def launch(made: Made, folder: Path, tied: bool) -> Process:
+def launch(parts: Made, folder: Path, tied: bool) -> Process:
     """Start QEMU with its files in an empty folder; raises BoardError.
 
-    ``tied`` to this process, it ends when this one does.
+    ``tied``: QEMU ends when this process ends.
     """
     port = _free_port()
     (folder / PORT).write_text(str(port))
-    (folder / OPTIONS).write_text(json.dumps(asdict(made.options)))
-    job = keys.make_keys(folder) | {"settings": _settings(made.options)}
+    (folder / OPTIONS).write_text(json.dumps(asdict(parts.options)))
+    job = keys.make_keys(folder) | {"settings": _settings(parts.options)}
     keys.write_known_hosts(folder, HOST, port)
-    shutil.copyfile(made.image, folder / "disk")
-    if made.options.data_mib:
-        _make_data_disk(folder / DATA, made.options.data_mib)
-    initramfs = (made.boot_files / "initramfs").read_bytes()
-    (folder / "initrd").write_bytes(initramfs + made.more_modules + job_initramfs(job))
-    return spawn(folder, _words(made, folder, port), tied)
+    shutil.copyfile(parts.image, folder / "disk")
+    if parts.options.data_mib:
+        _make_data_disk(folder / DATA, parts.options.data_mib)
+    initramfs = (parts.boot_files / "initramfs").read_bytes()
+    (folder / "initrd").write_bytes(initramfs + parts.more_modules + job_initramfs(job))
+    return spawn(folder, _words(parts, folder, port), tied)
 
 
 def _make_data_disk(path: Path, mib: int) -> None:
@@ -131,16 +131,16 @@ def _make_data_disk(path: Path, mib: int) -> None:
     call([tool, "-q", "-F", "-t", "ext4", path, f"{mib}m"], "free some space")
 
 
-def _words(made: Made, folder: Path, port: int) -> list[str]:
-    options, machine = made.options, made.machine
-    # norandmaps: else each boot keeps other pages in memory, and runs differ by a few requests.
+def _words(parts: Made, folder: Path, port: int) -> list[str]:
+    options, machine = parts.options, parts.machine
+    # norandmaps: otherwise each boot caches other pages, and runs differ by a few requests.
     append = f"quiet rdinit=/live net.ifnames=0 norandmaps {options.append}".strip()
-    boot = Boot(made.boot_files / "kernel", folder / "initrd", made.memory_mib, append)
+    boot = Boot(parts.boot_files / "kernel", folder / "initrd", parts.memory_mib, append)
     disk = Disk("image", folder / "disk", writable=not image.is_read_only(options.fs))
     disks = [disk]
     if options.data_mib:
         disks.append(Disk("data", folder / DATA, writable=True))
-    # Idle time is real: else hours would pass in the guest while the host thinks of its answer.
+    # Idle time is real: otherwise hours pass in the guest while the host computes its answer.
     words = qemu_words(machine, boot, disks, machine.icount(sleeps=options.sleeps))
     words += ["-rtc", f"base={options.rtc},clock=vm"]
     # The socket's path is relative, since it may have 107 characters at most.
@@ -183,7 +183,7 @@ def _free_port() -> int:
 
 
 def spawn(folder: Path, words: list[str], tied: bool) -> Process:
-    """Start QEMU by these words in its folder, where it is recorded."""
+    """Start QEMU with these words in its folder, and store its process there."""
     if tied:
         words = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM", *words]
     with (folder / QEMU_LOG).open("wb") as log:

@@ -1,4 +1,4 @@
-"""Live boards: emulated ones that stay up, with the slow disk as their root, reached by ssh."""
+"""Live boards: emulated boards that stay up, with the slow disk as their root, reached by ssh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from boards.ssh_connection import SshAddress
 
 __all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "ended", "start", "started"]
 
-# Options of `foreread boards start`: name, that of LiveOptions, and how many of its units are one.
+# Options of `foreread boards start`: name, field of LiveOptions, units of the field in one of it.
 _OPTIONS = (
     ("--kernel", "kernel", 1),
     ("--fs", "fs", 1),
@@ -63,69 +63,69 @@ class LiveBoard:
 
     @property
     def address(self) -> SshAddress:
-        """Where its ssh server is."""
+        """The address of its ssh server."""
         port = int((self.folder / launch.PORT).read_text())
         return SshAddress(launch.HOST, "root", port)
 
     @property
     def known_hosts(self) -> Path:
-        """Its host key, as ssh wants it."""
+        """Its host key, in a file of ssh's format."""
         return self.folder / "known_hosts"
 
     @property
     def identity(self) -> Path:
-        """The key that may log in."""
+        """The private key that may log in."""
         return self.folder / "identity"
 
     @property
     def console(self) -> str:
-        """The URL of the serial port, on which a shell waits."""
+        """The URL of the serial port, which has a shell."""
         return f"serial://{self.folder / launch.SERIAL}"
 
     @property
     def log(self) -> Path:
-        """All that it said on its console."""
+        """The file with its console output."""
         return self.folder / launch.LOG
 
     def ssh_words(self) -> list[str]:
-        """Return the command with which a user reaches it."""
+        """Return the command that connects to it."""
         files = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={self.known_hosts}"]
         return ["ssh", *files, "-p", str(self.address.port), f"root@{launch.HOST}"]
 
     def start_words(self) -> list[str]:
         """Return the command that starts a board with the same options and name."""
-        plain, found = LiveOptions(""), _board_alone(self.name)
-        with suppress(OSError, ValueError):  # killed while it was written
-            found |= self.options
-        words = ["foreread", "boards", "start", str(found["board"])]
-        words += [] if self.name == found["board"] else ["--name", self.name]
+        plain, options = LiveOptions(""), _board_alone(self.name)
+        with suppress(OSError, ValueError):  # killed during the write
+            options |= self.options
+        words = ["foreread", "boards", "start", str(options["board"])]
+        words += [] if self.name == options["board"] else ["--name", self.name]
         for option, key, per in _OPTIONS:
-            if found.get(key) not in (getattr(plain, key), None):
-                number = found[key]
+            if options.get(key) not in (getattr(plain, key), None):
+                number = options[key]
                 words += [option, str(int(str(number)) // per if per > 1 else number)]
-        packages = found.get("packages")
+        packages = options.get("packages")
         if isinstance(packages, list) and tuple(packages) != plain.packages:
-            words += [word for one in packages for word in ("--package", str(one))]
-        modules = found.get("modules")
+            words += [word for package in packages for word in ("--package", str(package))]
+        modules = options.get("modules")
         if isinstance(modules, list):
-            words += [word for one in modules for word in ("--module", str(one))]
-        words += ["--systemd"] if found.get("init") == "systemd" else []
-        return words + (["--read-only"] if found.get("read_only") else [])
+            words += [word for module in modules for word in ("--module", str(module))]
+        words += ["--systemd"] if options.get("init") == "systemd" else []
+        return words + (["--read-only"] if options.get("read_only") else [])
 
     @property
     def disk_cost(self) -> Cost:
-        """The cost of its disk, which its driver keeps to."""
+        """The cost of its disk, which its driver applies."""
         options = self.options
         latency_ns, ns_per_kib = (float(str(options[k])) for k in ("latency_ns", "ns_per_kib"))
         kind = disks.kind(str(options.get("disk", disks.FIXED)))
         return kind.cost(latency_ns, ns_per_kib)
 
     def target(self) -> StartedTarget:
-        """Return it as a target; closing that leaves the board running."""
+        """Return the board as a target; closing the target leaves the board running."""
         return StartedTarget(self)
 
     def stop(self) -> None:
-        """End it and remove its files."""
+        """End the board and remove its files."""
         state.end(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -139,7 +139,7 @@ class StartedTarget(SshTarget):
 
 
 class EmulatedTarget(StartedTarget):
-    """A live board booted as a target, which closing stops; raises BoardError."""
+    """A live board booted as a target; closing the target stops it. Raises BoardError."""
 
     def __init__(self, options: LiveOptions, tell: Tell = silent) -> None:
         self.board = boot(options, tell)
@@ -152,12 +152,12 @@ class EmulatedTarget(StartedTarget):
 
 
 def boot(options: LiveOptions, tell: Tell = silent) -> LiveBoard:
-    """Boot a board for this process, with which it ends at the latest; raises BoardError."""
-    made = launch.make(options, tell)
+    """Boot a board for this process; the board ends at the latest with it. Raises BoardError."""
+    parts = launch.make(options, tell)
     board = LiveBoard(Path(tempfile.mkdtemp(prefix="foreread-board-")))
     weakref.finalize(board, LiveBoard.stop, LiveBoard(board.folder))
     try:
-        _come_up(board, launch.launch(made, board.folder, tied=True), options, tell)
+        _come_up(board, launch.launch(parts, board.folder, tied=True), options, tell)
     except BaseException:
         board.stop()
         raise
@@ -167,16 +167,16 @@ def boot(options: LiveOptions, tell: Tell = silent) -> LiveBoard:
 def start(options: LiveOptions, name: str | None = None, tell: Tell = silent) -> LiveBoard:
     """Boot a board that runs until it is stopped; raises BoardError.
 
-    Its name, by default that of the board, must not be in use.
+    The name, by default the board's, must not be in use.
     """
     name = name or options.board
     _check_name(name, options.board)
     board = LiveBoard(state.default_states() / name)
     state.check_free(board.folder)
-    made = launch.make(options, tell)
+    parts = launch.make(options, tell)
     try:
         with state.claimed(board.folder):
-            process = launch.launch(made, board.folder, tied=False)
+            process = launch.launch(parts, board.folder, tied=False)
         _come_up(board, process, options, tell)
     except state.TakenError:
         raise
@@ -187,9 +187,9 @@ def start(options: LiveOptions, name: str | None = None, tell: Tell = silent) ->
 
 
 def started(name: str) -> LiveBoard | None:
-    """Return the board that was started by that name; None if none was, or it was stopped.
+    """Return the started board of that name; None if none was started, or it was stopped.
 
-    Raises BoardError if it ended by itself: what was on it is lost, and a fresh board of that
+    Raises BoardError if the board ended by itself: its data are lost, and a fresh board of that
     name has neither its packages nor its disk.
     """
     for board in ended():
@@ -214,12 +214,12 @@ def ended() -> list[LiveBoard]:
 
 
 def target_of(profile: Profile, board: str, tell: Tell = silent) -> SshTarget:
-    """Return the started board of the profile's name, else one booted for this target alone.
+    """Return the started board of the profile's name, or boot a board for this target alone.
 
     Raises BoardError.
     """
-    found = started(profile.name)
-    return found.target() if found else EmulatedTarget(options_of(profile, board), tell)
+    live_board = started(profile.name)
+    return live_board.target() if live_board else EmulatedTarget(options_of(profile, board), tell)
 
 
 def options_of(profile: Profile, board: str) -> LiveOptions:

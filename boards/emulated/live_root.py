@@ -1,4 +1,4 @@
-"""The files of a live board's root file system besides its packages."""
+"""The files of a live board's root file system in addition to its packages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _FILES = {
     "etc/hostname": "board\n",
 }
 _FOLDERS = ("dev", "etc", "proc", "root", "run", "sys", "tmp", _OWN, "var/tmp")
-# The busybox binary has the sorted names of its applets, each with a NUL (applet_names). What comes
-# before them is another table, which may end with any byte.
+# The busybox binary has the sorted names of its applets, each with a NUL (applet_names). Another
+# table comes before them, which may end with any byte.
 _APPLETS = re.compile(rb"\[\0\[\[\0((?:[a-z0-9][a-z0-9_.-]*\0)+)")
 _BLOCK = 4096
 _SIGNATURE = 10  # bytes, at the end of the header (include/linux/swap.h)
@@ -41,9 +41,9 @@ _SWAP_UUID = "0f1e2d3c-4b5a-4697-8879-6a5b4c3d2e1f"
 
 
 def add_live_files(tree: Path, init: str, swap_mib: int, page_bytes: int = 4096) -> None:
-    """Add init, its scripts and the commands of busybox, which is there; raises BoardError.
+    """Add init, its scripts and the commands of busybox, which the tree has; raises BoardError.
 
-    A kernel takes a swap file only that was made for its page size.
+    A kernel accepts a swap file only for its own page size.
     """
     for name in _FOLDERS:
         (tree / name).mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def add_live_files(tree: Path, init: str, swap_mib: int, page_bytes: int = 4096)
         (tree / name).write_text(text)
     for name in _PROGRAMS:
         add_program(tree / _OWN / name, f"{name}.sh")
-    # The key that may log in is this start's, and not the image's.
+    # The login key belongs to this start, not to the image.
     (tree / "root/.ssh").symlink_to("/run/board/ssh")
     _add_applets(tree)
     if init == "busybox":
@@ -64,12 +64,12 @@ def add_live_files(tree: Path, init: str, swap_mib: int, page_bytes: int = 4096)
 
 
 def source_files() -> list[Path]:
-    """Return all files of the root besides its packages."""
+    """Return all files of the root that do not come from its packages."""
     return [path for path in sorted(GUEST.rglob("*")) if path.is_file()]
 
 
 def add_program(path: Path, script: str) -> None:
-    """Put one of the guest's scripts at ``path``."""
+    """Write one of the guest's scripts to ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((GUEST / script).read_bytes())
     path.chmod(0o755)
@@ -84,11 +84,11 @@ def _add_busybox_init(tree: Path) -> None:
 
 
 def applets(busybox: bytes) -> list[str]:
-    """Return the names under which busybox may be called; raises BoardError."""
-    found = _APPLETS.search(busybox)
-    if found is None:
+    """Return the applet names of busybox; raises BoardError."""
+    match = _APPLETS.search(busybox)
+    if match is None:
         raise BoardError("the busybox package names no applets", "report its version")
-    return ["[", "[[", *found[1].decode().split("\0")[:-1]]
+    return ["[", "[[", *match[1].decode().split("\0")[:-1]]
 
 
 def _add_applets(tree: Path) -> None:

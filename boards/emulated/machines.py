@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from boards.emulated.error import BoardError
 
-# The releases of Debian that have a kernel, for a machine whose sources have it not.
+# The releases of Debian with each kernel, if this machine's sources lack it.
 SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "7.2": "forky"}
 # Debian's kernels for clouds lack f2fs, 9p, virtiofs and MTD; "6.12-generic" is the other flavour.
 _GENERIC = "-generic"
@@ -15,14 +15,14 @@ _GENERIC = "-generic"
 
 @dataclass(frozen=True)
 class Machine:
-    """One architecture: its QEMU machine and the names Debian gives it.
+    """One architecture: its QEMU machine and its names in Debian.
 
-    ``kernels`` are the versions that Debian packages for it. One instruction takes 2 to the
-    power of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may be skipped
-    (``sleep=off``). ``suite``: the release of Debian that its packages come from, if not this
-    machine's. With less than ``least_memory_mib`` besides its disk it hangs, or ends without
-    a message. ``page_bytes`` is the page size of its kernels. ``generic`` is the flavour with all
-    of Debian's modules, "" if ``flavour`` has them.
+    ``kernels`` are the versions that Debian packages for it. One instruction takes 2 to the power
+    of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may be skipped
+    (``sleep=off``). ``suite``: the release of Debian of its packages, if not this machine's. With
+    less than ``least_memory_mib`` in addition to its disk it hangs, or ends without a message.
+    ``page_bytes`` is the page size of its kernels. ``generic`` is the flavour with all of Debian's
+    modules, "" if ``flavour`` has them.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Machine:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The names of its kernels: versions, and those with ``-generic`` for all modules."""
+        """The names of its kernels: versions, and versions with ``-generic`` for all modules."""
         generic = tuple(f"{kernel}{_GENERIC}" for kernel in self.kernels if self.generic)
         return (*self.kernels, *generic)
 
@@ -59,14 +59,14 @@ class Machine:
         return version, self.flavour if version == kernel else self.generic
 
     def icount(self, sleeps: bool) -> str:
-        """Return how guest time counts instructions; idle time passes at once, or ``sleeps``."""
+        """Return QEMU's icount option; idle time passes at once, or ``sleeps``."""
         sleep = "on" if sleeps or not self.idle_skips else "off"
         return f"shift={self.icount_shift},sleep={sleep}"
 
 
 MACHINES = {
-    one.name: one
-    for one in (
+    machine.name: machine
+    for machine in (
         Machine(
             name="x86_64",
             debian="amd64",
@@ -106,7 +106,7 @@ MACHINES = {
             kernels=("6.12", "7.2"),
             qemu="qemu-system-aarch64",
             qemu_package="qemu-system-arm",
-            # A processor that has pages of 16 KiB, which cortex-a53 has not.
+            # A processor with pages of 16 KiB, which cortex-a53 lacks.
             options=("-machine", "virt", "-cpu", "cortex-a76"),
             icount_shift=1,
             idle_skips=True,
@@ -175,7 +175,7 @@ MACHINES = {
             console="ttyS0",
             cross="riscv64-linux-gnu-",
             least_memory_mib=176,
-            suite="forky",  # not Debian's first release for it: this one has 7.2, too
+            suite="forky",  # a later release than Debian's first for it: forky also has 7.2
         ),
     )
 }
@@ -183,15 +183,15 @@ MACHINES = {
 
 def machine(name: str, kernel: str = "") -> Machine:
     """Return the machine called ``name``; raises BoardError if it or its kernel is unknown."""
-    known = MACHINES.get(name)
-    if known is None:
+    board = MACHINES.get(name)
+    if board is None:
         raise BoardError(
             f"no emulated board is called {name!r}", f"use one of {', '.join(MACHINES)}"
         )
-    if kernel and kernel not in known.offered:
-        offered = ", ".join(known.offered)
+    if kernel and kernel not in board.offered:
+        offered = ", ".join(board.offered)
         raise BoardError(f"{name} has no kernel {kernel}", f"its kernels are: {offered}")
-    return known
+    return board
 
 
 def host_is(debian: str) -> bool:

@@ -1,7 +1,7 @@
-"""Which modules of a packaged kernel an initramfs needs, in the order of loading.
+"""The modules of a packaged kernel that an initramfs needs, in the order of loading.
 
-Read from the modules themselves (their .modinfo strings, include/linux/module.h), since a
-package that is not installed has no modules.dep.
+Read from the modules themselves (their .modinfo strings, include/linux/module.h), since a package
+that is not installed has no modules.dep.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# The modules that mount the disks; a kernel with one built in has no such module.
+# The modules that mount the disks; a kernel may have some of them built in.
 DISKS = (
     "virtio_pci",
     "virtio_mmio",
@@ -26,19 +26,19 @@ OTHERS = ("virtio_net", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
 
 
 def folder(root: Path) -> Path:
-    """Return lib/modules/RELEASE of an unpacked kernel package; /usr/lib of Debian 14 on."""
+    """Return lib/modules/RELEASE of an unpacked kernel package; in /usr/lib from Debian 14 on."""
     return next(path for lib in ("lib", "usr/lib") for path in (root / lib / "modules").glob("*"))
 
 
 def kernel(root: Path) -> Path:
-    """Return the kernel itself, which Debian 14 keeps beside its modules."""
+    """Return the kernel image, which Debian 14 keeps next to its modules."""
     return [*(root / "boot").glob("vmlinu[xz]-*"), *folder(root).glob("vmlinu[xz]")][0]
 
 
-def load_order(modules: Path, wanted: Iterable[str] = DISKS) -> dict[str, bytes]:
-    """Return module names and contents so that each comes after those it depends on.
+def load_order(modules: Path, names: Iterable[str] = DISKS) -> dict[str, bytes]:
+    """Return module names and contents, each after its dependencies.
 
-    ``modules`` is a kernel's lib/modules/RELEASE. A name without a file is left out.
+    ``modules`` is a kernel's lib/modules/RELEASE. Names without a file are left out.
     """
     files = {_name(file): file for file in modules.rglob("*.ko*")}
     order: dict[str, bytes] = {}
@@ -52,7 +52,7 @@ def load_order(modules: Path, wanted: Iterable[str] = DISKS) -> dict[str, bytes]
             add(needed)
         order[name] = content
 
-    for name in wanted:
+    for name in names:
         add(name)
     return order
 

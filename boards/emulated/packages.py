@@ -1,7 +1,7 @@
 """Debian packages of any architecture, by this machine's apt and its configured sources.
 
-Nothing is installed here: apt works in a private root with an empty status file, in which
-"install --download-only" fetches a package with all its dependencies.
+Nothing is installed here: apt works in a private root with an empty status file, where "install
+--download-only" fetches a package with all its dependencies.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 class AptRoot:
-    """apt for one Debian architecture; its lists are kept below ``root``.
+    """apt for one Debian architecture; its lists are below ``root``.
 
-    With a ``suite`` (bullseye, say) it reads that one only, from where this machine gets Debian.
+    With a ``suite`` (bullseye, say) apt reads only this suite, from this machine's Debian mirror.
     """
 
     def __init__(self, root: Path, arch: str, suite: str = "") -> None:
@@ -46,7 +46,7 @@ class AptRoot:
         self._complaint = ""
 
     def closure(self, names: Sequence[str], into: Path) -> None:
-        """Download packages and all they depend on; raises BoardError."""
+        """Download packages and all their dependencies; raises BoardError."""
         self._ready()
         archives = f"Dir::Cache::archives={into}/"
         words = ("install", "-y", "--no-install-recommends", "--download-only")
@@ -55,12 +55,12 @@ class AptRoot:
         (into / "partial").rmdir()
 
     def download(self, names: Sequence[str], into: Path) -> None:
-        """Download just these packages; raises BoardError."""
+        """Download these packages only; raises BoardError."""
         self._ready()
         self._apt("apt-get", "download", "--", *names, cwd=into)
 
     def depends(self, name: str) -> list[str]:
-        """Return the packages that ``name`` depends on directly, none if there is no ``name``."""
+        """Return the direct dependencies of package ``name``; empty if it does not exist."""
         self._ready()
         try:
             text = self._apt("apt-cache", "depends", "--", name)
@@ -69,9 +69,11 @@ class AptRoot:
         return re.findall(r"^  Depends: (\S+)$", text, re.MULTILINE)
 
     def why_missing(self, what: str) -> BoardError:
-        """Return the error for a package that the sources do not have."""
-        said = f" ({self._complaint})" if self._complaint else ""
-        return BoardError(f"apt's sources have no {what} for {self.arch}{said}", self._remedy())
+        """Return the error for a package that the sources lack."""
+        complaint = f" ({self._complaint})" if self._complaint else ""
+        return BoardError(
+            f"apt's sources have no {what} for {self.arch}{complaint}", self._remedy()
+        )
 
     def _remedy(self) -> str:
         if self._complaint:
@@ -112,8 +114,8 @@ def _source_of(suite: str) -> str:
     """Return the line of sources.list for a suite of Debian, from this machine's own mirror."""
     tool = require_tool("apt-get", "apt")
     words = [tool, "indextargets", "--format", "$(ORIGIN) $(RELEASE) $(SITE)"]
-    found = call([*words, "Created-By: Packages"], _OFFLINE).split("\n")
-    sites = [one.split()[2] for one in found if re.fullmatch(r"Debian [a-z]+ \S+", one)]
+    targets = call([*words, "Created-By: Packages"], _OFFLINE).split("\n")
+    sites = [target.split()[2] for target in targets if re.fullmatch(r"Debian [a-z]+ \S+", target)]
     if not sites:
         raise BoardError("apt's sources have no release of Debian", "add one: see sources.list(5)")
     signed = f"[signed-by={_KEYRING}] " if _KEYRING.exists() else ""
@@ -130,7 +132,7 @@ def find_kernel(apt: AptRoot, kernel: str, flavour: str) -> str:
 
 
 def kernel_packages(apt: AptRoot, release: str) -> list[str]:
-    """Return the packages with the files of a kernel: of Debian 14 on it has several."""
+    """Return the packages with the files of a kernel; Debian 14 and later have several."""
     image = f"linux-image-{release}"
     parts = (f"linux-binary-{release}", f"linux-modules-{release}")
     return [image, *(name for name in apt.depends(image) if name in parts)]

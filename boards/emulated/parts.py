@@ -30,14 +30,14 @@ _CONFIGURE_CODE = (configure.__file__, str(configure.SCRIPT))
 _IMAGE_CODE = (image.__file__, *_CONFIGURE_CODE)
 _LIVE_CODE = (*_IMAGE_CODE, live_root.__file__, systemd_root.__file__)
 DEFAULT_PACKAGES = ("madplay",)
-# The checksum of f2fs, which newer kernels have in their own library.
+# The checksum of f2fs, which is not a module in newer kernels.
 _PART_OF_NEWER = frozenset({"crc32_generic"})
 
 
 class Parts:
     """The boot files of one architecture with one kernel and one set of application packages.
 
-    Everything is kept below ``cache``: with it filled, no network is used. Raises BoardError.
+    All files are below ``cache``: if they are complete, no network is used. Raises BoardError.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Parts:
         return store.folder(self._place / f"boot-{self.kernel}-{key}", self._build_boot)
 
     def more_modules(self, names: Sequence[str]) -> bytes:
-        """Return the initramfs' part with more of the kernel's modules; empty for none."""
+        """Return the initramfs' part with further modules of the kernel; empty for none."""
         if not names:
             return b""
         key = store.digest(*names, *(Path(file).read_bytes() for file in _BOOT_CODE))
@@ -99,7 +99,7 @@ class Parts:
         return AptRoot(self.cache / "apt", self.machine.debian, self.machine.suite)
 
     def _find_kernel(self) -> tuple[AptRoot, str]:
-        """Return where the kernel is, this machine's sources or its own suite, and its release."""
+        """Return the apt with the kernel, and the kernel's release."""
         version, flavour = self.machine.package_of(self.kernel)
         try:
             return self._apt, find_kernel(self._apt, version, flavour)
@@ -110,7 +110,7 @@ class Parts:
             apt = AptRoot(self.cache / "apt", self.machine.debian, suite)
             with contextlib.suppress(BoardError):
                 return apt, find_kernel(apt, version, flavour)
-            raise  # its remedy is the one that most need: apt-get update
+            raise  # with the remedy that most users need: apt-get update
 
     def _downloaded(self, name: str, fetch: Callable[[Path], None]) -> list[Path]:
         def fill(into: Path) -> None:
@@ -134,10 +134,10 @@ class Parts:
             slowdisk = self._slowdisk(scratch, release)
             disks = modules.load_order(modules.folder(root))
             both = modules.load_order(modules.folder(root), (*modules.DISKS, *modules.OTHERS))
-            others = {name: data for name, data in both.items() if name not in disks}
+            live_modules = {name: data for name, data in both.items() if name not in disks}
             busybox = self._busybox(scratch).read_bytes()
             shutil.copy(modules.kernel(root), into / "kernel")
-            whole = initramfs.base_initramfs(busybox, disks, others, slowdisk)
+            whole = initramfs.base_initramfs(busybox, disks, live_modules, slowdisk)
             (into / "initramfs").write_bytes(whole)
 
     def _unpacked_kernel(self, scratch: Path) -> Path:
@@ -149,14 +149,14 @@ class Parts:
             root = self._unpacked_kernel(Path(scratch))
             release = modules.folder(root)
             always = modules.load_order(release, (*modules.DISKS, *modules.OTHERS))
-            found = modules.load_order(release, names)
-            absent = [name for name in names if name not in found and name not in _PART_OF_NEWER]
+            loaded = modules.load_order(release, names)
+            absent = [name for name in names if name not in loaded and name not in _PART_OF_NEWER]
             if absent:
                 raise BoardError(
                     f"the {self.kernel} kernel of {self.machine.name} has no module {absent[0]}",
                     self._with_more_modules(),
                 )
-            more = {name: data for name, data in found.items() if name not in always}
+            more = {name: data for name, data in loaded.items() if name not in always}
             (into / "more").write_bytes(initramfs.more_initramfs(more))
 
     def _with_more_modules(self) -> str:
@@ -175,7 +175,7 @@ class Parts:
         apt.download(kernel_packages(apt, release), into)
 
     def _fetch_headers(self, release: str, into: Path) -> None:
-        """Fetch the target's headers, and kbuild's programs as this machine runs them."""
+        """Fetch the target's headers, and kbuild's programs for this machine."""
         headers = f"linux-headers-{release}"
         apt, _ = self._find_kernel()
         needed = apt.depends(headers)
@@ -185,7 +185,7 @@ class Parts:
             raise apt.why_missing(headers)
         apt.download([headers, *common], into)
         here = AptRoot(self.cache / "apt", _host_debian(), apt.suite)
-        if apt.suite:  # made for the libraries of that suite
+        if apt.suite:  # the programs need the libraries of that suite
             here.closure(kbuild, into)
         else:
             here.download(kbuild, into)
@@ -195,22 +195,26 @@ class Parts:
         return self._downloaded(f"apps-{store.digest(*names)}", fetch)
 
     def _configure(self, tree: Path) -> list[Owner]:
-        """Make the changes of the packages' maintainer scripts in an unpacked root."""
-        packages = [configure.read_package(one) for one in self._applications(self.packages)]
-        names = [one.name for one in packages if one.needs_configuring]
+        """Apply the changes of the packages' maintainer scripts to an unpacked root."""
+        packages = [
+            configure.read_package(archive) for archive in self._applications(self.packages)
+        ]
+        names = [package.name for package in packages if package.needs_configuring]
         if not names:
             return []
         key = store.digest(*self.packages, *(Path(file).read_bytes() for file in _CONFIGURE_CODE))
 
         def build(into: Path) -> None:
             self.tell(f"configuring {', '.join(names)} on a board of its own (takes minutes)")
-            base = [configure.read_package(one) for one in self._downloaded_base()]
+            base = [configure.read_package(archive) for archive in self._downloaded_base()]
             configure.configure(self.machine, self.boot_files(), base, packages, into)
 
-        made = store.folder(self._place / f"configured-{key}", build)
-        for name in (made / "failed").read_text().split():
-            self.tell(f"{name} is on the board but could not be configured: see {made / 'log'}")
-        return configure.apply((made / "changed").read_bytes(), tree)
+        configured = store.folder(self._place / f"configured-{key}", build)
+        for name in (configured / "failed").read_text().split():
+            self.tell(
+                f"{name} is on the board but could not be configured: see {configured / 'log'}"
+            )
+        return configure.apply((configured / "changed").read_bytes(), tree)
 
     def _downloaded_base(self) -> list[Path]:
         fetch = lambda debs: self._apt.closure(configure.BASE, debs)  # noqa: E731
@@ -243,7 +247,7 @@ class Parts:
 
 
 def _host_debian() -> str:
-    for one in MACHINES.values():
-        if host_is(one.debian):
-            return one.debian
+    for board in MACHINES.values():
+        if host_is(board.debian):
+            return board.debian
     raise BoardError("no kernel headers' tools for this machine's CPU", "use an x86_64 or arm host")

@@ -1,4 +1,4 @@
-"""Starts QEMU and waits for its end, however it comes."""
+"""Starts QEMU and waits for its end, normal or not."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from boards.emulated.machines import Machine
 
 PANIC = re.compile(r"Kernel panic - not syncing: ([^\r\n]*)")
 _KILL_AFTER_S = 5
-# By SIGTERM, and by SIGKILL: timeout then dies of it itself.
+# By SIGTERM, and by SIGKILL, which also ends timeout itself.
 _TIMED_OUT = (124, 137, -9)
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A raw file that the guest sees as the virtio disk of that serial."""
+    """A raw file that the guest sees as the virtio disk with that serial."""
 
     serial: str
     path: Path
@@ -28,7 +28,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Boot:
-    """The files to boot; ``append`` are append WORDS to the kernel command line."""
+    """The files to boot; ``append`` are words to append to the kernel command line."""
 
     kernel: Path
     initrd: Path
@@ -37,7 +37,7 @@ class Boot:
 
 
 def qemu_words(machine: Machine, boot: Boot, disks: Sequence[Disk], icount: str) -> list[str]:
-    """Return the command line, but for the serial port and the network."""
+    """Return the command line, without the serial port and the network."""
     words = [require_tool(machine.qemu, machine.qemu_package), "-nodefaults", "-display", "none"]
     words += ["-monitor", "none", *machine.options, "-accel", "tcg,thread=single", "-smp", "1"]
     words += ["-icount", icount, "-m", str(boot.memory_mib)]
@@ -56,8 +56,8 @@ def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     """Run QEMU to its end with the console in ``log``; raises BoardError on a time-out.
 
     ``timeout`` runs QEMU and gets a signal when this process is killed, so that QEMU ends, too; -k
-    since a stuck QEMU ignores SIGTERM. A signal that reaches ``timeout`` just after its fork ends
-    it alone: QEMU gets a signal of its own then.
+    because a stuck QEMU ignores SIGTERM. A signal that reaches ``timeout`` just after its fork ends
+    only ``timeout``: QEMU then gets its own signal.
     """
     tied = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM"]
     limit = [require_tool("timeout", "coreutils"), "-k", str(_KILL_AFTER_S), f"{time_out_s:.3f}"]
@@ -69,7 +69,7 @@ def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
 
 
 def _wait(words: list[str], log: Path) -> int:
-    """Run a program to its end; if we are interrupted, ``timeout`` passes our SIGTERM on."""
+    """Run a program to its end; on an interrupt, ``timeout`` passes our SIGTERM on."""
     with (
         log.open("wb") as console,
         subprocess.Popen(
@@ -98,11 +98,11 @@ def died(log: Path) -> BoardError:
 
 def last_line(log: Path) -> str:
     """Return the last output of a board, as the end of a message."""
-    said = log.read_text(errors="replace").strip().splitlines()
-    lines = [line for line in said if "terminating on signal" not in line]
+    output = log.read_text(errors="replace").strip().splitlines()
+    lines = [line for line in output if "terminating on signal" not in line]
     return f"; its last output: {lines[-1]}" if lines else "; it printed nothing"
 
 
 def escaped(path: Path) -> str:
-    """Return a path for a QEMU option, in which a comma is doubled."""
+    """Return a path for a QEMU option, with commas doubled."""
     return str(path).replace(",", ",,")

@@ -10,15 +10,15 @@ from boards.emulated.error import call, require_tool
 from boards.emulated.machines import Machine
 
 SOURCES = sorted((Path(__file__).parent / "slowdisk").glob("*.[ch]"))
-# Without ftrace's calls: an older compiler does not align them as riscv's kernel patches them.
+# Without ftrace's calls: an older compiler misaligns them for riscv's kernel, which patches them.
 _KBUILD = """\
 obj-m := slowdisk.o
 ccflags-y := -std=gnu11
 CFLAGS_REMOVE_slowdisk.o := $(CC_FLAGS_FTRACE)
 """
 _VARIABLES = (
-    "CONFIG_DEBUG_INFO_BTF_MODULES=",  # it would need pahole
-    # Set for a kernel whose compiler was newer than this machine's.
+    "CONFIG_DEBUG_INFO_BTF_MODULES=",  # needs pahole
+    # Set for a kernel of a newer compiler than this machine's.
     "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=",
     "CONFIG_TOOLCHAIN_HAS_ZABHA=",
     "CONFIG_TOOLCHAIN_HAS_ZACAS=",
@@ -29,8 +29,8 @@ _VARIABLES = (
 def build_slowdisk(machine: Machine, headers: Path, release: str, work: Path) -> bytes:
     """Return slowdisk.ko for a kernel; ``headers`` holds its unpacked header packages.
 
-    The kbuild programs among them must be this machine's, the headers the target's.
-    Raises BoardError, with the package to install where the compiler is missing.
+    The kbuild programs in them must be this machine's, the headers the target's. Raises BoardError,
+    with the package to install where the compiler is missing.
     """
     compiler = f"{machine.cross}gcc"
     require_tool("make", "make")
@@ -52,7 +52,7 @@ def build_slowdisk(machine: Machine, headers: Path, release: str, work: Path) ->
 
 
 def _use_own_libraries(headers: Path) -> None:
-    """Have kbuild's programs use the C library that was unpacked with them, if one was."""
+    """Make kbuild's programs use the C library that was unpacked with them, if there is one."""
     loader = next(headers.rglob("ld-linux-*.so.*"), None)
     if loader is None:
         return
@@ -68,6 +68,6 @@ def _is_program(file: Path) -> bool:
 
 
 def _relocate(makefile: Path, headers: Path) -> None:
-    """Point what is included, absolute paths, to where the headers are unpacked."""
+    """Change absolute paths of includes to the place of the unpacked headers."""
     text = makefile.read_text()
     makefile.write_text(re.sub(r"(?<=[= ])/usr/src/", f"{headers}/usr/src/", text))

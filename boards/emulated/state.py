@@ -1,7 +1,7 @@
 """The state of a running board: a folder, and the identity of its process.
 
-A process id alone may have been reused: the start time and this machine's boot id are stored with
-it. The process that becomes QEMU writes them first, so that every QEMU can be found.
+A process id alone may be reused: the start time and this machine's boot id are stored with it. The
+process that becomes QEMU writes them first, so that every QEMU can be identified.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def default_states() -> Path:
 
 
 class TakenError(BoardError):
-    """A board of that name runs."""
+    """A board of that name is already running."""
 
 
 def check_free(folder: Path) -> None:
@@ -46,9 +46,9 @@ def check_free(folder: Path) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Make the folder of a board, in which its process is begun within the block.
+    """Create the folder of a board; its process begins within the block.
 
-    Raises TakenError if one runs there already; one that ended leaves no trace.
+    Raises TakenError if a board runs there already; the files of an ended board are removed.
     """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder.parent / _LOCK).open("w") as lock:
@@ -60,17 +60,17 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def folders(states: Path) -> list[Path]:
-    """Return the folders of the boards that run, sorted."""
+    """Return the folders of the running boards, sorted."""
     return sorted(path for path in states.glob("*/") if runs(path))
 
 
 def ended(states: Path) -> list[Path]:
-    """Return the folders of the boards whose process has ended without being stopped, sorted."""
+    """Return the folders of boards that ended without being stopped, sorted."""
     return sorted(path for path in states.glob("*/") if _began(path) and not runs(path))
 
 
 def _began(folder: Path) -> bool:
-    """Return whether the process of a board's folder has been written down in full."""
+    """Return whether the folder has the complete record of a board's process."""
     try:
         return (folder / PROCESS).read_text().count("\n") == _LINES
     except OSError:
@@ -91,7 +91,7 @@ def runs(folder: Path) -> bool:
 
 
 def end(folder: Path) -> None:
-    """End the process of a board's folder, if it still runs, and wait until it has gone."""
+    """End the process of a board's folder, if it still runs, and wait for its end."""
     held = _hold(folder)
     if held is None:
         return

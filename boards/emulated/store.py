@@ -1,4 +1,4 @@
-"""The cache of downloaded packages and of files built from them, all checksummed."""
+"""The cache of downloaded packages and of files built from them, with checksums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def default_store() -> Path:
 
 
 def digest(*parts: bytes | str) -> str:
-    """Return a short name for the result of ``parts``."""
+    """Return a short name for the result of ``parts``: 16 hexadecimal digits."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -30,9 +30,9 @@ def digest(*parts: bytes | str) -> str:
 
 
 def folder(path: Path, fill: Callable[[Path], None]) -> Path:
-    """Return the folder ``path``, filled by ``fill`` the first time, checked every time.
+    """Return the folder ``path``, filled by ``fill`` at the first call, checked at every call.
 
-    It appears atomically. Raises BoardError if a file has changed.
+    The folder appears atomically. Raises BoardError if a file has changed.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def sums(path: Path) -> str:
 
 
 def _settle(scratch: Path, path: Path) -> None:
-    """Rename; if another process was faster, its folder is kept."""
+    """Rename the folder; if another process was faster, its folder is kept."""
     try:
         scratch.rename(path)
     except OSError:
@@ -63,10 +63,10 @@ def _settle(scratch: Path, path: Path) -> None:
 
 def _check(path: Path) -> None:
     try:
-        wanted = sums(path)
+        expected = sums(path)
     except OSError:
-        wanted = ""
-    if wanted != _sums(path):
+        expected = ""
+    if expected != _sums(path):
         raise BoardError(
             f"the cached files in {path} are damaged (wrong checksum)",
             f"remove this folder: rm -r {path}; foreread builds it again",
@@ -74,7 +74,7 @@ def _check(path: Path) -> None:
 
 
 def _sums(path: Path) -> str:
-    """Return the lines sha256sum would print for the folder's files."""
+    """Return the lines that sha256sum prints for the folder's files."""
     files = sorted(file for file in path.iterdir() if file.is_file() and file.name != _SUMS)
     return "".join(f"{_sha256(file)}  {file.name}\n" for file in files)
 

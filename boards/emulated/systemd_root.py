@@ -29,14 +29,14 @@ def add_systemd_files(tree: Path) -> None:
         shutil.copyfile(unit, tree / _ETC / unit.name)
         (tree / _WANTED / unit.name).symlink_to(f"/{_ETC}/{unit.name}")
     (tree / _ETC / "default.target").symlink_to("/usr/lib/systemd/system/multi-user.target")
-    # Without a D-Bus, logind's ttys cannot be there either.
+    # Without a D-Bus, logind's ttys do not work either.
     (tree / _ETC / "getty.target").symlink_to("/dev/null")
     # busybox's shell would run its own reboot instead of systemd's.
     (tree / "bin/sh").unlink()
     (tree / "bin/sh").symlink_to("dash")
-    # Empty: a new one for each board, and yet no "first boot", which would enable every unit.
+    # Empty: each board gets a new id without a "first boot", which would enable every unit.
     (tree / "etc/machine-id").touch()
-    # Without udev no tty would ever be ready for the getty that systemd starts by itself.
+    # Without udev no tty is ever ready for the getty that systemd starts by itself.
     generators = tree / "etc/systemd/system-generators"
     generators.mkdir()
     (generators / "systemd-getty-generator").symlink_to("/dev/null")

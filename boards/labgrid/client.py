@@ -1,7 +1,7 @@
-"""labgrid's client program: acquires and releases a place, says what it has, switches its power.
+"""labgrid's client program: acquires and releases a place, lists its resources, switches its power.
 
-The program and the environment file that it prints are labgrid's stable interface, unlike the
-modules that make them; it may be installed anywhere. One call takes about 0.3 s.
+The program and the environment file that it prints are labgrid's stable interface, unlike its
+modules; it may be installed anywhere. One call takes about 0.3 s.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from boards.target import TargetError, too_slow
 PROGRAM = "labgrid-client"
 CALL_S = 60.0
 POWER_S = 120.0  # off, a delay, on
-# Where the lab is, and who asks: a guard needs the same to release what was acquired.
+# The lab's address and the user: a guard needs the same to release an acquired place.
 VARIABLES = ("LG_COORDINATOR", "LG_USERNAME", "LG_HOSTNAME", "LG_PROXY", "LG_TOKEN")
 
 _HELD_BY_US = "You have already acquired place"
@@ -36,7 +36,7 @@ _REMEDIES = {
 
 
 class PlaceHeld(TargetError):
-    """A place that somebody holds; ``by_us`` if this user does, on this machine."""
+    """A place that a user holds; ``by_us`` if this user holds it on this machine."""
 
     def __init__(self, message: str, remedy: str, by_us: bool) -> None:
         super().__init__(message, remedy)
@@ -45,13 +45,13 @@ class PlaceHeld(TargetError):
 
 @dataclass(frozen=True)
 class LabgridClient:
-    """The client for one place; ``environment`` replaces variables of this process's own."""
+    """The client for one place; ``environment`` replaces variables of this process."""
 
     place: str
     environment: Mapping[str, str] | None = None
 
     def acquire(self) -> None:
-        """Acquire the place; raises PlaceHeld if somebody holds it, and TargetError."""
+        """Acquire the place; raises PlaceHeld if a user holds it, and TargetError."""
         self._call("acquire")
 
     def release(self) -> bool:
@@ -65,7 +65,7 @@ class LabgridClient:
         return True
 
     def resources(self) -> str:
-        """Return the place's environment file (YAML), which has its resources."""
+        """Return the place's environment file (YAML), which lists its resources."""
         return self._call("env")
 
     def power_cycle(self) -> None:
@@ -100,14 +100,14 @@ class LabgridClient:
 
 
 def lab_variables() -> dict[str, str]:
-    """Return the variables of this process that say where the lab is and who asks."""
+    """Return the variables of this process that name the lab and the user."""
     return {name: os.environ[name] for name in VARIABLES if name in os.environ}
 
 
 def _program() -> str:
-    """Return the path of the program: on PATH, or beside this Python."""
+    """Return the path of the program: on PATH, or in the folder of this Python."""
     beside = Path(sys.executable).parent
-    found = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(beside))
-    if found is None:
+    program = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(beside))
+    if program is None:
         raise TargetError(f"{PROGRAM} is not installed here", "pip install 'foreread[lab]'")
-    return found
+    return program

@@ -1,6 +1,6 @@
-"""The places that forereads hold: noted before they are acquired, so that a crash releases them.
+"""The places that forereads hold: noted before the acquisition, so that a crash releases them.
 
-A note is a file, named for the process that holds the place, in the user's folder of state, which
+A note is a file, named for the process that holds the place, in the user's state folder, which
 survives a restart of this machine: the coordinator keeps the place acquired, too.
 """
 
@@ -21,7 +21,7 @@ from boards.labgrid.client import VARIABLES, LabgridClient, PlaceHeld, lab_varia
 from boards.target import TargetError
 
 _LONGEST_BYTES = 1 << 16
-# An acquire that a dead foreread had begun ends within this, or is ended with it.
+# An acquire that a dead foreread had begun ends within this time, or is ended afterwards.
 _SETTLE_S = 1.0
 _TRIES = 3
 
@@ -33,7 +33,7 @@ def folder() -> Path:
 
 
 def note(place: str) -> Path:
-    """Note that this process is about to acquire a place; return the note."""
+    """Write a note that this process is about to acquire a place; return its path."""
     notes = folder()
     notes.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = notes / f"{prefix('place')}{token_hex(4)}"
@@ -45,31 +45,35 @@ def note(place: str) -> Path:
 
 
 def is_held(place: str, own: Path) -> bool:
-    """Return whether another note than ``own``, of a living foreread, is of this place."""
-    others = (one for one in _notes() if one != own and not is_left(one.name))
-    return any(_read(one).get("place") == place for one in others)
+    """Return whether another living foreread has a note of this place."""
+    other_notes = (
+        note_path for note_path in _notes() if note_path != own and not is_left(note_path.name)
+    )
+    return any(_read(note_path).get("place") == place for note_path in other_notes)
 
 
 def release_leftovers() -> list[tuple[str, str]]:
-    """Release the places of dead forereads; return each, and why it could not be (else empty)."""
-    return [done for one in _notes() if is_left(one.name) and (done := _release(one))]
+    """Release the places of dead forereads; return each with the reason of a failure, or ""."""
+    return [
+        done for note_path in _notes() if is_left(note_path.name) and (done := _release(note_path))
+    ]
 
 
-def _release(left: Path) -> tuple[str, str] | None:
-    """Release the place of a note; return what was done, None if nothing was held."""
-    found = _read(left)
-    place, environment = found.get("place"), found.get("environment")
-    if not isinstance(place, str) or not isinstance(environment, dict) or is_held(place, left):
-        left.unlink(missing_ok=True)  # cut short, or another foreread has it now
+def _release(note_path: Path) -> tuple[str, str] | None:
+    """Release the place of a note; return the place and an error, None if it was not held."""
+    content = _read(note_path)
+    place, environment = content.get("place"), content.get("environment")
+    if not isinstance(place, str) or not isinstance(environment, dict) or is_held(place, note_path):
+        note_path.unlink(missing_ok=True)  # incomplete, or another foreread has the place now
         return None
-    given = {name: str(value) for name, value in environment.items() if name in VARIABLES}
+    variables = {name: str(value) for name, value in environment.items() if name in VARIABLES}
     try:
-        released = _released(LabgridClient(place, given))
-    except PlaceHeld:  # somebody else has it now
+        released = _released(LabgridClient(place, variables))
+    except PlaceHeld:  # another user has it now
         released = False
     except TargetError as error:
         return place, f"{error}; {error.remedy}"
-    left.unlink(missing_ok=True)
+    note_path.unlink(missing_ok=True)
     return (place, "") if released else None
 
 
@@ -87,7 +91,7 @@ def _notes() -> list[Path]:
 
 
 def _read(note: Path) -> dict[str, Any]:
-    """Return what a note says; nothing if it was cut short by a crash."""
+    """Return the content of a note; empty if a crash cut it short."""
     with suppress(OSError, ValueError):
         with note.open("rb") as file:
             found = json.loads(file.read(_LONGEST_BYTES))

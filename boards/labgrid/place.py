@@ -1,4 +1,4 @@
-"""A place of a labgrid lab as a target: by ssh if it has an address, else by its console."""
+"""A place of a labgrid lab as a target: by ssh if it has an address, otherwise by its console."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from boards.ssh_connection import SshAddress
 from boards.target import Target, TargetError
 
 LONGEST_WAIT_S = 7 * 24 * 3600
-ORDERLY = 0.5  # the part of the time for a reboot in which the board may come back by itself
+ORDERLY = 0.5  # share of a reboot's time limit in which the board may come back by itself
 _RETRY_S = 2.0
 _LARGEST_YAML = 1 << 20
 _URL = re.compile(
@@ -31,9 +31,9 @@ _URL = re.compile(
 
 @dataclass(frozen=True)
 class LabgridAddress:
-    """A place by its name, or ``+`` for that of the reservation in LG_TOKEN.
+    """A place by its name, or ``+`` for the place of the reservation in LG_TOKEN.
 
-    ``wait_s``: how long to wait for a place that somebody else holds.
+    ``wait_s``: how long to wait for a place that another user holds.
     """
 
     place: str
@@ -63,10 +63,10 @@ def open_place(
     identity: Path | None = None,
     tell: Callable[[str], None] = lambda step: None,
 ) -> Iterator[Target]:
-    """Acquire a place and yield the target that it has; release it at the end.
+    """Acquire a place and yield its target; release the place at the end.
 
-    A place that this user has acquired by hand is used, and stays acquired. Raises PlaceHeld if
-    somebody else holds it for longer than the address waits, and TargetError.
+    A place that this user has acquired manually is used, and stays acquired. Raises PlaceHeld if
+    another user holds it for longer than the address waits, and TargetError.
     """
     held.release_leftovers()
     client = LabgridClient(address.place)
@@ -80,9 +80,9 @@ def open_place(
 def _acquired(
     client: LabgridClient, address: LabgridAddress, tell: Callable[[str], None]
 ) -> Path | None:
-    """Wait until the place is this process's, and return the note of it.
+    """Wait until this process holds the place, and return the note's path.
 
-    Returns None if its user had acquired it before.
+    Returns None if the user had acquired the place before.
     """
     end, waiting = time.monotonic() + address.wait_s, False
     while True:
@@ -109,7 +109,7 @@ def _acquired(
 
 
 def _release(client: LabgridClient, note: Path) -> None:
-    """Release the place; if that fails, the note stays for the next foreread."""
+    """Release the place; if the release fails, the note stays for the next foreread."""
     client.release()
     note.unlink(missing_ok=True)
 
@@ -117,11 +117,11 @@ def _release(client: LabgridClient, note: Path) -> None:
 def _target(
     client: LabgridClient, known_hosts: Path | None, identity: Path | None
 ) -> _PlaceSsh | _PlaceConsole:
-    found = parse_resources(client.resources(), client.place)
-    power = client.power_cycle if found.power else None
-    if found.ssh is not None:
-        return _PlaceSsh(found.ssh, power, known_hosts, identity)
-    if found.console is None:
+    resources = parse_resources(client.resources(), client.place)
+    power = client.power_cycle if resources.power else None
+    if resources.ssh is not None:
+        return _PlaceSsh(resources.ssh, power, known_hosts, identity)
+    if resources.console is None:
         raise TargetError(
             f"labgrid://{client.place} has neither a NetworkService nor a NetworkSerialPort",
             "add one to the configuration of its exporter",
@@ -131,12 +131,12 @@ def _target(
             f"labgrid://{client.place} has only a console, which takes no key",
             "leave --identity out",
         )
-    return _PlaceConsole(found.console, power)
+    return _PlaceConsole(resources.console, power)
 
 
 @dataclass(frozen=True)
 class PlaceResources:
-    """How a place is reached, and whether its power can be switched."""
+    """The addresses of a place, and whether its power can be switched."""
 
     ssh: SshAddress | None
     console: SerialAddress | None
@@ -145,16 +145,16 @@ class PlaceResources:
 
 def parse_resources(text: str, place: str) -> PlaceResources:
     """Return the resources in an environment file of labgrid; raises TargetError."""
-    found: dict[str, dict[str, Any]] = {}
+    resources: dict[str, dict[str, Any]] = {}
     for kind, arguments in _resources(text, place):
-        found.setdefault(kind, arguments)
+        resources.setdefault(kind, arguments)
     try:
-        ssh = _ssh(found["NetworkService"]) if "NetworkService" in found else None
-        port = found.get("NetworkSerialPort")
+        ssh = _ssh(resources["NetworkService"]) if "NetworkService" in resources else None
+        port = resources.get("NetworkSerialPort")
         console = _console(port) if port is not None else None
     except KeyError as error:
         raise _unreadable(place, f"a resource without {error}") from error
-    return PlaceResources(ssh, console, any("Power" in kind for kind in found))
+    return PlaceResources(ssh, console, any("Power" in kind for kind in resources))
 
 
 def _resources(text: str, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -167,8 +167,8 @@ def _resources(text: str, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         document = yaml.safe_load(text[:_LARGEST_YAML])
         (target,) = document["targets"].values()
-        for one in target["resources"]:
-            ((kind, arguments),) = one.items()
+        for resource in target["resources"]:
+            ((kind, arguments),) = resource.items()
             yield str(kind), dict(arguments)
     except (
         yaml.YAMLError,
@@ -188,17 +188,17 @@ def _unreadable(place: str, what: str) -> TargetError:
     )
 
 
-def _ssh(found: dict[str, Any]) -> SshAddress:
-    host, port = str(found["address"]), found.get("port", 22)
-    return SshAddress.parse(f"ssh://{found['username']}@{_bracketed(host)}:{port}")
+def _ssh(service: dict[str, Any]) -> SshAddress:
+    host, port = str(service["address"]), service.get("port", 22)
+    return SshAddress.parse(f"ssh://{service['username']}@{_bracketed(host)}:{port}")
 
 
-def _console(found: dict[str, Any]) -> SerialAddress:
-    raw = found.get("protocol", "rfc2217") == "raw"
-    where = f"{_bracketed(str(found['host']))}:{found['port']}"
+def _console(port: dict[str, Any]) -> SerialAddress:
+    raw = port.get("protocol", "rfc2217") == "raw"
+    where = f"{_bracketed(str(port['host']))}:{port['port']}"
     if raw:
         return SerialAddress.parse(f"serial://{where}")
-    return SerialAddress.parse(f"rfc2217://{where}?baud={found.get('speed', 115200)}")
+    return SerialAddress.parse(f"rfc2217://{where}?baud={port.get('speed', 115200)}")
 
 
 def _bracketed(host: str) -> str:
@@ -206,12 +206,12 @@ def _bracketed(host: str) -> str:
 
 
 class _Powered(ShellTarget):
-    """A target whose lab switches its power, where it can."""
+    """A target whose power the lab may switch."""
 
     power: Callable[[], None] | None = None
 
     def reboot(self, timeout_s: float) -> None:
-        """Restart the target; one that does not come back by itself is switched off and on."""
+        """Restart the target; if it does not come back by itself, it is switched off and on."""
         if self.power is None:
             super().reboot(timeout_s)
             return
