@@ -1,1 +1,1 @@
-"""Compressed images of squashfs and EROFS: where their files are, and what reading them costs."""
+"""Compressed images of squashfs and EROFS: places of their files, and the cost of reads."""

@@ -1,7 +1,7 @@
-"""The compressors of squashfs and EROFS: unpacking bounded blocks, and the sizes of packed ones.
+"""The compressors of squashfs and EROFS: unpacking of bounded blocks, and sizes of packed blocks.
 
-gzip and xz are Python's own; zstd and lz4 need the packages zstandard and lz4, and lzo the library
-that mksquashfs uses, liblzo2.
+gzip and xz are in Python; zstd and lz4 need the packages zstandard and lz4, and lzo needs liblzo2,
+the library of mksquashfs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from emulator.images.source import ImageError
 Compressor = Literal["gzip", "lz4", "zstd", "xz", "lzo"]
 COMPRESSORS: tuple[Compressor, ...] = get_args(Compressor)
 _XZ_MEMORY = 64 << 20  # bytes: far above a dictionary of 1 MiB, the largest block
-_ZSTD_WINDOW = 8 << 20  # bytes: the kernel's own limit is that of a block
+_ZSTD_WINDOW = 8 << 20  # bytes: the kernel's own limit is the block size
 _LEVELS, _XZ_PRESET = {"gzip": 9, "zstd": 15, "lzo": 8}, 6  # defaults of mksquashfs 4.6
 _LZO = "liblzo2.so.2"
 _LZO_MEMORY = 14 * 16384 * 8  # bytes: above LZO1X_999_MEM_COMPRESS and LZO1X_1_MEM_COMPRESS
 
 
 class MissingCompressor(ImageError, ImportError):
-    """A compressor whose package is not installed."""
+    """A compressor with a package that is not installed."""
 
 
 def unpack(compressor: str, packed: bytes, most: int) -> bytes:
@@ -44,7 +44,7 @@ def unpack(compressor: str, packed: bytes, most: int) -> bytes:
         unpacked = function(packed, most)
     except MissingCompressor:
         raise
-    except Exception as error:  # zstandard and lz4 have errors of their own
+    except Exception as error:  # zstandard and lz4 have their own errors
         raise ImageError(f"damaged image: a block is not valid {compressor} data") from error
     if len(unpacked) > most:
         raise ImageError(f"damaged image: a block unpacks to more than {most:,} bytes")
@@ -56,15 +56,15 @@ def packed_size(
 ) -> int:
     """Return the bytes that mksquashfs stores for a block, with the compressor's defaults.
 
-    A block that does not shrink is stored as it is. ``block_size`` is that of the image; ``level``
-    is one of gzip, zstd or lzo (0: lzo1x_1, others: lzo1x_999), None for the default.
+    A block that does not shrink is stored uncompressed. ``block_size`` is the image's; ``level`` is
+    a level of gzip, zstd or lzo (0: lzo1x_1, others: lzo1x_999), None for the default.
     """
     number = _LEVELS.get(compressor, 0) if level is None else level
     return min(len(_PACK[compressor](block, block_size, number)), len(block))
 
 
 def remedy_of(compressor: Compressor) -> str | None:
-    """Return the command that installs what a compressor lacks; None if it lacks nothing."""
+    """Return the command that installs a compressor's missing package; None if none is missing."""
     try:
         packed_size(compressor, b"\0" * 64, 4096)
     except MissingCompressor as error:
@@ -150,7 +150,7 @@ def _lz4(block: bytes, block_size: int, level: int) -> bytes:
 
 def _lzo(block: bytes, block_size: int, level: int) -> bytes:
     library = _liblzo()
-    room = len(block) + len(block) // 16 + 67  # the most that LZO makes of data (LZO.FAQ)
+    room = len(block) + len(block) // 16 + 67  # the largest output of LZO (LZO.FAQ)
     packed, length = ctypes.create_string_buffer(room), ctypes.c_size_t(room)
     memory = ctypes.create_string_buffer(_LZO_MEMORY)
     words: list[Any] = [block, ctypes.c_size_t(len(block)), packed, ctypes.byref(length), memory]

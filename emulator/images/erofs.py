@@ -1,4 +1,4 @@
-"""An EROFS image as tables: its files, and where the pieces of each are stored."""
+"""An EROFS image as tables: its files, and the places of their pieces."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ class ErofsImage:
     """The tables of an image.
 
     ``names`` maps each path, from "/" on, to the row of ``files``, -1 if it is not a regular file;
-    ``inodes`` to the number of its inode. ``fragments`` is the row of the file with the fragments,
-    -1 without one. ``indexes`` are by file where its clusters are described, None if it has none.
-    ``links`` are the targets of symbolic links, ``folders`` the directories, both by path.
+    ``inodes`` maps it to the number of its inode. ``fragments`` is the row of the file with the
+    fragments, -1 without one. ``indexes`` are, by file, the places of the cluster indexes, None if
+    it has none. ``links`` are the targets of symbolic links, ``folders`` the directories, both by
+    path.
     """
 
     superblock: ErofsSuperblock
@@ -82,9 +83,9 @@ class ErofsImage:
 
 @dataclass(frozen=True)
 class Folder:
-    """A directory: where its blocks are, in their order, and the first name in each.
+    """A directory: the places of its blocks, in their order, and the first name in each.
 
-    ``inline``: the last one is among the metadata. Bytes [inode_at, inode_end) are its inode.
+    ``inline``: the last block is among the metadata. Bytes [inode_at, inode_end) are its inode.
     """
 
     inode_at: int
@@ -95,7 +96,7 @@ class Folder:
 
 
 def read_erofs(octets: Octets) -> ErofsImage:
-    """Return the tables of an image. Raises ImageError for one that cannot be read.
+    """Return the tables of an image. Raises ImageError for an unreadable image.
 
     Memory and time are bounded by MOST_NAMES, MOST_PATHS and MOST_PIECES.
     """
@@ -125,10 +126,10 @@ def pieces_of(
         return
     if inode.layout == CHUNKS:
         budget.spend(-(-inode.size // superblock.block_size))
-        found = chunk_pieces(source, superblock, inode)
+        pieces = chunk_pieces(source, superblock, inode)
     else:
-        found = flat_pieces(superblock, inode)
-    for at, place, length in found:
+        pieces = flat_pieces(superblock, inode)
+    for at, place, length in pieces:
         if place + length > len(source):
             raise ImageError("damaged image: the data of a file is outside the image")
         yield Cluster(at, length, place, length, 0)
@@ -136,7 +137,7 @@ def pieces_of(
 
 @dataclass(eq=False)
 class _Tree:
-    """The names and files found so far."""
+    """The names and files read so far."""
 
     source: Source
     superblock: ErofsSuperblock
@@ -153,7 +154,7 @@ class _Tree:
     pieces_left: Budget = field(default_factory=lambda: Budget(MOST_PIECES, "pieces of files"))
 
     def walk(self) -> None:
-        """Read all names. A directory has one name."""
+        """Read all names. A directory may have one name only."""
         superblock = self.superblock
         waiting = [("", read_erofs_inode(self.source, superblock, superblock.root))]
         if not waiting[0][1].is_directory:
@@ -163,7 +164,7 @@ class _Tree:
         while waiting:
             path, inode = waiting.pop()
             octets = self._contents(inode)
-            # All of it is checked before _folder takes the first name of each block.
+            # The whole listing is checked before _folder reads the first name of each block.
             listed = list(read_erofs_directory(octets, superblock.block_size))
             self.folders[path or "/"] = self._folder(inode, octets)
             for name, number in listed:
@@ -186,13 +187,13 @@ class _Tree:
         self.names[path], self.inodes[path] = row, inode
 
     def file(self, number: int) -> int:
-        """Return the row of a file, added if it is new."""
+        """Return the row of a file, which is added if it is new."""
         if number in self.rows:
             return self.rows[number]
         inode = read_erofs_inode(self.source, self.superblock, number)
         first = len(self.pieces)
-        for one in pieces_of(self.source, self.superblock, inode, self.pieces_left):
-            row = (one.at, one.length, one.place, one.stored, one.packed, one.fragment)
+        for piece in pieces_of(self.source, self.superblock, inode, self.pieces_left):
+            row = (piece.at, piece.length, piece.place, piece.stored, piece.packed, piece.fragment)
             self.pieces.append(row)
         count = len(self.pieces) - first
         self.pieces_left.spend(1)
@@ -208,7 +209,9 @@ class _Tree:
         """Return a directory with the first name of each block; blocks are in rows of pieces."""
         size = self.superblock.block_size
         pieces = list(pieces_of(self.source, self.superblock, inode, self.pieces_left))
-        places = [at for one in pieces for at in range(one.place, one.place + one.length, size)]
+        places = [
+            at for piece in pieces for at in range(piece.place, piece.place + piece.length, size)
+        ]
         names = [first_name(octets[at : at + size]) for at in range(0, len(octets), size)]
         inline = bool(pieces) and inode.layout == INLINE
         return Folder(inode.at, inode.end, tuple(places), tuple(names), inline)
@@ -223,5 +226,7 @@ class _Tree:
                 "build it without compressed metadata",
             )
         self.paths_left.spend(inode.size)
-        found = pieces_of(self.source, self.superblock, inode, self.pieces_left)
-        return b"".join(self.source.read(one.place, one.length, "a directory") for one in found)
+        pieces = pieces_of(self.source, self.superblock, inode, self.pieces_left)
+        return b"".join(
+            self.source.read(piece.place, piece.length, "a directory") for piece in pieces
+        )

@@ -22,7 +22,7 @@ _SHORT_LOG = 12  # bits of the offset in an index of two bytes
 class Cluster:
     """Bytes [at, at + length) of a file from ``stored`` bytes at ``place`` of the image.
 
-    ``packed``: 0 if stored as it is, else the number of the file's compressor, 1 or 2.
+    ``packed``: 0 if stored uncompressed, else the number of the file's compressor, 1 or 2.
     ``fragment``: ``place`` is in the inode of fragments instead.
     """
 
@@ -36,11 +36,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class IndexPlaces:
-    """Where the indexes of a compressed file are: from byte ``at`` on, after its header.
+    """The places of a compressed file's indexes, from byte ``at`` on, after its header.
 
-    The first ``before`` take four bytes each, ``short`` ones after them two, the others four; of
-    ``full`` ones each takes eight. ``ends``: the last index marks the end of the file inside its
-    logical cluster. ``algorithms`` are those of both compressors, four bits each (h_algorithmtype).
+    The first ``before`` indexes take four bytes each, the ``short`` ones after them two, the others
+    four; ``full`` indexes take eight each. ``ends``: the last index marks the end of the file
+    inside its logical cluster. ``algorithms`` are the algorithms of both compressors, four bits
+    each (h_algorithmtype).
     """
 
     at: int
@@ -51,7 +52,7 @@ class IndexPlaces:
     algorithms: int = 0
 
     def of(self, number: int) -> int:
-        """Return the place of an index. Compacted ones are read in packs of two or sixteen."""
+        """Return the place of an index. Compacted indexes are read in packs of two or sixteen."""
         if self.full:
             return self.at + number * _INDEX
         if number < self.before:
@@ -65,13 +66,13 @@ class IndexPlaces:
 def index_places(
     source: Source, superblock: ErofsSuperblock, inode: ErofsInode
 ) -> IndexPlaces | None:
-    """Return where the indexes of a compressed file are; None if it is all in fragments."""
-    found, header = indexes_of(source, superblock, inode)
-    if found is None:
+    """Return the places of a compressed file's indexes; None if it is all in fragments."""
+    indexes, header = indexes_of(source, superblock, inode)
+    if indexes is None:
         return None
-    last = found.load(found.count - 1)
-    ends = last.kind != NEXT and (found.count - 1 << found.bits) + last.offset >= inode.size
-    return IndexPlaces(found.at, found.full, found.before, found.short, ends, header[6])
+    last = indexes.load(indexes.count - 1)
+    ends = last.kind != NEXT and (indexes.count - 1 << indexes.bits) + last.offset >= inode.size
+    return IndexPlaces(indexes.at, indexes.full, indexes.before, indexes.short, ends, header[6])
 
 
 def indexes_of(
@@ -95,7 +96,7 @@ class Index:
     kind: int
     offset: int = 0
     block: int = 0
-    count: int = 0  # blocks of the cluster that this one continues
+    count: int = 0  # blocks of the cluster that this index continues
 
 
 def clusters_of(
@@ -138,15 +139,15 @@ def clusters_of(
 def _heads(indexes: Indexes, advice: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield (first byte in the file, packed, first block, blocks) of each cluster."""
     unit = 1 << (indexes.bits - (indexes.superblock.block_size.bit_length() - 1))
-    found = [indexes.load(number) for number in range(indexes.count)]
-    for number, index in enumerate(found):
+    entries = [indexes.load(number) for number in range(indexes.count)]
+    for number, index in enumerate(entries):
         if index.kind == NEXT:
             continue
         begin = (number << indexes.bits) + index.offset
         if begin >= indexes.inode.size:
             continue
         big = {HEAD: _BIG, OTHER_HEAD: _BIG_OTHER}.get(index.kind, 0) & advice
-        following = found[number + 1] if number + 1 < len(found) else None
+        following = entries[number + 1] if number + 1 < len(entries) else None
         blocks = following.count if big and following and following.kind == NEXT else 0
         packed = {HEAD: 1, OTHER_HEAD: 2}.get(index.kind, 0)
         yield begin, packed, index.block, blocks or unit
@@ -182,7 +183,7 @@ class Indexes:
 
     @property
     def end(self) -> int:
-        """Return the first byte after the indexes, where an inline end of the file is."""
+        """Return the first byte after the indexes: the place of an inline end of the file."""
         if self.full:
             return self.at + self.count * _INDEX
         return self._after()
@@ -225,7 +226,7 @@ class Indexes:
         return offset
 
     def _unpacked(self, pack: int, row: int, shift: int) -> Index:
-        """unpack_compacted_index: 2 or 16 indexes, then the block before that of the first head."""
+        """unpack_compacted_index: 2 or 16 indexes, then the block before the first head's block."""
         number = 2 if shift == 2 else 16
         size = number << shift
         octets = self.octets[pack : pack + size]

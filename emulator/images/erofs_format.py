@@ -22,7 +22,7 @@ _ENTRY = struct.Struct("<QHBx")
 _SMALLEST_LOG, _LARGEST_LOG = 9, 16
 _DIRECTORY_TYPE, _FILE_TYPE, _LINK_TYPE, _TYPE_MASK = 0o040000, 0o100000, 0o120000, 0o170000
 _LONG_NAME = 255
-# Of the incompatible features, those that no reader can pass over: unknown ones.
+# The incompatible features that no reader can ignore: the unknown ones.
 _KNOWN_FEATURES = 0x7F
 _DEVICES = 0x08
 MOST_DIRECTORY = 64 << 20  # bytes
@@ -30,7 +30,7 @@ MOST_DIRECTORY = 64 << 20  # bytes
 
 @dataclass(frozen=True)
 class ErofsSuperblock:
-    """What the superblock says; ``block_size`` in bytes, ``meta_at`` the first byte of inodes."""
+    """The superblock; ``block_size`` in bytes, ``meta_at`` the first byte of inodes."""
 
     block_size: int
     root: int
@@ -44,7 +44,7 @@ class ErofsSuperblock:
 
 @dataclass(frozen=True)
 class ErofsInode:
-    """An inode: ``at`` and ``end`` are the bytes from it to after its attributes.
+    """An inode; ``at`` is its first byte, ``end`` the byte after its attributes.
 
     ``first`` is the first block (or the format of chunks, or the number of compressed blocks).
     """
@@ -59,22 +59,22 @@ class ErofsInode:
 
     @property
     def is_directory(self) -> bool:
-        """Return whether it is a directory."""
+        """Whether the inode is a directory."""
         return self.mode & _TYPE_MASK == _DIRECTORY_TYPE
 
     @property
     def is_file(self) -> bool:
-        """Return whether it is a regular file."""
+        """Whether the inode is a regular file."""
         return self.mode & _TYPE_MASK == _FILE_TYPE
 
     @property
     def is_link(self) -> bool:
-        """Return whether it is a symbolic link."""
+        """Whether the inode is a symbolic link."""
         return self.mode & _TYPE_MASK == _LINK_TYPE
 
 
 def read_erofs_superblock(source: Source) -> ErofsSuperblock:
-    """Return the superblock. Raises ImageError if it is not EROFS or cannot be read."""
+    """Return the superblock. Raises ImageError if it is not EROFS, or unreadable."""
     magic = MAGIC.to_bytes(4, "little")
     if len(source) < SUPERBLOCK_AT + 128 or source.read(SUPERBLOCK_AT, 4, "the magic") != magic:
         raise ImageError("not an EROFS image")
@@ -106,7 +106,7 @@ def read_erofs_superblock(source: Source) -> ErofsSuperblock:
 
 
 def read_erofs_inode(source: Source, superblock: ErofsSuperblock, number: int) -> ErofsInode:
-    """Return an inode by its number. Raises ImageError for a damaged one."""
+    """Return an inode by its number. Raises ImageError for a damaged inode."""
     at = superblock.meta_at + number * SLOT
     form, attributes, mode = source.unpack(_COMMON, at, "an inode")
     layout = form >> 1 & 7
@@ -123,9 +123,9 @@ def read_erofs_inode(source: Source, superblock: ErofsSuperblock, number: int) -
 
 
 def flat_pieces(superblock: ErofsSuperblock, inode: ErofsInode) -> Iterator[tuple[int, int, int]]:
-    """Yield (first byte in the file, on the image, bytes) of a file that is stored as it is.
+    """Yield (first byte in the file, on the image, bytes) of a file that is stored uncompressed.
 
-    The end of an inline one lies after its inode.
+    The end of an inline file lies after its inode.
     """
     block = superblock.block_size
     tail = inode.size % block if inode.layout == INLINE else 0
@@ -141,7 +141,7 @@ def flat_pieces(superblock: ErofsSuperblock, inode: ErofsInode) -> Iterator[tupl
 def chunk_pieces(
     source: Source, superblock: ErofsSuperblock, inode: ErofsInode
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield pieces as ``flat_pieces`` of a file in chunks; holes are left out."""
+    """Yield pieces of a file in chunks, as ``flat_pieces`` does; holes are left out."""
     form = inode.first & 0xFFFF
     size = superblock.block_size << (form & _CHUNK_BITS)
     if form & _CHUNK_BITS > 31 - _SMALLEST_LOG:
@@ -160,7 +160,7 @@ def chunk_pieces(
 
 
 def read_erofs_directory(octets: bytes, block_size: int) -> Iterator[tuple[bytes, int]]:
-    """Yield (name, inode) from a directory's contents, "." and ".." left out."""
+    """Yield (name, inode) from a directory's contents, without "." and ".."."""
     for begin in range(0, len(octets), block_size):
         block = octets[begin : begin + block_size]
         if len(block) < _ENTRY.size:
@@ -181,7 +181,7 @@ def read_erofs_directory(octets: bytes, block_size: int) -> Iterator[tuple[bytes
 
 
 def first_name(block: bytes) -> bytes:
-    """Return the first name in a block of a directory that ``read_erofs_directory`` has read."""
+    """Return the first name in a block of a directory that ``read_erofs_directory`` has checked."""
     _, at, _ = _ENTRY.unpack_from(block)
     end = _ENTRY.unpack_from(block, _ENTRY.size)[1] if at > _ENTRY.size else len(block)
     return block[at:end].rstrip(b"\0")

@@ -1,7 +1,7 @@
 """The kernel's readahead on an EROFS image: compressed files bring whole clusters into the cache.
 
-Files that the image stores as they are go the ordinary way, at the places of its tables; the end of
-one that lies beside its inode is read with the metadata.
+Uncompressed files are read in the ordinary way, at the places in the image's tables; an end that is
+stored after the inode is read with the metadata.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _BLOCK = PAGE // SECTOR
 
 
 def erofs_extents(image: ErofsImage, rows: Sequence[int]) -> npt.NDArray[np.void]:
-    """Return the places (EXTENT) of files that are stored as they are; ``rows`` are the image's.
+    """Return the places (EXTENT) of uncompressed files; ``rows`` are the image's.
 
-    Whole blocks are read; holes and ends beside inodes are not read with the data.
+    Whole blocks are read; holes, and ends after inodes, are not read with the data.
     """
-    found: list[tuple[int, int, int, int, int]] = []
+    extents: list[tuple[int, int, int, int, int]] = []
     for file, row in enumerate(rows):
         if row < 0 or image.files["layout"][row] in COMPRESSED:
             continue
@@ -39,21 +39,21 @@ def erofs_extents(image: ErofsImage, rows: Sequence[int]) -> npt.NDArray[np.void
         covered = 0
         for at, length, place, *_ in image.pieces[first : first + count].tolist():
             if at > covered:
-                found.append((file, covered // SECTOR, 0, (at - covered) // SECTOR, 0))
+                extents.append((file, covered // SECTOR, 0, (at - covered) // SECTOR, 0))
             sectors = -(-length // PAGE) * _BLOCK
-            found.append((file, at // SECTOR, place // SECTOR, sectors, int(place % PAGE == 0)))
+            extents.append((file, at // SECTOR, place // SECTOR, sectors, int(place % PAGE == 0)))
             covered = at + length
         if not count:
-            found.append((file, 0, 0, max(int(image.files["size"][row]) // SECTOR, 1), 0))
-    return np.array(found, EXTENT)
+            extents.append((file, 0, 0, max(int(image.files["size"][row]) // SECTOR, 1), 0))
+    return np.array(extents, EXTENT)
 
 
 @dataclass
 class OnErofs(Kernel):
-    """A kernel whose files are those of an image.
+    """A kernel with the files of an image.
 
-    ``rows`` are the image's rows by file, -1 for files of other file systems. ``of_call`` is what
-    the call in progress reads of a compressed file, None of others.
+    ``rows`` are the image's rows by file, -1 for files of other file systems. ``of_call`` has the
+    reads of the present call for a compressed file, None for other files.
     """
 
     reader: ErofsReader = field(kw_only=True)
@@ -61,7 +61,7 @@ class OnErofs(Kernel):
     of_call: Call | None = None
 
     def is_compressed(self, inode: Inode) -> bool:
-        """Whether the image has a file compressed."""
+        """Return whether the image stores a file compressed."""
         row = self.rows[inode.row]
         return row >= 0 and int(self.reader.image.files["layout"][row]) in COMPRESSED
 
@@ -74,11 +74,11 @@ class OnErofs(Kernel):
         self.cause = Cause.ALONE
         if self._insert(inode, Folio(page, 0)):
             row = self.rows[inode.row]
-            self.of_call = self.reader.read_page(row, page, lambda one: self._more(inode, one))
+            self.of_call = self.reader.read_page(row, page, lambda added: self._more(inode, added))
             self._end_run()
 
     def _readahead(self, file: OpenFile, start: int, end: int) -> None:
-        """Give a run of pages to z_erofs_readahead."""
+        """Pass a run of pages to z_erofs_readahead."""
         inode = file.inode
         if self.is_compressed(inode):
 
@@ -93,13 +93,13 @@ class OnErofs(Kernel):
             stop = min(end, inode.last + 1)
             self.of_call = self.reader.readahead(
                 *(self.rows[inode.row], start, stop),
-                insert=lambda one: self._more(inode, one),
+                insert=lambda added: self._more(inode, added),
                 expanded=expanded,
             )
         super()._readahead(file, start, end)
 
     def _more(self, inode: Inode, page: int) -> bool:
-        """Insert a page that the file system adds to a call."""
+        """Insert a page that the file system adds to a call; return whether it was absent."""
         cause, self.cause = self.cause, Cause.BLOCK
         new = self._insert(inode, Folio(page, 0))
         self.cause = cause
@@ -122,19 +122,19 @@ class OnErofs(Kernel):
 
 @dataclass(slots=True)
 class Unpacked(Request):
-    """Pages of clusters: there when all ``reads`` are done, and unpacked."""
+    """Pages of clusters: usable when all ``reads`` are done, and the clusters unpacked."""
 
     reads: list[Request] = field(default_factory=list)
     unpack_ns: float = 0.0
 
     @property
     def read_ns(self) -> float:
-        """When all reads are done."""
-        return max(one.done_ns for one in self.reads)
+        """The time when all reads are done."""
+        return max(request.done_ns for request in self.reads)
 
     @property
     def there_ns(self) -> float:
-        """When its pages can be used."""
+        """The time when its pages can be used."""
         return self.read_ns + self.unpack_ns
 
 
@@ -145,9 +145,9 @@ class TimedOnErofs(OnErofs, TimedKernel):
     The clusters of a call are unpacked when all its reads are done (z_erofs_decompress_kickoff), by
     the only processor: the next thread that needs a page waits for that, even if all threads waited
     for other reads meanwhile. Metadata that a call reads first holds its thread. ``hands_over``:
-    the processor also gives the device the next request that waits, and unpacks before that
-    (ErofsRules.unpacks_first). ``recorded``: unpacking is in the steps' time; its nanoseconds are
-    only counted, in ``block_sectors``, so that another replay takes them off there.
+    the processor also gives the device the next waiting request, and unpacks before that
+    (ErofsRules.unpacks_first). ``recorded``: the steps' time includes unpacking; its nanoseconds
+    are only counted, in ``block_sectors``, so that another replay subtracts them there.
     """
 
     unpack_page_ns: float = field(kw_only=True, default=0.0)
@@ -157,25 +157,31 @@ class TimedOnErofs(OnErofs, TimedKernel):
     _packed: list[Unpacked] = field(default_factory=list)
 
     def use(self, needed: Needed) -> Request | None:
-        """Return what brings pages that somebody needs, and frees the processor."""
-        wanted = super().use(needed)
+        """Return the request that brings the needed pages, and free the processor."""
+        needed_request = super().use(needed)
         now, busy_ns = self.clock_ns, 0.0
-        there_ns = wanted.there_ns if wanted else 0.0
+        there_ns = needed_request.there_ns if needed_request else 0.0
         if there_ns == inf:
-            return wanted
-        for one in self._packed:
-            if one.read_ns <= now:
-                busy_ns, one.unpack_ns = busy_ns + one.unpack_ns, 0.0
-        self._packed = [one for one in self._packed if one.read_ns > now and one is not wanted]
+            return needed_request
+        for unpacked in self._packed:
+            if unpacked.read_ns <= now:
+                busy_ns, unpacked.unpack_ns = busy_ns + unpacked.unpack_ns, 0.0
+        self._packed = [
+            unpacked
+            for unpacked in self._packed
+            if unpacked.read_ns > now and unpacked is not needed_request
+        ]
         if not busy_ns:
-            return wanted
+            return needed_request
         return Request(now, max(now + busy_ns, there_ns))
 
     def _due_ns(self) -> float:
-        """Return when a request is given to the device: after unpacking, if it waits for that."""
+        """Return when the device gets a request: after unpacking, if the device waits for it."""
         if not self.hands_over or self.clock_ns >= self._busy_ns:
             return self.clock_ns
-        last = [one.unpack_ns for one in self._packed if one.read_ns == self._busy_ns]
+        last = [
+            unpacked.unpack_ns for unpacked in self._packed if unpacked.read_ns == self._busy_ns
+        ]
         return self._busy_ns + sum(last)
 
     def _end_run(self) -> None:
@@ -201,30 +207,30 @@ class TimedOnErofs(OnErofs, TimedKernel):
             self.block_sectors += round(unpack_ns)
             unpack_ns = 0.0
         if sent:
-            one = Unpacked(reads=sent, unpack_ns=unpack_ns)
-            self._packed.append(one)
-            self._by_page.update(dict.fromkeys(pages, one))
+            unpacked = Unpacked(reads=sent, unpack_ns=unpack_ns)
+            self._packed.append(unpacked)
+            self._by_page.update(dict.fromkeys(pages, unpacked))
             if call.ahead <= MOST_PAGES_WAITED_FOR:
                 self._held += sent
-        elif unpack_ns:  # all blocks are kept
+        elif unpack_ns:  # all blocks are in memory
             self._held.append(Request(self.clock_ns, self.clock_ns + unpack_ns))
 
     def _send(self, reads: Sequence[Read]) -> list[Request]:
-        """Send reads in their order, in parts that the disk takes; return those of data."""
+        """Send reads in their order, in parts of the disk's limit; return the requests of data."""
         sent: list[Request] = []
         for read in reads:
-            sector, left = read.at // SECTOR, read.length // SECTOR
-            while left:
-                part = min(left, self.limits.max_sectors)
+            sector, rest = read.at // SECTOR, read.length // SECTOR
+            while rest:
+                part = min(rest, self.limits.max_sectors)
                 request = self.send(sector, part, 1, read.metadata)
-                sector, left = sector + part, left - part
+                sector, rest = sector + part, rest - part
                 (self._held if read.metadata else sent).append(request)
         return sent
 
 
 @dataclass
 class CountingOnErofs(OnErofs):
-    """A kernel that writes down the reads of an image, and the calls for clusters."""
+    """A kernel that stores the reads of an image, and the calls for clusters."""
 
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)

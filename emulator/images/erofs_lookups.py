@@ -1,4 +1,4 @@
-"""The names of an EROFS image: what the kernel reads to find them (fs/erofs/namei.c, inode.c)."""
+"""The names of an EROFS image: the reads of a lookup in the kernel (fs/erofs/namei.c, inode.c)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ErofsLookups:
         return self.reader.image
 
     def mount(self) -> Call:
-        """erofs_fc_fill_super: read the superblock, the inode of the root, that of fragments."""
+        """erofs_fc_fill_super: read the superblock, and the inodes of root and fragments."""
         call, image = Call(), self.image
         self.reader.read_metadata(SUPERBLOCK_AT, 1, call)
         self.reader.read_metadata(image.folders["/"].inode_at, SLOT, call)
@@ -37,9 +37,9 @@ class ErofsLookups:
         return call
 
     def look_up(self, path: str) -> tuple[Call, str | None]:
-        """Return what is read to find an absolute path, links followed, and where it leads.
+        """Return the reads of a lookup of an absolute path, links followed, and the resolved path.
 
-        None if it leads nowhere; what is read up to there counts.
+        The resolved path is None if the path does not exist; the reads up to there count.
         """
         call, walk = Call(), Walk(path, self.image.inodes, self.image.links)
         for folder, here in walk:
@@ -47,7 +47,7 @@ class ErofsLookups:
         return call, walk.end
 
     def _step(self, folder: str, name: str, here: str, call: Call) -> None:
-        """erofs_lookup: search a directory, and read the inode that is found."""
+        """erofs_lookup: search a directory, and read the inode of the name."""
         if here in self.known:
             return
         self.known.add(here)

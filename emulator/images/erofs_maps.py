@@ -1,4 +1,4 @@
-"""Where the bytes of a compressed EROFS file are, as the kernel finds them (fs/erofs/zmap.c).
+"""The places of a compressed EROFS file's bytes, as the kernel maps them (fs/erofs/zmap.c).
 
 Indexes are read from metadata pages, one for each logical cluster of a block. The kernel knows an
 extent up to the end of the logical cluster that it looked at, not up to the end of the extent.
@@ -20,7 +20,7 @@ _LZ4 = 0  # Z_EROFS_COMPRESSION_LZ4
 
 
 class Kind(IntEnum):
-    """What a mapping is of."""
+    """The kind of a mapping."""
 
     HOLE = 0  # after the end of the file
     CLUSTER = 1
@@ -32,8 +32,8 @@ class Kind(IntEnum):
 class Mapped:
     """Bytes [at, end) of a file (struct erofs_map_blocks).
 
-    ``full``: the whole extent is known to end there (EROFS_MAP_FULL_MAPPED). ``place`` and
-    ``stored`` are the bytes on the image, ``packed`` if they have to be unpacked.
+    ``full``: the end of the whole extent is known (EROFS_MAP_FULL_MAPPED). ``place`` and ``stored``
+    are the bytes on the image, ``packed`` if they are compressed.
     """
 
     at: int
@@ -68,11 +68,11 @@ class CompressedFile:
         self.indexes: IndexPlaces | None = image.indexes[row]
         self.header = -(-int(file["inode_end"]) // 8) * 8
         ends = self.indexes is not None and self.indexes.ends
-        # Where logical clusters have a head: in the last one it may be the end of the file.
+        # Heads of logical clusters: in the last cluster it may be the end of the file.
         self.marks = [*self.heads, *([self.size] if ends else [])]
 
     def map(self, offset: int, readmore: bool = False) -> Mapped:
-        """z_erofs_map_blocks_iter: return what is known of the extent at an offset."""
+        """z_erofs_map_blocks_iter: return the known part of the extent at an offset."""
         if offset >= self.size:
             return Mapped(self.size, offset + 1, Kind.HOLE)
         if self.indexes is None:
@@ -85,25 +85,25 @@ class CompressedFile:
         if self.kinds[-1] == Kind.INLINE and not full:
             border = min(border, self.size) if self.heads[row] >= border - self.block else border
         place, stored, packed = self.rows[row]
-        found = Mapped(self.heads[row], min(after, border), kind, full, place, stored, packed > 0)
+        mapped = Mapped(self.heads[row], min(after, border), kind, full, place, stored, packed > 0)
         if kind == Kind.FRAGMENT:
-            found.full = False
-        elif readmore and self._expands(packed) and found.end - found.at >= self.block:
-            found.end, found.full = self._extent_end(row), True
-        return found
+            mapped.full = False
+        elif readmore and self._expands(packed) and mapped.end - mapped.at >= self.block:
+            mapped.end, mapped.full = self._extent_end(row), True
+        return mapped
 
     def _expands(self, packed: int) -> bool:
-        """Whether the kernel looks for the end of an extent to unpack it whole."""
+        """Return whether the kernel searches the end of an extent to unpack it whole."""
         if not packed or self.indexes is None:
             return False
         return (self.indexes.algorithms >> 4 * (packed - 1)) & 15 != _LZ4
 
     def _extent_end(self, row: int) -> int:
-        """z_erofs_get_extent_decompressedlen: up to the next head; the last one to the end."""
+        """z_erofs_get_extent_decompressedlen: up to the next head; the last extent to the end."""
         return self.marks[row + 1] if row + 1 < len(self.marks) else self.size
 
     def metadata_of(self, mapped: Mapped, offset: int) -> Iterator[int]:
-        """Yield the bytes of metadata that ``map`` reads: the index, that of its head, the next."""
+        """Yield the bytes of metadata that ``map`` reads: the index, its head's index, the next."""
         if self.indexes is None or mapped.kind == Kind.HOLE:
             return
         last = -(-self.size // self.block) - 1

@@ -1,8 +1,9 @@
 """The reads of a compressed EROFS file that calls of the page cache cause (fs/erofs/zdata.c, 6.12).
 
-A call goes through its pages from the last one to the first and collects the clusters that they are
-in. Then the blocks of these are read in rising order, neighbours together. A cache keeps compressed
-blocks of clusters that were not unpacked whole, and more pages than asked for may come in.
+A call goes through its pages from the last to the first and collects their clusters. Then the
+blocks of these clusters are read in rising order, adjacent blocks together. A cache keeps
+compressed blocks of clusters that were not unpacked whole, and more pages than requested may come
+in.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from emulator.images.erofs_maps import CompressedFile, Kind, Mapped
 from emulator.images.erofs_rules import MOST_PAGES_OF_A_BIO, PAGE, ErofsRules
 from emulator.images.source import ImageError
 
-Insert = Callable[[int], bool]  # of a page of the file; false if it is there
+Insert = Callable[[int], bool]  # of a page of the file; false if it is cached
 
 
 @dataclass
@@ -29,11 +30,11 @@ class Read:
 
 @dataclass
 class Call:
-    """What a call of the page cache reads, and how many bytes the processor unpacks for it.
+    """The reads of a call of the page cache, and the bytes that the processor unpacks for it.
 
-    ``pages`` are those that it brings; bytes are also unpacked for pages that nobody asked for.
-    ``ahead`` are the pages that readahead asked for, 0 for a single page: the thread waits for the
-    reads of few (z_erofs_is_sync_decompress).
+    ``pages`` are the pages that it brings; bytes are also unpacked for pages that were not
+    requested. ``ahead`` are the pages that readahead requested, 0 for a single page: the thread
+    waits for the reads of few pages (z_erofs_is_sync_decompress).
     """
 
     reads: list[Read] = field(default_factory=list)
@@ -42,9 +43,9 @@ class Call:
     pages: int = 0
 
     def unpack_ns(self, page_ns: float, ready_ns: float) -> float:
-        """Return the processor's time: ``page_ns`` to unpack a page, ``ready_ns`` to hand it over.
+        """Return the processor's time: ``page_ns`` to unpack a page, ``ready_ns`` to complete it.
 
-        Nothing if no cluster is unpacked.
+        0 if no cluster is unpacked.
         """
         return self.unpacked / PAGE * page_ns + self.pages * ready_ns if self.unpacked else 0.0
 
@@ -72,7 +73,7 @@ class ErofsReader:
         return call
 
     def readahead(self, row: int, first: int, stop: int, insert: Insert, expanded: Insert) -> Call:
-        """z_erofs_readahead: read pages that were inserted; ``expanded`` inserts those after."""
+        """z_erofs_readahead: read inserted pages; ``expanded`` inserts further pages."""
         call = Call()
         front = _Frontend(self, self._file(row), first * PAGE, call)
         if self.rules.reads_more:
@@ -136,7 +137,7 @@ class _Frontend:
         self.lengths: dict[int, int] = {}  # by place: bytes to unpack
 
     def look(self, offset: int, readmore: bool = False) -> None:
-        """Map an offset; metadata that this needs is read."""
+        """Map an offset, and read the metadata that this needs."""
         file, reader = self.file, self.reader
         self.map = file.map(offset, readmore)
         if self.map.kind == Kind.HOLE:
@@ -147,7 +148,7 @@ class _Frontend:
             reader.read_metadata(at, 1, self.call)
 
     def scan(self, page: int) -> None:
-        """z_erofs_scan_folio: take the clusters that a page is in, from its end on."""
+        """z_erofs_scan_folio: collect the clusters of a page, from its end on."""
         end = (page + 1) * PAGE
         while end > page * PAGE:
             if not self.map.at <= end - 1 < self.map.end:
@@ -164,26 +165,26 @@ class _Frontend:
             end = begin
 
     def take(self, end: int) -> None:
-        """z_erofs_pcluster_begin, z_erofs_bind_cache: link a cluster, unless it is already."""
-        one, begun = self.map, self.begun
+        """z_erofs_pcluster_begin, z_erofs_bind_cache: link a cluster, unless it is linked."""
+        mapped, begun = self.map, self.begun
         self.begun = True
-        if one.packed:
-            self.lengths[one.place] = max(self.lengths.get(one.place, 0), end - one.at)
-        if begun or one.place in self.chain:
+        if mapped.packed:
+            self.lengths[mapped.place] = max(self.lengths.get(mapped.place, 0), end - mapped.at)
+        if begun or mapped.place in self.chain:
             return
-        if one.kind == Kind.INLINE:
-            self.reader.read_metadata(one.place, one.stored, self.call)
+        if mapped.kind == Kind.INLINE:
+            self.reader.read_metadata(mapped.place, mapped.stored, self.call)
             return
-        whole = one.full if self.reader.rules.keeps_partial else self.ended_one
-        self.chain[one.place] = one.stored, not whole or one.at < self.first
+        whole = mapped.full if self.reader.rules.keeps_partial else self.ended_one
+        self.chain[mapped.place] = mapped.stored, not whole or mapped.at < self.first
 
     def read_before(self, insert: Insert) -> None:
-        """z_erofs_pcluster_readmore: the pages before the first one that its cluster fills."""
+        """z_erofs_pcluster_readmore: read the pages before the first one in its cluster."""
         if self.map.end > self.map.at:
             self.read_pages(self.map.end - 1, -(-self.map.at // PAGE) * PAGE, insert)
 
     def read_pages(self, last: int, until: int, insert: Insert) -> None:
-        """Read absent pages from that with byte ``last`` down to byte ``until``."""
+        """Read absent pages from the page with byte ``last`` down to byte ``until``."""
         if last >= self.file.size:
             return
         for page in range(last // PAGE, -(-until // PAGE) - 1, -1):
@@ -191,7 +192,7 @@ class _Frontend:
                 self.scan(page)
 
     def submit(self) -> None:
-        """z_erofs_submit_queue: read the blocks that are not kept, neighbours in one bio."""
+        """z_erofs_submit_queue: read the blocks that are not kept, adjacent blocks in one bio."""
         kept, reads = self.reader.kept, self.call.reads
         bio: Read | None = None
         for block, keep in self._blocks():
@@ -207,7 +208,7 @@ class _Frontend:
         self.call.unpacked += sum(self.lengths.values())
 
     def _blocks(self) -> Iterator[tuple[int, bool]]:
-        """Yield the blocks of the clusters, the last one taken first, and whether to keep each."""
+        """Yield the blocks of the clusters, the last linked first, and whether to keep each."""
         for place, (stored, keep) in reversed(self.chain.items()):
             for block in range(place // PAGE, -(-(place + stored) // PAGE)):
                 yield block, keep

@@ -1,4 +1,4 @@
-"""How a kernel reads compressed EROFS, version by version (fs/erofs/zdata.c)."""
+"""The rules of a kernel for reads of compressed EROFS, by version (fs/erofs/zdata.c)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from emulator.linux.rules import Version
 
 PAGE = 4096  # bytes: blocks and pages of the images that are emulated
 MOST_PAGES_OF_A_BIO = 256  # BIO_MAX_VECS
-# max_sync_decompress_pages of super.c: readahead of so many pages waits for its reads. Since 5.16
-# only after a first read ended in an interrupt, which those of the boot do.
+# max_sync_decompress_pages of super.c: readahead of at most so many pages waits for its reads.
+# Since 5.16 only after a first read that ended in an interrupt, as the reads of the boot do.
 MOST_PAGES_WAITED_FOR = 3
 # z_erofs_pcluster_readmore, 38629291a5f5 "erofs: introduce readmore decompression strategy".
 _READS_MORE_SINCE: Version = (5, 16)
@@ -24,11 +24,11 @@ _UNPACKS_LAST_SINCE: Version = (6, 6)
 
 @dataclass(frozen=True)
 class ErofsRules:
-    """``reads_more``: the rest of a cluster before the pages read, and after them, comes too.
+    """``reads_more``: the rest of a cluster, before and after the pages read, is read, too.
 
     ``keeps_partial``: the cache of compressed blocks keeps clusters that are not unpacked whole;
-    before it kept the last one of each call. Clusters that begin before the first page are kept.
-    ``unpacks_first``: a single processor unpacks before it gives the disk a request that waits.
+    earlier kernels kept the last one of each call. Clusters that begin before the first page are
+    kept. ``unpacks_first``: a single processor unpacks before it gives the disk a waiting request.
     """
 
     reads_more: bool = True

@@ -45,11 +45,11 @@ class Ext4Superblock:
 
 @dataclass(frozen=True)
 class Ext4Inode:
-    """An inode: the block with it, and the part of the table that is read ahead with that.
+    """An inode: its block, and the part of the inode table that is read ahead with that block.
 
-    ``table`` and ``until`` are the first block of the group's table, and that up to which it is
-    read ahead: with the last used inode, or after it if all of its block are used.
-    ``tree`` are the blocks with its extents.
+    ``table`` and ``until`` are the first and the last block (exclusive) of the group's table that
+    are read ahead: ``until`` is the block of the last used inode, or the next block if all inodes
+    of that block are used. ``tree`` are the blocks with its extents.
     """
 
     number: int
@@ -64,18 +64,18 @@ class Ext4Inode:
 
     @property
     def is_file(self) -> bool:
-        """Return whether it is a regular file."""
+        """Whether the inode is a regular file."""
         return self.mode & _TYPE == _FILE
 
     @property
     def is_folder(self) -> bool:
-        """Return whether it is a directory."""
+        """Whether the inode is a directory."""
         return self.mode & _TYPE == _FOLDER
 
 
 @dataclass(frozen=True)
 class Ext4Folder:
-    """A directory: the places of its blocks (blocks), and the names in each."""
+    """A directory: its blocks (block numbers), and the names in each."""
 
     blocks: tuple[int, ...]
     names: tuple[frozenset[bytes], ...]
@@ -93,7 +93,7 @@ class Ext4Image:
 
 
 def read_ext4(octets: Octets) -> Ext4Image:
-    """Return the tables of an image. Raises ImageError for one that cannot be read."""
+    """Return the tables of an image. Raises ImageError for an unreadable image."""
     source = Source(octets)
     reader = _Reader(source, _superblock(source))
     reader.walk()
@@ -166,7 +166,7 @@ class _Reader:
             image.folders[path or "/"] = Ext4Folder(tuple(blocks), tuple(names))
 
     def inode(self, number: int) -> Ext4Inode:
-        """Return an inode. Raises ImageError for one that is not there."""
+        """Return an inode. Raises ImageError if it does not exist."""
         if number not in self.image.inodes:
             self.image.inodes[number] = self._inode(number)
         return self.image.inodes[number]
@@ -208,7 +208,7 @@ class _Reader:
         )
 
     def _pieces(self, node: bytes, tree: list[int], level: int = 0) -> Iterator[Extent]:
-        """Yield the extents below a node; blocks of the tree are added to ``tree``."""
+        """Yield the extents below a node; adds blocks of the tree to ``tree``."""
         magic, entries, _, depth = struct.unpack_from("<HHHH", node)
         if magic != _EXTENT_MAGIC or 12 * (entries + 1) > len(node) or level > _DEEPEST:
             raise ImageError("damaged image: the extents of a file")
@@ -227,7 +227,7 @@ class _Reader:
             yield first * size, (high << 32 | low) * size, count * size, written
 
     def _mapped(self, root: bytes, tree: list[int]) -> Iterator[Extent]:
-        """Yield the blocks of a file of ext2, neighbours together."""
+        """Yield the blocks of an ext2 file, adjacent blocks together."""
         size, run = self.superblock.block_size, (0, 0, 0, True)
         for at, block in self._numbers(root, tree):
             if run[2] and run[0] + run[2] == at * size and run[1] + run[2] == block * size:

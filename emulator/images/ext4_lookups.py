@@ -25,7 +25,7 @@ class Ext4Lookups:
     reads: list[Read] = field(default_factory=list)
 
     def look_up(self, path: str) -> str | None:
-        """Read what leads to an absolute path, links followed; None if it leads nowhere."""
+        """Read the metadata of a lookup, links followed; return the resolved path or None."""
         walk = Walk(path, self.image.names, self.image.links)
         for folder, here in walk:
             if here not in self.known:
@@ -41,7 +41,7 @@ class Ext4Lookups:
             self._read(block, block + 1)
 
     def _search(self, path: str, name: bytes) -> None:
-        """__ext4_find_entry: block by block from that of the last name found, eight at a time."""
+        """__ext4_find_entry: block by block from the last match's block on, eight at a time."""
         folder = self.image.folders.get(path)
         count = len(folder.blocks) if folder else 0
         begin = self.begins.get(path, 0)
@@ -51,15 +51,16 @@ class Ext4Lookups:
             for number in batch:
                 if folder:
                     self._read(folder.blocks[number], folder.blocks[number] + 1)
-            found = [number for number in batch if folder and name in folder.names[number]]
-            if found:
-                self.begins[path] = found[0]
+            matches = [number for number in batch if folder and name in folder.names[number]]
+            if matches:
+                self.begins[path] = matches[0]
                 return
 
     def _read_inode(self, number: int) -> None:
-        """__ext4_get_inode_loc: the blocks around that with an inode in the table, then that.
+        """__ext4_get_inode_loc: the blocks around the inode's block in the table, then that block.
 
-        It is locked before the others are read ahead, and so no part of their requests.
+        The inode's block is locked before the others are read ahead, and so no part of their
+        requests.
         """
         inode = self.image.inodes[number]
         if inode.block in self.blocks:
@@ -70,7 +71,7 @@ class Ext4Lookups:
         self._read(inode.block, inode.block + 1)
 
     def _read(self, begin: int, until: int) -> None:
-        """Read blocks that are not in memory, neighbours in one request."""
+        """Read blocks that are not in memory, adjacent blocks in one request."""
         size = self.image.superblock.block_size
         run = 0
         for block in range(begin, until):

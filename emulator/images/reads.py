@@ -1,4 +1,4 @@
-"""What is touched in an image, and the reads of its device that follow: the tables of both."""
+"""The tables of touches in an image, and of the reads of its device that follow."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from emulator.linux.requests import SECTOR, Limits
 
 
 class Touched(IntEnum):
-    """What a touch is of."""
+    """The kind of a touch."""
 
     NAME = 0  # row: of the names; a path is looked up
-    BLOCK = 1  # row: of the files, number: of the block that the page cache lacks
+    BLOCK = 1  # row: of the files, number: of a block that the page cache lacks
     SEARCH = 2  # row: of the names; its directory's listing is read up to it, without its inode
     ENTRY = 3  # row: of the names; only the last metadata block of its lookup
     INODE = 4  # row: of the names; the metadata of its inode without its lookup
 
 
 class ReadOf(IntEnum):
-    """What a read is of."""
+    """The kind of a read."""
 
     HEADER = 0  # the length of a metadata block
     METADATA = 1
@@ -31,7 +31,7 @@ class ReadOf(IntEnum):
 
 # In the order of time.
 TOUCH = np.dtype([("kind", "u1"), ("row", "u4"), ("number", "u4")], align=True)
-# A read of bytes [at, at + length) of the image; ``touch`` is the row that it is for, ``row`` that
+# A read of bytes [at, at + length) of the image; ``touch`` is the row of its touch, ``row`` the row
 # of the metadata, the blocks or the fragments.
 READ = np.dtype(
     [("kind", "u1"), ("touch", "u4"), ("row", "u4"), ("at", "u8"), ("length", "u4")], align=True
@@ -45,6 +45,6 @@ def request_count(reads: npt.NDArray[np.void], limits: Limits, page_size: int) -
 
 
 def metadata_rows(reads: npt.NDArray[np.void]) -> list[int]:
-    """Return the rows of the metadata blocks that reads (READ) are of, in their order."""
-    found: list[int] = reads["row"][reads["kind"] == ReadOf.METADATA].tolist()
-    return found
+    """Return the rows of the metadata blocks of reads (READ), in their order."""
+    rows: list[int] = reads["row"][reads["kind"] == ReadOf.METADATA].tolist()
+    return rows

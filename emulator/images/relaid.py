@@ -1,6 +1,6 @@
 """The data of a squashfs image in another order, block size or compressor, as mksquashfs packs it.
 
-The files' contents decide the sizes; only blocks whose sizes are asked for are compressed.
+The files' contents decide the sizes; only blocks with requested sizes are compressed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ BLOCK_SIZES = tuple(1 << log for log in range(14, 21))
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Where mksquashfs puts each file: its own blocks, or a part of a fragment.
+    """The place where mksquashfs puts each file: its own blocks, or a part of a fragment.
 
-    ``own`` (by row of the files) is how many blocks a file has; ``fragment`` the number of the
-    fragment with a file that is smaller than a block, else -1; ``offset`` its place in there;
-    ``same`` the row of an earlier file with the same contents, else the file's own.
+    ``own`` (by row of the files) is the number of blocks of a file; ``fragment`` the number of the
+    fragment with a file that is smaller than a block, else -1; ``offset`` its place in the
+    fragment; ``same`` the row of an earlier file with the same contents, else the file's own.
     """
 
     block_size: int
@@ -39,8 +39,8 @@ class Plan:
     def in_fragment(self, number: int) -> list[int]:
         """Return the files in a fragment, by their places."""
         rows = np.flatnonzero((self.fragment == number) & (self.same == np.arange(len(self.same))))
-        found: list[int] = rows[np.argsort(self.offset[rows], kind="stable")].tolist()
-        return found
+        files: list[int] = rows[np.argsort(self.offset[rows], kind="stable")].tolist()
+        return files
 
 
 def plan(
@@ -49,10 +49,10 @@ def plan(
     block_size: int,
     same: npt.NDArray[np.int64] | None = None,
 ) -> Plan:
-    """Return where files of these sizes go if they are packed in an order (rows of all files).
+    """Return the places of files of these sizes, packed in an order (rows of all files).
 
     A file smaller than a block goes into the current fragment, or into the next one if it does not
-    fit there; all others have blocks of their own (mksquashfs without -tailends).
+    fit; all other files have their own blocks (mksquashfs without -tailends).
     """
     same = np.arange(len(sizes)) if same is None else same
     small = (sizes > 0) & (sizes < block_size)
@@ -75,7 +75,7 @@ def plan(
 def duplicates(
     sizes: npt.NDArray[np.int64], order: Sequence[int], read: Read
 ) -> npt.NDArray[np.int64]:
-    """Return for each file the first one in the order that has the same contents.
+    """Return for each file the first one in the order with the same contents.
 
     Only files of equal size are read.
     """
@@ -97,19 +97,19 @@ def relaid(
     planned: Plan,
     compressor: Compressor,
     read: Read,
-    wanted: Sequence[tuple[int, int]],
+    needed_blocks: Sequence[tuple[int, int]],
 ) -> SquashfsImage:
-    """Return an image with the data of ``planned``; metadata stay those of ``image``.
+    """Return an image with the data of ``planned``, and the metadata of ``image``.
 
-    ``wanted`` are the blocks (row of the file, number) whose sizes are needed; the others count
-    with the mean ratio of those. Files are stored in the plan's order, a fragment after the last
-    file in it. The lists of blocks are taken to begin where they do in ``image``. The present
-    compressor keeps its level.
+    ``needed_blocks`` are the blocks (row of the file, number) with sizes to compute; the others
+    count with the mean ratio of these blocks. Files are stored in the plan's order, a fragment
+    after the last file in it. The lists of blocks are assumed to begin where they do in ``image``.
+    The present compressor keeps its level.
     """
     sizes = image.files["size"].astype(np.int64)
     level = image.superblock.level if compressor == image.superblock.compressor else None
     packed = _Packed(planned, compressor, level, read, sizes)
-    for file, number in wanted:
+    for file, number in needed_blocks:
         packed.size(int(planned.same[file]), number)
     blocks, fragments, files = _placed(image, planned, packed)
     superblock = replace(
@@ -123,7 +123,7 @@ def relaid(
 
 
 class _Packed:
-    """The sizes of blocks, compressed when they are first asked for."""
+    """The sizes of blocks; a block is compressed when its size is first requested."""
 
     def __init__(
         self,
@@ -185,8 +185,8 @@ def _placed(
             continue
         first[row] = len(blocks)
         for number in range(int(planned.own[row])):
-            left = int(packed.sizes[row]) - number * planned.block_size
-            guess = packed.estimated(min(left, planned.block_size))
+            rest = int(packed.sizes[row]) - number * planned.block_size
+            guess = packed.estimated(min(rest, planned.block_size))
             at = _add(blocks, at, packed.blocks.get((row, number)), guess)
     if pending >= 0:
         _add(fragments, at, packed.fragments.get(pending), packed.estimated(filled))
@@ -197,8 +197,8 @@ def _placed(
     return np.array(blocks, BLOCK), np.array(fragments, BLOCK), files.astype(FILE)
 
 
-def _add(rows: list[tuple[int, int, int]], at: int, known: int | None, guess: int) -> int:
-    """Add a block; return the position after it."""
-    length = guess if known is None else known
+def _add(rows: list[tuple[int, int, int]], at: int, packed_size: int | None, guess: int) -> int:
+    """Append a block of ``packed_size`` or else ``guess`` bytes; return the next position."""
+    length = guess if packed_size is None else packed_size
     rows.append((at, length, 0))
     return at + length

@@ -1,10 +1,9 @@
-"""The metadata of a squashfs image whose data were packed in another way, as mksquashfs writes it.
+"""The metadata of a squashfs image with repacked data, as mksquashfs writes it.
 
 With a sort file mksquashfs writes the inodes of files when it writes their data, before all others
-(sort_files_and_write); without one all are in the order of the tree, a directory after what is in
-it. A listing has a header for each run of names whose inodes are in one metadata block (add_dir),
-so that it is longer where inodes are scattered. Compressed sizes are those of the present image in
-the mean.
+(sort_files_and_write); without one all are in the order of the tree, a directory after its content.
+A listing has a header for each run of names with inodes in one metadata block (add_dir), so that it
+is longer where inodes are scattered. Compressed sizes are the present image's mean sizes.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class _Tree:
 
     @classmethod
     def of(cls, image: SquashfsImage) -> _Tree:
-        """Return that of an image, whose table of inodes has no gaps."""
+        """Return the tree of an image; its table of inodes must have no gaps."""
         encoded = [b""] * len(image.names)
         for path, row in image.rows.items():
             encoded[row] = os.fsencode(path.rpartition("/")[2])
@@ -80,7 +79,7 @@ class _Tree:
         return cls(children, encoded, first[which.ravel()].tolist(), file, lengths.tolist())
 
     def written(self, order: Sequence[int] | None) -> Iterator[int]:
-        """Yield the names whose inodes are written, in that order; each inode has one."""
+        """Yield the names with inodes to write, in that order; one name for each inode."""
         done: set[int] = set()
         of_file = {file: row for row, file in enumerate(self.file) if file >= 0}
         sorted_ = [of_file[file] for file in order or () if file in of_file]
@@ -90,7 +89,7 @@ class _Tree:
                 yield row
 
     def _after_contents(self) -> Iterator[int]:
-        """Yield all names, a directory after what is in it."""
+        """Yield all names, a directory after its content."""
         waiting = [(0, iter(self.children.get(0, ())))]
         while waiting:
             row, rest = waiting[-1]
@@ -104,11 +103,11 @@ class _Tree:
 
 @dataclass(eq=False)
 class _Writer:
-    """The tables as they grow: positions are those of the unpacked tables.
+    """The growing tables; positions are in the unpacked tables.
 
-    ``at`` is the place of each inode, by the first row with it; ``of_lookup`` are by name the rows
-    of the table of inodes (the index of a large directory) and of that of directories that a lookup
-    reads.
+    ``at`` is the place of each inode, by the first row with it. ``of_lookup`` are, by name, the
+    rows of the inode table (the index of a large directory) and of the directory table that a
+    lookup reads.
     """
 
     present: SquashfsImage
@@ -121,7 +120,7 @@ class _Writer:
     of_lookup: dict[int, tuple[range, range]] = field(default_factory=dict)
 
     def write(self, name: int) -> None:
-        """Write an inode, and before it the listing of a directory."""
+        """Write an inode, after the listing if it is a directory."""
         tree, file = self.tree, self.tree.file[name]
         inode, length = tree.first[name], tree.length[name]
         head = length
@@ -144,7 +143,7 @@ class _Writer:
         self.inodes_end += length
 
     def _file_head(self, file: int, length: int, blocks: int) -> int:
-        """Return the bytes of an inode before its list of blocks; with holes it is a long one."""
+        """Return the bytes of an inode before its list of blocks; holes need a long inode."""
         row = self.present.files[file]
         first, was = int(row["first"]), int(row["blocks"])
         holes = not self.present.blocks["length"][first : first + was].all()
@@ -162,15 +161,15 @@ class _Writer:
         names = self.present.names.copy()
         gets: list[int] = []
         firsts, numbers, lookups = [], [], []
-        known = names["known"].tolist()
+        known_names = names["known"].tolist()
         for row in range(len(names)):
-            found = list(self._lookup(row, listings))
-            lookups.append(len(found))
-            if not known[row]:
-                found += self._inode(row, fragments, len(metadata) - 1)
+            blocks = list(self._lookup(row, listings))
+            lookups.append(len(blocks))
+            if not known_names[row]:
+                blocks += self._inode(row, fragments, len(metadata) - 1)
             firsts.append(len(gets))
-            numbers.append(len(found))
-            gets += found
+            numbers.append(len(blocks))
+            gets += blocks
         names["first"], names["gets"], names["lookups"] = firsts, numbers, lookups
         place = np.array([self.at[first] for first in self.tree.first], np.int64)
         names["inode_at"], names["inode_offset"] = np.divmod(place, METADATA_SIZE)
@@ -183,7 +182,7 @@ class _Writer:
         )
 
     def _lookup(self, row: int, listings: int) -> Iterator[int]:
-        """Yield the metadata read to find a name."""
+        """Yield the metadata that a lookup of a name reads."""
         if row not in self.of_lookup:
             return
         index, listing = self.of_lookup[row]
@@ -196,18 +195,18 @@ class _Writer:
         at, last = self.at[first], -1
         base = _blocks(at, _BASE)
         whole = _blocks(at, max(self.head[first], _BASE))
-        found = [*base, owners, base[0], *whole]
+        blocks = [*base, owners, base[0], *whole]
         file = self.tree.file[row]
         fragment = int(self.relaid.files["fragment"][file]) if file >= 0 else -1
         if fragment >= 0:
-            found.append(fragments + fragment // _FRAGMENTS_IN_BLOCK)
-        for get in found:
+            blocks.append(fragments + fragment // _FRAGMENTS_IN_BLOCK)
+        for get in blocks:
             if get != last:
                 yield get
             last = get
 
     def _metadata(self) -> tuple[npt.NDArray[np.void], tuple[int, int]]:
-        """Return the METADATA table, and how many rows inodes and listings have."""
+        """Return the METADATA table, and the numbers of its rows with inodes and listings."""
         old, first = self.present.metadata, inode_rows(self.present)
         of_fragments = -(-len(self.present.fragments) // _FRAGMENTS_IN_BLOCK)
         last = max(len(old) - 1 - of_fragments, first)
@@ -223,11 +222,11 @@ class _Writer:
             np.maximum((size * _ratio(part)).astype(np.int64), _SMALLEST)
             for size, part in zip(unpacked, parts, strict=True)
         ]
-        made = np.zeros(sum(map(len, unpacked)), METADATA)
+        table = np.zeros(sum(map(len, unpacked)), METADATA)
         ends = int(old["at"][0]) + np.cumsum(np.concatenate(lengths))
-        made["at"], made["end"] = ends - np.concatenate(lengths), ends
-        made["unpacked"] = np.concatenate(unpacked)
-        return made, (len(unpacked[0]), len(unpacked[1]))
+        table["at"], table["end"] = ends - np.concatenate(lengths), ends
+        table["unpacked"] = np.concatenate(unpacked)
+        return table, (len(unpacked[0]), len(unpacked[1]))
 
     def _files(self) -> npt.NDArray[np.void]:
         """Return the files with the places of their lists."""
@@ -242,9 +241,9 @@ class _Writer:
 
 
 class _Listing:
-    """The listing of a directory: where each name ends, and the parts of its index (add_dir).
+    """The listing of a directory: the end of each name, and the parts of its index (add_dir).
 
-    ``parts`` are the first name of each part but the first, and its position.
+    ``parts`` are the first name of each part except the first, and its position.
     """
 
     def __init__(self, begin: int, names: Sequence[tuple[bytes, int]]) -> None:
@@ -280,7 +279,7 @@ class _Listing:
 
 
 def inode_rows(image: SquashfsImage) -> int:
-    """Return how many rows of the metadata are the inode table's."""
+    """Return the number of metadata rows that belong to the inode table."""
     return int(np.searchsorted(image.metadata["at"], image.superblock.directory_table))
 
 
@@ -290,15 +289,15 @@ def _blocks(at: int, length: int) -> range:
 
 
 def _filled(length: int) -> Rows:
-    """Return the bytes in each block of a table."""
+    """Return the used bytes of each block of a table."""
     blocks = -(-length // METADATA_SIZE)
-    found = np.full(blocks, METADATA_SIZE, np.int64)
+    filled = np.full(blocks, METADATA_SIZE, np.int64)
     if blocks:
-        found[-1] = length - (blocks - 1) * METADATA_SIZE
-    return found
+        filled[-1] = length - (blocks - 1) * METADATA_SIZE
+    return filled
 
 
 def _ratio(rows: npt.NDArray[np.void]) -> float:
-    """Return compressed bytes for each unpacked one."""
+    """Return compressed bytes for each unpacked byte."""
     unpacked = int(rows["unpacked"].sum())
     return float((rows["end"] - rows["at"]).sum() / unpacked) if unpacked else 1.0

@@ -42,14 +42,14 @@ class Source:
 
 @dataclass(eq=False)
 class Budget:
-    """How much of something an image may still have, whatever it says of itself."""
+    """The limit of an amount that an image may contain, whatever its headers state."""
 
     most: int
     what: str
     spent: int = 0
 
     def spend(self, amount: int) -> None:
-        """Count more of it; ImageError above the limit."""
+        """Add to the amount; ImageError above the limit."""
         self.spent += amount
         if self.spent > self.most:
             raise ImageError(

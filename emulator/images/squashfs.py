@@ -77,13 +77,13 @@ METADATA = np.dtype([("at", "u8"), ("end", "u8"), ("unpacked", "u4")], align=Tru
 
 @dataclass(frozen=True, eq=False)
 class SquashfsImage:
-    """The tables of an image; ``rows`` finds the row of ``names`` by path, from "/" on.
+    """The tables of an image; ``rows`` maps a path, from "/" on, to its row of ``names``.
 
     ``links`` are the targets of symbolic links by path.
 
-    ``gets`` (u4) are rows of ``metadata``, in the order in which the kernel asks its cache for
-    them: for a name, those of the lookup in its directory (``known`` names are other names of an
-    inode that is already in memory if the first one was looked up), and of its inode.
+    ``gets`` (u4) are rows of ``metadata``, in the order in which the kernel requests them from its
+    cache: for a name, the rows of the lookup in its directory, and of its inode (``known`` names
+    are further names of an inode that the lookup of the first name has brought into memory).
     """
 
     superblock: Superblock
@@ -97,17 +97,17 @@ class SquashfsImage:
     links: dict[str, str] = field(default_factory=dict)
 
     def resolved(self, path: str) -> str | None:
-        """Return the path without symbolic links in it; None if the image does not have it."""
+        """Return the path without symbolic links; None if the image does not have it."""
         return resolved(path, self.rows, self.links)
 
     @property
     def block_size(self) -> int:
-        """Return the bytes of a full block, unpacked."""
+        """The bytes of a full block, unpacked."""
         return self.superblock.block_size
 
 
 def read_squashfs(octets: Octets) -> SquashfsImage:
-    """Return the tables of an image. Raises ImageError for one that cannot be read.
+    """Return the tables of an image. Raises ImageError for an unreadable image.
 
     Memory and time are bounded by the size of the image, MOST_NAMES and MOST_METADATA.
     """
@@ -131,7 +131,7 @@ def _fragments(metadata: Metadata) -> Iterator[tuple[int, int, bool]]:
 
 
 def _block(superblock: Superblock, at: int, size: int) -> tuple[int, int, bool]:
-    """Return the row of a block, checked."""
+    """Return the checked row of a block."""
     length = size & PACKED_BITS
     if length > superblock.block_size or at + length > superblock.bytes_used:
         raise ImageError(f"damaged image: a block of {length:,} bytes at byte {at:,}")
@@ -140,7 +140,7 @@ def _block(superblock: Superblock, at: int, size: int) -> tuple[int, int, bool]:
 
 @dataclass(eq=False)
 class _Tree:
-    """The names and inodes found so far."""
+    """The names and inodes read so far."""
 
     metadata: Metadata
     names: list[tuple[int, ...]] = field(default_factory=list)
@@ -155,7 +155,7 @@ class _Tree:
     gets_left: Budget = field(default_factory=lambda: Budget(MOST_GETS, "reads of metadata"))
 
     def walk(self) -> None:
-        """Read all names, directory by directory. Each directory has one name."""
+        """Read all names, directory by directory. Each directory may have one name only."""
         root = read_inode(self.metadata, *self.metadata.superblock.root)
         if root.kind != DIRECTORY:
             raise ImageError("damaged image: the root is not a directory")
@@ -166,31 +166,31 @@ class _Tree:
             path, row, inode = waiting.pop()
             for entry in read_directory(self.metadata, inode):
                 child = read_inode(self.metadata, *entry.inode)
-                known = child.number in self.seen
-                if known and child.kind == DIRECTORY:
+                seen_before = child.number in self.seen
+                if seen_before and child.kind == DIRECTORY:
                     raise ImageError("damaged image: a directory has two names")
                 name = f"{path}/{os.fsdecode(entry.name)}"
-                at = self._add(name, row, child, entry, known)
+                at = self._add(name, row, child, entry, seen_before)
                 if child.kind == LINK:
                     self.links[name] = os.fsdecode(child.target)
                 if child.kind == DIRECTORY:
                     waiting.append((name, at, child))
 
-    def _add(self, path: str, parent: int, inode: Inode, entry: Entry, known: bool) -> int:
+    def _add(self, path: str, parent: int, inode: Inode, entry: Entry, seen_before: bool) -> int:
         row = len(self.names)
         if len(path) > _LONGEST_PATH:
             raise ImageError("damaged image: a path is too long")
         self.names_left.spend(1)
         self.paths_left.spend(len(path))
-        if not known:
+        if not seen_before:
             self.seen[inode.number] = self._file(inode) if inode.kind == REGULAR else -1
         first = len(self.gets)
-        self.gets.extend(entry.gets if known else (*entry.gets, *inode.gets))
+        self.gets.extend(entry.gets if seen_before else (*entry.gets, *inode.gets))
         count = len(self.gets) - first
         self.gets_left.spend(count)
         block, offset = entry.inode
         at = self.metadata.superblock.inode_table + block
-        numbers = (first, count, len(entry.gets), known, at, offset)
+        numbers = (first, count, len(entry.gets), seen_before, at, offset)
         self.names.append((parent, self.seen[inode.number], *numbers))
         self.paths[path] = row
         return row
@@ -217,7 +217,7 @@ class _Tree:
         rows = [(block.at, block.end, len(block.octets)) for block in blocks]
         metadata = np.array(rows, METADATA)
         files = np.array(self.files, FILE)
-        # A list that begins where a chain of blocks ends was never read, and has no entry.
+        # A list at the end of a chain of blocks was never read, and has no entry.
         places = np.searchsorted(metadata["at"], files["list_at"])
         files["list_at"] = np.minimum(places, max(len(metadata) - 1, 0))
         names = np.array(self.names, NAME)

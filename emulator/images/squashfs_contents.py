@@ -31,24 +31,24 @@ class Contents:
         if number < 0 or length <= 0:
             raise ImageError(f"a file of {int(row['size']):,} bytes has no block {number}")
         if number < int(row["blocks"]):
-            found = self._unpacked(self.image.blocks[int(row["first"]) + number])
-            found = found or b"\0" * length
+            octets = self._unpacked(self.image.blocks[int(row["first"]) + number])
+            octets = octets or b"\0" * length
         else:
-            found = self._fragment(int(row["fragment"]))[int(row["offset"]) :][:length]
-        if len(found) != length:
+            octets = self._fragment(int(row["fragment"]))[int(row["offset"]) :][:length]
+        if len(octets) != length:
             raise ImageError(
-                f"damaged image: a block of {len(found):,} instead of {length:,} bytes"
+                f"damaged image: a block of {len(octets):,} instead of {length:,} bytes"
             )
-        return found
+        return octets
 
     def _fragment(self, row: int) -> bytes:
-        found = self.kept.get(row)
-        if found is None:
-            found = self._unpacked(self.image.fragments[row])
+        unpacked = self.kept.get(row)
+        if unpacked is None:
+            unpacked = self._unpacked(self.image.fragments[row])
             if len(self.kept) >= _KEPT:
                 self.kept.pop(next(iter(self.kept)))
-            self.kept[row] = found
-        return found
+            self.kept[row] = unpacked
+        return unpacked
 
     def _unpacked(self, block: np.void) -> bytes:
         packed = Source(self.octets).read(int(block["at"]), int(block["length"]), "a block")

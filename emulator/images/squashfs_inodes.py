@@ -10,7 +10,7 @@ from emulator.images.source import ImageError
 from emulator.images.squashfs_metadata import NO_FRAGMENT, Metadata, MetadataReader
 
 DIRECTORY, REGULAR, LINK = 1, 2, 3
-_EXTENDED = 7  # what the extended kind of an inode adds to its type
+_EXTENDED = 7  # added to the type of an extended inode
 _TYPES = range(1, 15)
 _COMMON = struct.Struct("<4H2I")  # type, mode, owner, group, time, number
 _PLAIN_DIRECTORY = struct.Struct("<2I2HI")
@@ -33,11 +33,12 @@ PACKED_BITS = _BLOCK_STORED - 1
 
 @dataclass(frozen=True)
 class Inode:
-    """An inode; ``gets`` are the metadata blocks that the kernel asks its cache for, in order.
+    """An inode; ``gets`` are the metadata blocks that the kernel requests from its cache, in order.
 
-    ``blocks`` (of a file) are the lengths of its blocks in the image, with the bit of those stored
-    as they are; ``list_at`` is where that list begins. ``listing`` (of a directory) is block,
-    offset and length. ``index`` are the first names and places of parts of a large directory.
+    ``blocks`` (of a file) are the lengths of its blocks in the image, with a bit for blocks that
+    are stored uncompressed; ``list_at`` is the place of that list. ``listing`` (of a directory) is
+    block, offset and length. ``index`` are the first names and places of parts of a large
+    directory.
     """
 
     number: int
@@ -58,7 +59,7 @@ class Inode:
 
 @dataclass(frozen=True)
 class Entry:
-    """A name in a directory; ``gets`` as in Inode, of the lookup without the inode."""
+    """A name in a directory; ``gets`` are the metadata blocks of its lookup without the inode."""
 
     name: bytes
     inode: tuple[int, int]
@@ -68,26 +69,26 @@ class Entry:
 
 @dataclass(eq=False)
 class Watched:
-    """A reader that notes the metadata blocks it asks for, without repetitions."""
+    """A reader that stores the metadata blocks that it requests, without repetitions."""
 
     reader: MetadataReader
     gets: list[int] = field(default_factory=list)
 
     def read(self, length: int) -> bytes:
-        """Return the next bytes."""
+        """Return the next ``length`` bytes."""
         parts = []
         while length:
             block = self.reader.metadata.block(self.reader.at)
             if not self.gets or self.gets[-1] != block.at:
                 self.gets.append(block.at)
-            left = max(len(block.octets) - self.reader.offset, 1)  # 1: the reader refuses it
-            parts.append(self.reader.read(min(left, length)))
+            rest = max(len(block.octets) - self.reader.offset, 1)  # 1: the reader raises an error
+            parts.append(self.reader.read(min(rest, length)))
             length -= len(parts[-1])
         return b"".join(parts)
 
 
 def read_inode(metadata: Metadata, block: int, offset: int) -> Inode:
-    """Return the inode at a place of the inode table. Raises ImageError for a damaged one."""
+    """Return the inode at a place of the inode table. Raises ImageError for a damaged inode."""
     at = metadata.superblock.inode_table + block
     watched = Watched(metadata.reader(at, offset))
     kind, _, owner, group, _, number = _COMMON.unpack(watched.read(_COMMON.size))
@@ -167,12 +168,12 @@ def _file(metadata: Metadata, watched: Watched, long: bool, number: int, head: l
 
 def read_directory(metadata: Metadata, inode: Inode) -> Iterator[Entry]:
     """Yield the names of a directory in their order. Raises ImageError for a damaged listing."""
-    start, offset, left = inode.listing
+    start, offset, rest = inode.listing
     watched = Watched(metadata.reader(metadata.superblock.directory_table + start, offset))
-    length = left
-    while left > 0:
+    length = rest
+    while rest > 0:
         count, block, _ = _HEADER.unpack(watched.read(_HEADER.size))
-        left -= _HEADER.size
+        rest -= _HEADER.size
         if count >= _MOST_IN_HEADER:
             raise ImageError("damaged image: a directory with too many names in one part")
         for _ in range(count + 1):
@@ -180,19 +181,19 @@ def read_directory(metadata: Metadata, inode: Inode) -> Iterator[Entry]:
             if size >= _MOST_NAME:
                 raise ImageError("damaged image: a name is too long")
             name = watched.read(size + 1)
-            left -= _ENTRY.size + size + 1
-            if left < 0 or b"/" in name or b"\0" in name or name in (b".", b".."):
+            rest -= _ENTRY.size + size + 1
+            if rest < 0 or b"/" in name or b"\0" in name or name in (b".", b".."):
                 raise ImageError("damaged image: a directory's listing is not valid")
-            gets = _lookup_gets(metadata, inode, name, watched.gets, length - left)
+            gets = _lookup_gets(metadata, inode, name, watched.gets, length - rest)
             yield Entry(name, (block, place), kind, gets)
 
 
 def _lookup_gets(
     metadata: Metadata, inode: Inode, name: bytes, gets: list[int], end: int
 ) -> tuple[int, ...]:
-    """Return the blocks read to find a name: the index, then the listing from its part on.
+    """Return the blocks that a lookup reads: the index, then the listing from its part on.
 
-    get_dir_index_using_name: the last part whose first name is not above the name.
+    get_dir_index_using_name: the last part with a first name that is not above the name.
     """
     before = 0
     first: int | None = None
@@ -214,8 +215,8 @@ def _id_gets(metadata: Metadata, row: int) -> tuple[int, ...]:
 
 def _joined(first: list[int] | tuple[int, ...], more: list[int]) -> tuple[int, ...]:
     """Return two sequences of blocks as one, without repetitions in a row."""
-    found: list[int] = []
+    blocks: list[int] = []
     for at in (*first, *more):
-        if not found or found[-1] != at:
-            found.append(at)
-    return tuple(found)
+        if not blocks or blocks[-1] != at:
+            blocks.append(at)
+    return tuple(blocks)

@@ -21,7 +21,7 @@ _LEVEL = struct.Struct("<Hi")  # header of the metadata block with the compresso
 _OPTIONS = 0x400  # SQUASHFS_COMP_OPTS
 _MOST_LEVEL = {"gzip": 9, "zstd": 22}
 _LZO = struct.Struct("<Hii")  # that header, algorithm, level
-_LZO1X_999, _MOST_LZO = 4, 9  # the algorithm that has levels (mksquashfs, lzo_wrapper.h)
+_LZO1X_999, _MOST_LZO = 4, 9  # the algorithm with levels (mksquashfs, lzo_wrapper.h)
 _SMALLEST_LOG, _LARGEST_LOG = 12, 20
 # Limits of memory and time; a million files have about 50 MB of metadata.
 MOST_METADATA = 256 << 20
@@ -30,9 +30,9 @@ MOST_BLOCKS = 2_000_000
 
 @dataclass(frozen=True)
 class Superblock:
-    """What the first bytes of an image say; positions are bytes, -1 for a missing table.
+    """The first bytes of an image; positions are in bytes, -1 for a missing table.
 
-    ``level`` is the compressor's, None if that is the builder's default or unknown.
+    ``level`` is the compressor's, None if it is the builder's default or unknown.
     """
 
     inodes: int
@@ -84,7 +84,7 @@ def read_superblock(source: Source) -> Superblock:
 def _level(source: Source, compressor: str) -> int | None:
     """Return the level in the compressor's options, which follow the superblock.
 
-    That of gzip and zstd; that of lzo, 0 for its fast algorithms.
+    The level of gzip, zstd or lzo; 0 for the fast algorithms of lzo.
     """
     if compressor == "lzo":
         options = source.unpack(_LZO, _SUPERBLOCK.size, "the options of the compressor")
@@ -119,9 +119,9 @@ class Metadata:
 
     def block(self, at: int) -> MetadataBlock:
         """Return the block at a byte of the image. Raises ImageError for a damaged one."""
-        known = self.blocks.get(at)
-        if known is not None:
-            return known
+        cached = self.blocks.get(at)
+        if cached is not None:
+            return cached
         (header,) = struct.unpack("<H", self.source.read(at, HEADER, "a metadata block"))
         length = header & ~_STORED
         if not 0 < length <= METADATA_SIZE:
@@ -132,8 +132,8 @@ class Metadata:
         if not octets:
             raise ImageError(f"damaged image: an empty metadata block at byte {at:,}")
         self.unpacked.spend(len(octets))
-        found = self.blocks[at] = MetadataBlock(at, at + HEADER + length, octets)
-        return found
+        block = self.blocks[at] = MetadataBlock(at, at + HEADER + length, octets)
+        return block
 
     def reader(self, at: int, offset: int) -> MetadataReader:
         """Return a reader that begins at an offset of the block at ``at``."""
@@ -146,7 +146,7 @@ class Metadata:
         return at, offset
 
     def table_block(self, pointers_at: int, entry_size: int, row: int) -> int:
-        """Return where the block with a row of a table is. Raises ImageError as ``block``."""
+        """Return the position of the block with a row of a table; raises as ``block``."""
         return self.block(self.table(pointers_at, entry_size, row)[0]).at
 
 

@@ -1,8 +1,8 @@
 """The reads of a squashfs image's device that a sequence of touches causes.
 
-The page cache is not here: a block is touched when the page cache lacks it. Metadata and fragments
-are in caches of squashfs's own, in which the oldest block makes room for the next one whether it
-was used again or not (squashfs_cache_get, fs/squashfs/cache.c).
+The page cache is not modelled here: a block is touched when the page cache lacks it. Metadata and
+fragments are in squashfs's own caches, where the next block replaces the oldest one, even if that
+was used again (squashfs_cache_get, fs/squashfs/cache.c).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def squashfs_reads(
     image: SquashfsImage,
     touches: npt.NDArray[np.void],
     rules: SquashfsRules,
-    known: Collection[int] = (),
+    known_names: Collection[int] = (),
     cached: Sequence[int] | None = None,
 ) -> npt.NDArray[np.void]:
     """Return the reads (READ) that follow from touches (TOUCH) with empty caches.
 
-    A name is looked up with all directories above it, each once. ``known`` are rows of names
-    that are in memory before: processes use them. ``cached`` are rows of metadata that squashfs has
-    in its cache before, the oldest first, negative for others; None: the image was just mounted.
-    Raises ImageError for touches of rows that the image does not have.
+    A name is looked up with all directories above it, each once. ``known`` are rows of names that
+    are in memory before, because processes use them. ``cached`` are rows of metadata in squashfs's
+    cache before, the oldest first, negative for others; None: the image was just mounted. Raises
+    ImageError for touches of rows that the image does not have.
     """
     _check(image, touches)
-    reader = _Reader(image, rules, known)
+    reader = _Reader(image, rules, known_names)
     if cached is None:
         reader.mount()
     for row in cached or ():
@@ -56,20 +56,19 @@ def squashfs_reads(
 
 
 def before_a_start(image: SquashfsImage) -> list[int]:
-    """Return the metadata that squashfs has in its cache before a start, the oldest first.
+    """Return the metadata in squashfs's cache before a start, the oldest first.
 
-    Every lookup of an inode needs the table of owners, and one after the other the listing of the
-    root: both are among the blocks that were read last. Their ages are
-    taken to be the mean.
+    Every lookup of an inode needs the table of owners, and some lookups the listing of the root:
+    both are among the blocks that were read last. Their ages are assumed to be the mean.
     """
     if not len(image.metadata):
         return []
     of_root = np.flatnonzero((image.names["parent"] == 0) & (image.names["lookups"] > 0))
     listing = [int(image.gets[image.names["first"][row]]) for row in of_root[:1]]
-    known = [*listing, len(image.metadata) - 1]
-    others = METADATA_KEPT - len(known)
-    first = others // 2
-    return [*range(-1, -1 - first, -1), *known, *range(-1 - first, -1 - others, -1)]
+    hot = [*listing, len(image.metadata) - 1]
+    other_count = METADATA_KEPT - len(hot)
+    first = other_count // 2
+    return [*range(-1, -1 - first, -1), *hot, *range(-1 - first, -1 - other_count, -1)]
 
 
 def _check(image: SquashfsImage, touches: npt.NDArray[np.void]) -> None:
@@ -89,14 +88,14 @@ def _check(image: SquashfsImage, touches: npt.NDArray[np.void]) -> None:
 
 @dataclass(eq=False)
 class _Oldest:
-    """A cache of a few rows; the oldest goes first."""
+    """A cache of a few rows; the oldest row is replaced first."""
 
     entries: int
     held: set[int] = field(default_factory=set)
     order: deque[int] = field(default_factory=deque)
 
     def get(self, row: int) -> bool:
-        """Return whether the row was there; it is afterwards."""
+        """Return whether the row was cached; afterwards it is."""
         if row in self.held:
             return True
         if len(self.order) == self.entries:
@@ -109,14 +108,16 @@ class _Oldest:
 class _Reader:
     """The state of a mounted image, in plain numbers."""
 
-    def __init__(self, image: SquashfsImage, rules: SquashfsRules, known: Collection[int]) -> None:
+    def __init__(
+        self, image: SquashfsImage, rules: SquashfsRules, known_names: Collection[int]
+    ) -> None:
         self.rules = rules
         self.metadata = _Oldest(rules.metadata_kept)
         self.fragments = _Oldest(rules.fragments_kept)
         self.kept: set[int] = set()  # device blocks
         self.reads: list[tuple[int, int, int, int, int]] = []
         self.touch = 0
-        self.known = {0, *known}  # names; the root is read when the image is mounted
+        self.known = {0, *known_names}  # names; the root is read when the image is mounted
         self.parts: dict[int, int] = {}  # by file: up to where the list of its blocks is indexed
         self.names = [image.names[name].tolist() for name in ("parent", "first", "gets")]
         self.lookups = image.names["lookups"].tolist()
@@ -174,7 +175,7 @@ class _Reader:
     def list_rows(self, file: int, number: int) -> Iterable[int]:
         """Return the metadata with the entries of a list up to a block.
 
-        Every LIST_PART entries the kernel remembers where it was (fill_meta_index).
+        The kernel stores its position every LIST_PART entries (fill_meta_index).
         """
         *_, list_at, offset = self.files[file]
         part = number // LIST_PART
@@ -186,7 +187,7 @@ class _Reader:
         return range(low, min(high, len(self.begins) - 1) + 1)
 
     def get_metadata(self, rows: Iterable[int]) -> None:
-        """Take blocks from the cache, or read them: the header first, for the length."""
+        """Get blocks from the cache, or read them: the header first, for the length."""
         at, end = self.places
         for row in rows:
             if not self.metadata.get(row):
@@ -194,7 +195,7 @@ class _Reader:
                 self.read(ReadOf.METADATA, row, at[row] + HEADER, end[row] - at[row] - HEADER)
 
     def read(self, kind: ReadOf, row: int, at: int, length: int) -> None:
-        """Read bytes in whole device blocks, but for those that are kept (squashfs_bio_read)."""
+        """Read bytes in whole device blocks, except for kept blocks (squashfs_bio_read)."""
         unit, kept = self.rules.device_block, self.kept
         first, stop = at // unit, -(-(at + length) // unit)
         for low, high in _missing(first, stop, kept):

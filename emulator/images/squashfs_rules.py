@@ -1,4 +1,4 @@
-"""How a kernel reads squashfs: what it keeps in memory beside the page cache."""
+"""The rules of a kernel for reads of squashfs: its memory in addition to the page cache."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ _KEEPS_PARTS_SINCE: Version = (6, 5)  # e994f5b677ee "squashfs: cache partial co
 class SquashfsRules:
     """Sizes in bytes, caches in blocks.
 
-    ``buffered``: the device's page cache keeps what is read, in device blocks.
-    ``keeps_parts``: the first and the last page of a read stay cached if they are only partly of
-    the block.
+    ``buffered``: the device's page cache keeps read data, in device blocks. ``keeps_parts``: the
+    first and the last page of a read stay cached if they are only partly in the block.
     """
 
     device_block: int = DEVICE_BLOCK

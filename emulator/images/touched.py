@@ -1,4 +1,4 @@
-"""The blocks of compressed files that the kernel's readahead asks for, in order."""
+"""The blocks of compressed files that the kernel's readahead requests, in order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def touched_blocks(
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
     """Return the touches (TOUCH, of blocks) that fill the pages of ``inserts`` (INSERT), and runs.
 
-    Rows are those of ``files`` (FILE, operations.py); files that are not in blocks are left out.
-    Each ->readahead call reads its blocks in rising order, whole ones; pages beyond the end of a
-    file read nothing (squashfs_readahead). The run of a touch is that of its inserts.
+    Rows are rows of ``files`` (FILE, operations.py); files without blocks are left out. Each
+    ->readahead call reads its blocks in rising order, whole ones; pages beyond the end of a file
+    read nothing (squashfs_readahead). The run of a touch is the run of its inserts.
     """
     last = -(-files["size"] // page_size) - 1
     inside = inserts["index"].astype(np.int64) <= last[inserts["file"]]
