@@ -15,7 +15,7 @@ _SECTORS_PER_KIB = 2
 
 
 class DeviceQueue(Protocol):
-    """A device that works, idle at first."""
+    """A device with requests in progress, idle at first."""
 
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
@@ -34,19 +34,19 @@ class DeviceModel(Protocol):
         """Return an idle device of this kind."""
 
     def describe(self) -> str:
-        """Return one line on it."""
+        """Return a description of one line."""
 
     def perturbed(self, rng: np.random.Generator) -> DeviceModel:
-        """Return one of the devices that this may be, within its band; itself without a band."""
+        """Return a random device within the band of this one; itself without a band."""
 
 
 @dataclass(frozen=True)
 class FixedCost:
     """A fixed time for each request and time for its length; served one at a time, in order.
 
-    A request that waited for the one before it is handed on ``handover_ns`` after its end.
-    ``spread_ns`` is the median absolute residual if the costs were learnt, else 0. ``band`` is the
-    standard error of the costs, in parts of them.
+    A request that waited for the previous one begins ``handover_ns`` after its end. ``spread_ns``
+    is the median absolute residual if the costs were learnt, else 0. ``band`` is the standard error
+    of the costs, as a share.
     """
 
     latency_ns: float
@@ -56,7 +56,7 @@ class FixedCost:
     handover_ns: float = 0.0
 
     def service_ns(self, sectors: int) -> float:
-        """Return the time of a request of so many sectors."""
+        """Return the time (ns) of a request of ``sectors``."""
         return self.latency_ns + self.ns_per_kib * sectors / _SECTORS_PER_KIB
 
     def queue(self) -> FixedQueue:
@@ -71,7 +71,7 @@ class FixedCost:
         )
 
     def perturbed(self, rng: np.random.Generator) -> FixedCost:
-        """Return a device whose two costs are drawn from the band, apart from each other."""
+        """Return a device with both costs drawn from the band, independently."""
         if not self.band:
             return self
         latency, per_kib = np.maximum(rng.normal(1.0, self.band, 2), 0.0).tolist()
@@ -82,7 +82,7 @@ class FixedCost:
 
 @dataclass
 class FixedQueue:
-    """A device of fixed cost: ``free_ns`` is when it has served all that was submitted."""
+    """A device of fixed cost: ``free_ns`` is when it has served all submitted requests."""
 
     cost: FixedCost
     free_ns: float = 0.0
@@ -90,7 +90,7 @@ class FixedQueue:
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Serve a request after those before it."""
+        """Serve a request after all earlier ones."""
         waited = now_ns < self.free_ns
         begin = self.free_ns + self.cost.handover_ns if waited else now_ns
         self.free_ns = begin + self.cost.service_ns(sectors)

@@ -1,4 +1,4 @@
-"""A device as it was measured: latency and throughput by size of request, in order or at random."""
+"""A measured device: latency and throughput by size of request, in order or at random."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SECTORS_PER_KIB = 2
 
 @dataclass(frozen=True)
 class Point:
-    """Times of requests of ``kib``, each where the last one ended (``sequential``) or elsewhere.
+    """Times of requests of ``kib``, each after the previous one (``sequential``) or elsewhere.
 
     ``latency_ns`` from a single request to its completion; ``occupancy_ns`` between completions
-    with many in flight.
+    with many requests in flight.
     """
 
     kib: float
@@ -30,9 +30,9 @@ class Point:
 class Measured:
     """A request completes at max(now + latency, when the device is free + occupancy).
 
-    Between the sizes of ``points`` logarithms are interpolated, beyond the largest the time goes
-    with the size. If one of the two patterns was not measured, the other one is used.
-    ``band`` is the standard error of all times together, in parts of them.
+    Between the sizes of ``points`` logarithms are interpolated, beyond the largest the time is
+    proportional to the size. If one of the two patterns was not measured, the other one is used.
+    ``band`` is the standard error of all times together, as a share.
     """
 
     points: tuple[Point, ...]
@@ -40,7 +40,8 @@ class Measured:
 
     def __post_init__(self) -> None:
         if not self.points or any(
-            not (one.kib > 0 and one.latency_ns > 0 and one.occupancy_ns > 0) for one in self.points
+            not (point.kib > 0 and point.latency_ns > 0 and point.occupancy_ns > 0)
+            for point in self.points
         ):
             raise ValueError("a measured device needs sizes and times above 0")
 
@@ -52,28 +53,30 @@ class Measured:
         """Return the range of the measurements in words."""
         chosen = self._of(sequential=False)
         ends = (chosen[0], chosen[-1])
-        each = ", ".join(f"{one.latency_ns / 1000:,.0f} µs for {one.kib:g} KiB" for one in ends)
+        each = ", ".join(
+            f"{point.latency_ns / 1000:,.0f} µs for {point.kib:g} KiB" for point in ends
+        )
         return f"as measured at {len(self.points)} points: at random {each}"
 
     def perturbed(self, rng: np.random.Generator) -> Measured:
-        """Return a device that is slower or faster in all by as much as the band allows."""
+        """Return a device with all times scaled by one factor from the band."""
         if not self.band:
             return self
         factor = max(float(rng.normal(1.0, self.band)), 0.01)
-        return replace(self, points=tuple(_scaled(one, factor) for one in self.points))
+        return replace(self, points=tuple(_scaled(point, factor) for point in self.points))
 
     def times(self, sequential: bool) -> tuple[Table, Table]:
         """Return latency and occupancy (ns) by size."""
         chosen = self._of(sequential)
-        sizes = [one.kib for one in chosen]
+        sizes = [point.kib for point in chosen]
         return (
-            Table(sizes, [one.latency_ns for one in chosen]),
-            Table(sizes, [one.occupancy_ns for one in chosen]),
+            Table(sizes, [point.latency_ns for point in chosen]),
+            Table(sizes, [point.occupancy_ns for point in chosen]),
         )
 
     def _of(self, sequential: bool) -> list[Point]:
-        of_kind = [one for one in self.points if one.sequential == sequential]
-        return sorted(of_kind or self.points, key=lambda one: one.kib)
+        of_kind = [point for point in self.points if point.sequential == sequential]
+        return sorted(of_kind or self.points, key=lambda point: point.kib)
 
 
 class Table:
@@ -83,7 +86,7 @@ class Table:
         self.sizes, self.values = sizes, times
 
     def at(self, kib: float) -> float:
-        """Return the time of a size."""
+        """Return the time (ns) of a size in KiB."""
         row = bisect_left(self.sizes, kib)
         if row == 0:
             return self.values[0]
@@ -106,19 +109,19 @@ class MeasuredQueue:
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Take in a read; return when it completes."""
+        """Submit a read; return its completion time."""
         latency, occupancy = self._times(sectors, sector == self.end)
         self.end = sector + sectors
         self.free_ns = max(now_ns, self.free_ns) + occupancy
         return max(now_ns + latency, self.free_ns)
 
     def _times(self, sectors: int, sequential: bool) -> tuple[float, float]:
-        found = self._known.get((sectors, sequential))
-        if found is None:
+        times = self._known.get((sectors, sequential))
+        if times is None:
             latency, occupancy = self.model.times(sequential)
             kib = sectors / _SECTORS_PER_KIB
-            found = self._known[sectors, sequential] = latency.at(kib), occupancy.at(kib)
-        return found
+            times = self._known[sectors, sequential] = latency.at(kib), occupancy.at(kib)
+        return times
 
 
 def _scaled(point: Point, factor: float) -> Point:

@@ -1,7 +1,7 @@
-"""A rate-limited device: so many requests and so many bytes a second.
+"""A rate-limited device: a maximum of requests and of bytes a second.
 
-With a slice it is the kernel's blkio limiter, which grants each slice's budget at once; without
-one a device that lets requests pass evenly. After block/blk-throttle.c of Linux 6.18.
+With a slice it is the kernel's blkio limiter, which grants each slice's budget at once; without a
+slice, requests pass evenly. After block/blk-throttle.c of Linux 6.18.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ THROTL_SLICE_NS = 100e6  # DFL_THROTL_SLICE: HZ / 10
 TICK_NS = 4e6  # a jiffy at CONFIG_HZ=250, Debian's and most distributions' choice
 AT_ONCE = FixedCost(0.0, 0.0)
 _SECTOR = 512
-_WHEEL = 63  # ticks that the first level of the timer wheel reaches, each level 8 times as far
+_WHEEL = 63  # ticks of the first level of the timer wheel; each level reaches 8 times as far
 
 
 @dataclass(frozen=True)
 class Paced:
-    """Two simultaneous limits, of which the stricter one counts; ``base`` is the device behind
-    them.
+    """Two simultaneous limits, of which the stricter one counts; ``base`` is the limited device.
 
-    A request counts once for each of its bios. ``slice_ns`` is the time whose budget is granted at
-    once, 0 if requests pass evenly; ``tick_ns`` the granularity of waits, which are rounded up.
-    ``band`` is the standard error of the rates, in parts of them.
+    A request counts once for each of its bios. ``slice_ns`` is the time of a budget that is granted
+    at once, 0 if requests pass evenly; ``tick_ns`` the granularity of waits, which are rounded up.
+    ``band`` is the standard error of the rates, as a share.
     """
 
     requests_per_second: float = inf
@@ -59,7 +58,7 @@ class Paced:
         return f"limited to {limit}, {how}; then {self.base.describe()}"
 
     def perturbed(self, rng: np.random.Generator) -> Paced:
-        """Return a device whose rates are drawn from the band, apart from each other."""
+        """Return a device with both rates drawn from the band, independently."""
         base = self.base.perturbed(rng)
         if not self.band:
             return replace(self, base=base)
@@ -86,7 +85,7 @@ class EvenQueue:
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Take in a read; return when it completes."""
+        """Submit a read; return its completion time."""
         model = self.model
         share = max(bios / model.requests_per_second, sectors * _SECTOR / model.bytes_per_second)
         self.free_ns = max(now_ns, self.free_ns) + share * 1e9
@@ -102,7 +101,7 @@ class LimiterQueue:
     end: int = -1
     passed_bytes: float = 0.0
     passed_bios: int = 0
-    free_ns: float = 0.0  # when the last one that had to wait its turn passed
+    free_ns: float = 0.0  # when the last waiting bio passed
     base: DeviceQueue = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,16 +111,16 @@ class LimiterQueue:
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Take in a read; return when it completes."""
-        at, left = now_ns, sectors
+        """Submit a read; return its completion time."""
+        at, rest = now_ns, sectors
         for bio in range(bios, 0, -1):
-            part = left // bio
-            left -= part
+            part = rest // bio
+            rest -= part
             at = self._pass(now_ns, part * _SECTOR, meta)
         return self.base.submit(at, sector, sectors, bios, meta)
 
     def _pass(self, now_ns: float, size: int, meta: bool) -> float:
-        """Return when a bio passes (__blk_throtl_bio); those after it stay after it."""
+        """Return when a bio passes (__blk_throtl_bio); later bios stay after it."""
         if meta and now_ns < self.free_ns:
             self._charge(size)
             return now_ns
@@ -143,7 +142,7 @@ class LimiterQueue:
         self.passed_bios += 1
 
     def _wait(self, now: int, size: int, queued: bool) -> int:
-        """Return for how many ticks a bio must wait (tg_dispatch_time)."""
+        """Return the ticks that a bio must wait (tg_dispatch_time)."""
         if not queued and not self.start <= now <= self.end:
             self.start, self.end = now, now + self._slice
             self.passed_bytes = self.passed_bios = 0
@@ -201,7 +200,7 @@ def _up(ticks: int, slice_: int) -> int:
 
 
 def _expiry(now: int, wait: int) -> int:
-    """Return when a timer fires that is set to ``wait`` ticks (calc_wheel_index: never early)."""
+    """Return when a timer of ``wait`` ticks expires (calc_wheel_index: never early)."""
     grain = 1
     while wait >= _WHEEL * grain:
         grain *= 8

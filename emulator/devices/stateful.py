@@ -1,4 +1,4 @@
-"""A disk whose requests cost more or less after others: seeks, whole units, a cache, parallelism.
+"""A disk with request costs that depend on earlier requests: seeks, units, a cache, parallelism.
 
 The same as boards/emulated/slowdisk/cost.h, the disk of the emulated boards, with times as floats.
 """
@@ -18,15 +18,15 @@ MOST_PARALLEL, MOST_UNITS = 32, 256
 
 @dataclass(frozen=True)
 class Stateful:
-    """A request takes one of ``parallel`` places, waits for its latency, and is then moved.
+    """A request gets one of ``parallel`` places, waits for its latency, and is then transferred.
 
-    Latencies pass at once, moving takes turns. Where ``unit_kib`` is not 0, the disk reads whole
-    units and keeps the last ``kept_units``: a request that it has all of costs ``hit_ns`` and
-    ``hit_ns_per_kib``. A request that does not begin where the last one ended seeks for ``seek_ns``
-    and ``seek_ns_per_root`` times the square root of the distance in KiB. After ``fast_kib``
-    without an idle ``rest_ns``, a KiB costs ``slow_ns_per_kib``. ``jitter_ns`` is the mean of a
-    random latency, which is three times it at most; without ``seed`` each takes the mean.
-    ``handover_ns`` and ``band`` are as in FixedCost.
+    Latencies pass in parallel, transfers one after another. Where ``unit_kib`` is not 0, the disk
+    reads whole units and keeps the last ``kept_units``: a request that they contain costs
+    ``hit_ns`` and ``hit_ns_per_kib``. A request that does not begin at the end of the previous one
+    seeks for ``seek_ns`` and ``seek_ns_per_root`` times the square root of the distance in KiB.
+    After ``fast_kib`` without an idle ``rest_ns``, a KiB costs ``slow_ns_per_kib``. ``jitter_ns``
+    is the mean of a random latency of at most three times that; without ``seed`` each request has
+    the mean. ``handover_ns`` and ``band`` are as in FixedCost.
     """
 
     latency_ns: float
@@ -83,7 +83,7 @@ class Stateful:
         return ", ".join(words)
 
     def perturbed(self, rng: np.random.Generator) -> Stateful:
-        """Return a device whose latencies and transfers are drawn from the band, and its jitter."""
+        """Return a device with latencies, transfers and jitter drawn from the band."""
         seed = int(rng.integers(1, _WORD)) if self.jitter_ns else 0
         latency, transfer = np.maximum(rng.normal(1.0, self.band, 2), 0.0).tolist()
         return replace(
@@ -101,10 +101,10 @@ class Stateful:
 
 @dataclass
 class StatefulQueue:
-    """``free_ns`` is when each place is free, ``moved_ns`` when the last request is moved.
+    """``free_ns`` is when each place is free, ``moved_ns`` when the last transfer ends.
 
-    ``end`` is the sector after the last request, ``sectors`` are those since the last rest,
-    ``units`` are kept, the one used longest ago first.
+    ``end`` is the sector after the last request, ``sectors`` are the sectors since the last rest,
+    ``units`` are the kept units, the one used longest ago first.
     """
 
     model: Stateful
@@ -122,7 +122,7 @@ class StatefulQueue:
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Take in a read; return when it completes."""
+        """Submit a read; return its completion time."""
         model = self.model
         if now_ns >= self.moved_ns + model.rest_ns:
             self.sectors = 0
@@ -138,7 +138,7 @@ class StatefulQueue:
         return self.moved_ns
 
     def _cost(self, sector: int, sectors: int) -> tuple[float, float, int]:
-        """Return latency, time per KiB, and the sectors that are moved."""
+        """Return latency (ns), time per KiB (ns), and the transferred sectors."""
         model, read = self.model, sectors
         if model.unit_kib:
             read = self._units_read(sector, sectors) * model.unit_kib * _SECTORS_PER_KIB
@@ -156,7 +156,7 @@ class StatefulQueue:
         return model.seek_ns + model.seek_ns_per_root * isqrt(distance // _SECTORS_PER_KIB)
 
     def _units_read(self, sector: int, sectors: int) -> int:
-        """Return how many units of a request the disk does not have, and keep them."""
+        """Return the number of units of a request that the disk does not have, and keep them."""
         unit, missing = self.model.unit_kib * _SECTORS_PER_KIB, 0
         for number in range(sector // unit, (sector + sectors - 1) // unit + 1):
             if number in self.units:
