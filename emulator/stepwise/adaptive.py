@@ -11,31 +11,31 @@ MAX_CACHE_HIT = 256  # VM_MAX_CACHE_HIT, pages
 
 
 def page_cache_readahead(kernel: Kernel, file: OpenFile, page: int, request: int) -> int:
-    """Tell readahead of a needed page; return the page from which to call it again."""
+    """Report a needed page to readahead; return the page of the next report."""
     state = file.state
     if page == state.prev_page:
         request -= 1
         page += request > 0
     sequential = page == state.prev_page + 1
     state.prev_page = page
-    wanted = min(request, state.pages)
-    if wanted == 0 or state.in_cache:
+    accessed = min(request, state.pages)
+    if accessed == 0 or state.in_cache:
         return page + 1
     kernel.cause = Cause.SEQUENTIAL
-    state.prev_page += wanted - 1
+    state.prev_page += accessed - 1
     if _first(kernel, state, page, sequential):
         _start(kernel, file, page, request)
     elif not sequential or state.size <= 0:
         _off(kernel, state)
         kernel.cause = Cause.ASKED
-        _read(kernel, file, page, wanted)
+        _read(kernel, file, page, accessed)
     else:
         _go_on(kernel, file)
     return state.prev_page + 1
 
 
 def handle_ra_miss(kernel: Kernel, file: OpenFile) -> None:
-    """A page was absent although readahead knew of it."""
+    """handle_ra_miss: a page was absent although readahead had read it."""
     state = file.state
     state.missed, state.in_cache = True, False
     if not kernel.rules.off_is_negative:
@@ -109,7 +109,7 @@ def _off(kernel: Kernel, state: State) -> None:
 
 
 def _read(kernel: Kernel, file: OpenFile, start: int, pages: int) -> bool:
-    """blockable_page_cache_readahead; False once so much was cached that readahead stops."""
+    """blockable_page_cache_readahead; return False once so much was cached that readahead stops."""
     state = file.state
     if kernel.read_range(file, start, pages, 0):
         state.cache_hit = 0

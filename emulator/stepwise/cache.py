@@ -1,4 +1,4 @@
-"""The page cache of one inode: its folios, and the scans that readahead does over them."""
+"""The page cache of one inode: its folios, and the scans of readahead over them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Folio:
 
     @property
     def pages(self) -> int:
-        """Return the number of pages."""
+        """The number of pages."""
         return 1 << self.order
 
     @property
     def shift(self) -> int:
-        """Return the shift of the xarray node that holds it: a slot there is 2^shift pages."""
+        """The shift of the folio's xarray node: a slot of the node is 2^shift pages."""
         return self.order // SLOT_BITS * SLOT_BITS
 
 
 class PageCache:
-    """Folios by page index. Nothing is ever removed: memory is assumed to suffice."""
+    """Folios by page index. No folio is ever removed: memory is assumed to suffice."""
 
     def __init__(self) -> None:
         self._folios: dict[int, Folio] = {}
@@ -41,7 +41,7 @@ class PageCache:
         return self._folios.get(page)
 
     def add(self, folio: Folio) -> bool:
-        """Insert a folio, unless a page of it is there (filemap_add_folio's EEXIST)."""
+        """Insert a folio unless a page of it is cached (EEXIST); return whether it is new."""
         pages = range(folio.index, folio.index + folio.pages)
         if any(page in self._folios for page in pages):
             return False
@@ -66,7 +66,7 @@ class PageCache:
         return (shift, number) in self._nodes
 
     def history(self, page: int, limit: int) -> int:
-        """Count the cached pages after ``page``, up to ``limit`` (radix_tree_prev_hole)."""
+        """Count the cached pages before ``page``, up to ``limit`` (radix_tree_prev_hole)."""
         count = 0
         while count < limit and page - 1 - count in self._folios:
             count += 1
@@ -102,9 +102,9 @@ class PageCache:
 class Cursor:
     """An xarray state (struct xa_state), as far as xas_next and xas_prev move it to a miss.
 
-    In a large folio xas_load puts ``xa_offset`` on the folio's head, while ``xa_index`` stays
-    at the page asked for: from there on the slots looked at lag behind the index, up to the
-    next node (lib/xarray.c: xas_descend, __xas_next, __xas_prev).
+    In a large folio xas_load puts ``xa_offset`` on the folio's head, while ``xa_index`` stays at
+    the requested page: from there on the examined slots lag behind the index, up to the next node
+    (lib/xarray.c: xas_descend, __xas_next, __xas_prev).
     """
 
     def __init__(self, cache: PageCache, index: int) -> None:
@@ -136,11 +136,11 @@ class Cursor:
         if self.index < 0 or self.index >> root >= SLOTS:
             return False
         self._enter(root, 0, self.index >> root)
-        while (found := self._here()) is True:
+        while (entry := self._here()) is True:
             self._descend()
-        if isinstance(found, Folio):
-            self._offset = (found.index >> self._shift) % SLOTS
-        return found is not False
+        if isinstance(entry, Folio):
+            self._offset = (entry.index >> self._shift) % SLOTS
+        return entry is not False
 
     def _cross(self, by: int) -> bool:
         """__xas_next, __xas_prev: from one node to another."""

@@ -24,10 +24,10 @@ Span = tuple[float, float]  # from, until: nanoseconds
 
 @dataclass(slots=True)
 class Request:
-    """Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``.
+    """Pages that the device reads from ``begin_ns`` to ``done_ns``.
 
-    They are there at ``there_ns``: parts of one bio end it together (bio_chain), and ``goes_on`` is
-    the next part. Both times are infinite until the queue has accepted the request.
+    They are usable at ``there_ns``: parts of one bio complete together (bio_chain), and ``goes_on``
+    is the next part. Both times are infinite until the queue has accepted the request.
     """
 
     begin_ns: float = inf
@@ -38,7 +38,7 @@ class Request:
 
     @property
     def there_ns(self) -> float:
-        """When its pages can be used."""
+        """The time when its pages can be used."""
         last, there_ns = self, self.done_ns
         while last.goes_on is not None:
             last = last.goes_on
@@ -54,7 +54,7 @@ class TimedKernel(Kernel):
     """A kernel with a clock.
 
     The queue holds ``limits.nr_requests``. A request beyond that has no place in it: its thread
-    sleeps until there is room, and a thread that comes before it then takes the room
+    sleeps until there is room, and a thread that comes earlier gets the room first
     (blk_mq_get_tag). ``sent`` are the requests in the order in which the queue accepted them.
     """
 
@@ -65,7 +65,7 @@ class TimedKernel(Kernel):
     clock_ns: float = 0.0
     made: int = 0  # requests so far
     sent: list[Request] = field(default_factory=list)
-    _held: list[Request] = field(default_factory=list)  # that ->readahead itself waits for
+    _held: list[Request] = field(default_factory=list)  # ->readahead itself waits for these
     _outside: deque[Read] = field(default_factory=deque)  # of the present operation
     pages: int = 0  # read so far; nothing after the end of a compressed file is
     block_sectors: int = 0  # of compressed blocks that were read so far
@@ -81,7 +81,7 @@ class TimedKernel(Kernel):
         ]
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
-        """Make a request, and hand it to the queue if that has room."""
+        """Make a request, and pass it to the queue if the queue has room."""
         request = Request()
         self.made += 1
         self._outside.append((request, sector, sectors, bios, meta))
@@ -90,16 +90,16 @@ class TimedKernel(Kernel):
         return request
 
     def taken(self) -> tuple[deque[Read], list[Request]]:
-        """Return what the queue had no room for, and what ->readahead itself waits for.
+        """Return the reads without room in the queue, and the requests that ->readahead waits for.
 
-        That is since the last call.
+        Both are of the time since the last call.
         """
-        found = self._outside, self._held
+        requests = self._outside, self._held
         self._outside, self._held = deque(), []
-        return found
+        return requests
 
     def accept(self, reads: deque[Read]) -> float:
-        """Take requests from the front while the queue has room; return when it has room again."""
+        """Submit requests while the queue has room; return when it has room again."""
         while reads:
             before = len(self.sent) - self.limits.nr_requests
             if before >= 0 and self.sent[before].done_ns > self.clock_ns:
@@ -120,11 +120,11 @@ class TimedKernel(Kernel):
         self.sent.append(request)
 
     def _due_ns(self) -> float:
-        """Return when a request is given to the device, if that is idle."""
+        """Return when a request is given to the device, if the device is idle."""
         return self.clock_ns
 
     def use(self, needed: Needed) -> Request | None:
-        """Return the request of pages that somebody needs; None if they were never read."""
+        """Return the request of needed pages; None if they were never read."""
         inode, first, stop = needed
         request = self._by_page.get((inode.row, first))
         if request is None:
@@ -156,7 +156,7 @@ class TimedKernel(Kernel):
             pages = range(index, index + (1 << order))
             pieces = list(self.layout.pieces(file, index * unit, (index + len(pages)) * unit))
             read += sum(sectors for _, _, sectors in pieces)
-            if pieces:  # else a hole: there at once
+            if pieces:  # otherwise a hole: usable at once
                 last = sent[bisect_left(ends, read)]
                 last.pages += len(pages)
                 self._by_page.update({(file, page): last for page in pages})
@@ -178,9 +178,9 @@ class TimedKernel(Kernel):
             for part in block_parts(sectors, unpacked, self.limits, page_size):
                 request = self.send(sector, part, 1)
                 sector += part
-            found = {(file, page): request for page in pages if page // size == block}
-            request.pages = len(found)
-            self._by_page.update(found)
+            pages_of_block = {(file, page): request for page in pages if page // size == block}
+            request.pages = len(pages_of_block)
+            self._by_page.update(pages_of_block)
             self._held.append(request)
 
 

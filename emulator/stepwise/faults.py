@@ -19,7 +19,7 @@ MISSES_KEPT = 10 * LOTS_OF_MISSES
 class Mapping:
     """A VMA: ``pages`` of ``file`` from ``start`` on, at virtual page ``address``.
 
-    ``filled`` are the pages of the file that have a page table entry.
+    ``filled`` are the pages of the file with a page table entry.
     """
 
     file: OpenFile
@@ -31,15 +31,15 @@ class Mapping:
 
     @property
     def end(self) -> int:
-        """Return the page of the file that the mapping maps there."""
+        """The page of the file after the last mapped one."""
         return self.start + self.pages
 
 
 def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterator[Needed]:
     """Touch a page of a mapping (do_fault); yield the page when it is needed.
 
-    Also if the page has its entry already: fault-around maps pages here as soon as they are
-    requested, the kernel only after they have been read (next_uptodate_folio).
+    The page is needed even if it has an entry already: fault-around maps pages here when they are
+    requested, and the kernel only after they have been read (next_uptodate_folio).
     """
     inode = mapping.file.inode
     if page > inode.last:
@@ -57,7 +57,7 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
     else:
         _fault(kernel, mapping, page)
     yield inode, page, page + 1
-    # A page that had to be read is waited for without the lock: the fault is then done again.
+    # The kernel waits for a page's read without the lock: the fault is then repeated.
     if absent and around and _map_around(kernel, mapping, page, retry=True):
         return
     _finish(kernel, mapping, page, write=write)
@@ -99,7 +99,7 @@ def _sequential_fault(kernel: Kernel, file: OpenFile, page: int) -> None:
 
 
 def _read_around_by_counts(kernel: Kernel, file: OpenFile, page: int) -> bool:
-    """Read around the page unless misses outweigh hits; return whether that was tried."""
+    """Read around the page unless misses outweigh hits; return whether the kernel tried."""
     state = file.state
     state.miss += 1
     if state.miss > state.hit + LOTS_OF_MISSES:  # hit stays 0 where there is one counter
@@ -190,7 +190,7 @@ def _read_around(kernel: Kernel, file: OpenFile, page: int) -> None:
 
 
 def _read_exec(kernel: Kernel, mapping: Mapping, page: int) -> None:
-    """VM_EXEC: forward, in folios the processor likes, within the mapping (6.17)."""
+    """VM_EXEC: forward, in folios that the processor prefers, within the mapping (6.17)."""
     state, order = mapping.file.state, kernel.machine.exec_order
     align = 1 << order
     state.order = order
@@ -203,7 +203,7 @@ def _read_exec(kernel: Kernel, mapping: Mapping, page: int) -> None:
 
 
 def _read_huge(kernel: Kernel, mapping: Mapping, page: int) -> None:
-    """VM_HUGEPAGE: the folio of the page and the next one; ``start`` stays as it was."""
+    """VM_HUGEPAGE: the folio of the page and the next one; ``start`` stays unchanged."""
     state, order = mapping.file.state, kernel.huge_order
     pages = 1 << order
     state.size = pages if mapping.flags & MapFlag.RANDOM else 2 * pages
@@ -216,7 +216,7 @@ def _read_huge(kernel: Kernel, mapping: Mapping, page: int) -> None:
 def _map_around(kernel: Kernel, mapping: Mapping, page: int, *, retry: bool = False) -> bool:
     """do_fault_around, filemap_map_pages; return whether ``page`` was mapped.
 
-    ``retry``: the fault has read the page, and is done again (FAULT_FLAG_TRIED).
+    ``retry``: the fault has read the page, and is repeated (FAULT_FLAG_TRIED).
     """
     start, end = around_window(kernel, mapping, page)
     state, cache, inode = mapping.file.state, mapping.file.inode.cache, mapping.file.inode
@@ -228,7 +228,7 @@ def _map_around(kernel: Kernel, mapping: Mapping, page: int, *, retry: bool = Fa
             at += 1 if folio is None else folio.index + folio.pages - at
             continue
         pages = _mapped_of(kernel, mapping, folio, at, end)
-        new = [one for one in pages if one not in mapping.filled]
+        new = [index for index in pages if index not in mapping.filled]
         counted += len(new) if kernel.rules.around == Around.FILLED else len(pages)
         mapping.filled.update(new)
         at = folio.index + folio.pages
@@ -264,7 +264,7 @@ def _fits(kernel: Kernel, mapping: Mapping, folio: Folio) -> bool:
         mapping.start <= folio.index
         and stop <= mapping.end
         and first // table == (first + folio.pages - 1) // table
-        and stop <= mapping.file.inode.last  # the kernel's test leaves the last page out
+        and stop <= mapping.file.inode.last  # the kernel's test excludes the last page
     )
 
 

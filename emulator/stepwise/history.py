@@ -1,7 +1,7 @@
 """The timed replay with its history: each request, wait, page read and first touch, in time.
 
-The C core counts only. This is the readable replay (timed.py) whose kernel and threads write down
-what they do, for views of an emulated run beside the recorded one.
+The C core only counts. This is the readable replay (timed.py) with a kernel and threads that store
+their actions, for views of an emulated run next to the recorded one.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from emulator.stepwise.kernel import Needed
 from emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
 from emulator.stepwise.timed import TimedReplay
 
-DISK, THREAD, SLEEP, PROCESSOR = 1, 2, 3, 4  # what a thread waited for
+DISK, THREAD, SLEEP, PROCESSOR = 1, 2, 3, 4  # the reasons of a thread's waits
 
-# A request: made by the kernel, and ended by the device. ``thread`` asked for it.
+# A request: made by the kernel for ``thread``, and ended by the device.
 SENT = np.dtype(
     [("sent_ns", "f8"), ("done_ns", "f8"), ("sector", "u8"), ("sectors", "u4"), ("thread", "u2")]
 )
 # A page that was read: its request (row of SENT), and the rule that read it (Cause).
 LOADED = np.dtype([("file", "i8"), ("page", "i8"), ("request", "i8"), ("cause", "u1")])
-# The first touch of a page, when the page was there.
+# The first touch of a page, at the time when the page could be used.
 TOUCHED = np.dtype([("time_ns", "f8"), ("thread", "u2"), ("file", "i8"), ("page", "i8")])
 # A wait of a thread: ``why`` is DISK, THREAD, SLEEP or PROCESSOR.
 WAIT = np.dtype([("begin_ns", "f8"), ("end_ns", "f8"), ("thread", "u2"), ("why", "u1")])
@@ -53,7 +53,7 @@ def history(
     cpu: CpuCost | None = None,
     recorded: Timed | None = None,
 ) -> History:
-    """Replay a run as ``timed`` does, and return what happened.
+    """Replay a run as ``timed`` does, and return its history.
 
     Raises EmulationError for impossible steps.
     """
@@ -72,9 +72,9 @@ def history(
 
 @dataclass
 class _Kernel(TimedKernel):
-    """A kernel that writes down requests and first touches."""
+    """A kernel that stores requests and first touches."""
 
-    thread: int = 0  # which one runs
+    thread: int = 0  # the running thread
     _asked: list[tuple[float, Request, int, int, int]] = field(default_factory=list)
     _touches: list[tuple[float, Request | None, int, int, int]] = field(default_factory=list)
     _touched: set[tuple[int, int]] = field(default_factory=set)
@@ -86,7 +86,7 @@ class _Kernel(TimedKernel):
         return request
 
     def use(self, needed: Needed) -> Request | None:
-        """Return the request of pages that somebody needs."""
+        """Return the request of needed pages."""
         request = super().use(needed)
         inode, first, stop = needed
         for page in range(first, stop):
@@ -103,11 +103,13 @@ class _Kernel(TimedKernel):
 
     def touches(self) -> Iterator[tuple[float, int, int, int]]:
         """Yield the first touches (TOUCHED), in order of time."""
-        found = [
+        touches = [
             (max(asked_ns, request.there_ns if request else 0.0), thread, file, page)
             for asked_ns, request, thread, file, page in self._touches
         ]
-        yield from sorted((touch for touch in found if isfinite(touch[0])), key=lambda one: one[0])
+        yield from sorted(
+            (touch for touch in touches if isfinite(touch[0])), key=lambda touch: touch[0]
+        )
 
     def loaded(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield the pages that were read (LOADED), in order."""
@@ -117,13 +119,13 @@ class _Kernel(TimedKernel):
         for (file, index, order, _), cause in inserts:
             for page in range(index, index + (1 << order)):
                 row = number.get(id(self._by_page.get((file, page))))
-                if row is not None:  # else a hole
+                if row is not None:  # otherwise a hole
                     yield file, page, row, int(cause)
 
 
 @dataclass(eq=False)
 class _Threads(Threads):
-    """Threads whose stays on processors are written down."""
+    """Threads that store their stays on processors."""
 
     stays: list[tuple[Thread, float, float]] = field(default_factory=list)
 
@@ -147,8 +149,8 @@ class _Replay(TimedReplay):
 
     def waits(self) -> list[tuple[float, float, int, int]]:
         """Return all waits (WAIT) in order of their beginning."""
-        found = [wait for wait in self._slept if wait[1] > wait[0]]
-        return sorted([*found, *self._queued()])
+        sleeps = [wait for wait in self._slept if wait[1] > wait[0]]
+        return sorted([*sleeps, *self._queued()])
 
     def _live(self, thread: Thread, rows: list[int], tail_ns: float) -> Life:
         number = int(self._run.steps["thread"][rows[0]]) if rows else 0
@@ -166,7 +168,7 @@ class _Replay(TimedReplay):
                 self._slept.append((begin, end, number, _why(wait, end)))
 
     def _queued(self) -> Iterator[tuple[float, float, int, int]]:
-        """Yield the times between a sleep or a stay and the next stay: others had the CPU."""
+        """Yield the times between a sleep or stay and the next stay: waits for the CPU."""
         woken: dict[int, list[float]] = {}
         for _, end, number, _ in self._slept:
             woken.setdefault(number, []).append(end)

@@ -9,13 +9,13 @@ from emulator.linux.rules import Orders, Rules
 from emulator.stepwise.cache import Folio, PageCache
 from emulator.stepwise.window import State
 
-FORCED_CHUNK = 2 << 20  # bytes: force_page_cache_readahead reads in such steps
+FORCED_CHUNK = 2 << 20  # bytes: step of force_page_cache_readahead
 _HUGE_FOLIO = 2 << 20  # bytes
 
 
 @dataclass(slots=True)
 class Inode:
-    """A file; ``last`` is the index of its last page, -1 of an empty one."""
+    """A file; ``last`` is the index of its last page, -1 for an empty file."""
 
     row: int
     size: int
@@ -50,12 +50,12 @@ class Kernel:
 
     @property
     def max_order(self) -> int:
-        """Return MAX_PAGECACHE_ORDER: folios are at most as large as a PMD."""
+        """MAX_PAGECACHE_ORDER: folios are at most as large as a PMD."""
         return self.machine.table_pages.bit_length() - 1
 
     @property
     def huge_order(self) -> int:
-        """Return the order of the folios of a VM_HUGEPAGE mapping (do_sync_mmap_readahead)."""
+        """The order of the folios of a VM_HUGEPAGE mapping (do_sync_mmap_readahead)."""
         if not self.rules.huge_folio:
             return self.max_order
         return min(self.max_order, max(_HUGE_FOLIO // self.machine.page_size, 1).bit_length() - 1)
@@ -63,7 +63,7 @@ class Kernel:
     def read_single(self, file: OpenFile, page: int) -> None:
         """filemap_create_folio, page_cache_read: one page through ->read_folio.
 
-        After the end of the file it is empty, and not read.
+        After the end of the file the page is empty, and not read.
         """
         inode = file.inode
         self.cause = Cause.ALONE
@@ -89,17 +89,17 @@ class Kernel:
         self.cause = cause
 
     def read_range(self, file: OpenFile, start: int, pages: int, ahead: int) -> int:
-        """do_page_cache_ra, __do_page_cache_readahead: absent pages, one by one.
+        """do_page_cache_ra, __do_page_cache_readahead: insert absent pages, one by one.
 
-        The page ``ahead`` pages before the end is marked, if it was absent. Returns how many
-        pages were absent.
+        The page ``ahead`` pages before the end is marked, if it was absent. Returns the number of
+        absent pages.
         """
         inode, rules = file.inode, self.rules
         if rules.clamps_first:
-            left = inode.last - start + 1
-            if pages >= left and not rules.marks_end:
+            rest = inode.last - start + 1
+            if pages >= rest and not rules.marks_end:
                 ahead = 0
-            pages = min(pages, left)
+            pages = min(pages, rest)
         mark = start + pages - ahead if 0 < ahead <= pages else None
         absent = run = 0
         for page in range(start, min(start + pages, inode.last + 1)):
@@ -124,8 +124,9 @@ class Kernel:
     def _expand(self, file: OpenFile, start: int, end: int) -> None:
         """readahead_expand to whole blocks (squashfs_readahead): downwards, then upwards.
 
-        Upwards it goes beyond the end of the file, and a whole block further where the run ends
-        on the border of one. A cached page ends it: below one, nothing is added upwards either.
+        Upwards it goes beyond the end of the file, and a whole block further where the run ends on
+        the border of a block. A cached page ends the expansion: below the run, it also ends the
+        expansion upwards.
         """
         cause, self.cause = self.cause, Cause.BLOCK
         block = file.inode.block_pages
@@ -165,7 +166,7 @@ class Kernel:
             self.read_range(file, stopped, state.size - done, state.async_size)
 
     def _folio_order(self, inode: Inode, state: State, order: int) -> int | None:
-        """Return the order of the folios of a window; None for pages one by one."""
+        """Return the order of the folios of a window; None for single pages."""
         if self.rules.orders == Orders.RAMP:
             state.order = self._at_most(state.order, state.size) if inode.large_folios else 0
             return state.order if inode.large_folios else None

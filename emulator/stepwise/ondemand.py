@@ -10,11 +10,11 @@ from emulator.stepwise.window import initial_size, next_size
 
 _TWO_MIB = 2 << 20
 _RAMP_STEP = 2
-PLENTY = 1 << 20  # pages: up to 3.14 memory is the limit, which is assumed to be this
+PLENTY = 1 << 20  # pages: up to 3.14 memory is the limit, which is assumed to be this large
 
 
 def miss(kernel: Kernel, file: OpenFile, page: int, request: int) -> None:
-    """page_cache_sync_readahead: ``page`` is absent, ``request`` pages are wanted from it on."""
+    """page_cache_sync_readahead: ``page`` is absent, and ``request`` pages are read from it on."""
     state, rules = file.state, kernel.rules
     kernel.cause = Cause.SEQUENTIAL if state.pages and not state.random else Cause.ASKED
     if not state.pages:
@@ -63,7 +63,7 @@ def _forced_limit(kernel: Kernel, file: OpenFile) -> int:
 
 
 def _limit(kernel: Kernel, file: OpenFile, request: int) -> int:
-    """Return M, the largest window (ractl_max_pages)."""
+    """Return M, the largest window (ractl_max_pages), in pages."""
     pages, rules, io = file.state.pages, kernel.rules, kernel.machine.io_pages
     if rules.two_mib_window:
         return min(pages, _TWO_MIB // kernel.machine.page_size)
@@ -127,7 +127,7 @@ def _decide(kernel: Kernel, file: OpenFile, page: int, request: int, folio: Foli
 
 
 def _expected(kernel: Kernel, file: OpenFile, folio: Folio | None) -> int:
-    """Return where the state's marker is, as far as the marked folio lets it see."""
+    """Return the page of the state's marker, as far as the marked folio shows it."""
     state = file.state
     mark = state.start + state.size - state.async_size
     pages = folio.pages if folio else 1
@@ -145,7 +145,7 @@ def _start(file: OpenFile, page: int, request: int, limit: int) -> None:
 
 
 def _follow(kernel: Kernel, file: OpenFile, limit: int) -> None:
-    """Go on after the last window."""
+    """Continue after the last window."""
     state = file.state
     state.start += state.size
     grown = next_size(state.size, limit)
@@ -157,18 +157,18 @@ def _stray(kernel: Kernel, file: OpenFile, page: int, request: int, limit: int) 
     """Set the window after a marker that is not the state's; return False to read nothing."""
     state, cache = file.state, file.inode.cache
     if kernel.rules.xarray:
-        found = cache.next_miss(page + 1, limit)
-        if found is None:
+        hole = cache.next_miss(page + 1, limit)
+        if hole is None:
             at = {NoHole.BEHIND: page + limit, NoHole.STUCK: page}
             if kernel.rules.no_hole not in at:
                 return False
-            found = at[kernel.rules.no_hole]
+            hole = at[kernel.rules.no_hole]
     else:
-        found = cache.next_hole(page + 1, limit)
-    if found - page > limit:
+        hole = cache.next_hole(page + 1, limit)
+    if hole - page > limit:
         return False
-    state.start = found
-    state.size = state.async_size = next_size(found - page + request, limit)
+    state.start = hole
+    state.size = state.async_size = next_size(hole - page + request, limit)
     return True
 
 
@@ -197,7 +197,7 @@ def _context(kernel: Kernel, file: OpenFile, page: int, request: int, limit: int
 
 
 def _merge(kernel: Kernel, file: OpenFile, limit: int) -> None:
-    """Take the next window along, since this one's marker would be hit at once."""
+    """Add the next window, since this window's marker would be hit at once."""
     state = file.state
     more = next_size(state.size, limit)
     if kernel.rules.merge == Merge.WHOLE or state.size + more <= limit:

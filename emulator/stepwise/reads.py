@@ -12,7 +12,7 @@ MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 
 
 def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[Needed]:
-    """Read ``count`` bytes at ``position``; yield the pages needed before it can go on."""
+    """Read ``count`` bytes at ``position``; yield the pages that the read waits for."""
     inode, rules = file.inode, kernel.rules
     count = min(count, MAX_COUNT)
     end = min(position + count, inode.size)
@@ -21,8 +21,8 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
     stop = -(-(position + count) // page_size)  # last_index: not cut at the end of the file
     if rules.algorithm == Algorithm.ADAPTIVE:
         if position < end:
-            asked = _asked(kernel, position, count)
-            yield from _read_adaptive(kernel, file, first, -(-end // page_size), asked)
+            readahead_end = _asked(kernel, position, count)
+            yield from _read_adaptive(kernel, file, first, -(-end // page_size), readahead_end)
         return
     while position < end and page * page_size < end:
         following = _next_page(kernel, file, page, stop)
@@ -40,9 +40,9 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
 
 
 def _page_past_end(kernel: Kernel, inode: Inode, position: int, count: int) -> int | None:
-    """Return the page that a read(2) finds before it sees that the file has ended, if it does.
+    """Return the page that a read(2) gets before it sees the end of the file, None without one.
 
-    A read that begins after the end may find the last page of the file there.
+    A read that begins after the end may get the last page of the file there.
     """
     rule, page_size = kernel.rules.reads_past_end, kernel.machine.page_size
     if rule == PastEnd.NOTHING or count <= 0 or position + count <= inode.size:
@@ -69,7 +69,7 @@ def _next_page(kernel: Kernel, file: OpenFile, page: int, stop: int) -> int:
 
 
 def _asked(kernel: Kernel, position: int, count: int) -> int:
-    """Return the page after those that readahead gets: 2.6.11 leaves out a part of one."""
+    """Return the page after the pages for readahead: 2.6.11 leaves out a part of a page."""
     page_size = kernel.machine.page_size
     if kernel.rules.off_is_negative:
         return position // page_size - (-count // page_size)
@@ -77,13 +77,13 @@ def _asked(kernel: Kernel, position: int, count: int) -> int:
 
 
 def _read_adaptive(
-    kernel: Kernel, file: OpenFile, first: int, end: int, asked: int
+    kernel: Kernel, file: OpenFile, first: int, end: int, readahead_end: int
 ) -> Iterator[Needed]:
     """do_generic_mapping_read, 2.6.11 to 2.6.22: the pages from ``first`` up to ``end``."""
     due = first
     for page in range(first, end):
-        if page == due and page < asked:
-            due = adaptive.page_cache_readahead(kernel, file, page, asked - page)
+        if page == due and page < readahead_end:
+            due = adaptive.page_cache_readahead(kernel, file, page, readahead_end - page)
         if file.inode.cache.get(page) is None:
             adaptive.handle_ra_miss(kernel, file)
             kernel.read_single(file, page)

@@ -39,11 +39,11 @@ class Replay:
     def run(self) -> Outcome:
         """Do all operations."""
         for operation in self.program.operations.tolist():
-            deque(self.do(*operation), maxlen=0)  # all that it needs is there at once
+            deque(self.do(*operation), maxlen=0)  # all needed pages are usable at once
         return self.kernel.outcome
 
     def do(self, op: int, handle: int, mapping: int, at: int, length: int) -> Iterator[Needed]:
-        """Do one operation (OPERATION); yield the pages needed before it can go on."""
+        """Do one operation (OPERATION); yield the pages that the operation waits for."""
         if op == Op.FAULT:
             yield from fault(self.kernel, self.mappings[mapping], at, write=length > 0)
         elif op == Op.OPEN:

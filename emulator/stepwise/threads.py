@@ -1,12 +1,13 @@
 """Threads on processors, one event after another.
 
 A thread is an iterator of its waits. It occupies a CPU while it computes, and continues at the end
-of that. Its actions take no time, and happen in order of time, simultaneous ones in order of rows.
-A thread that has to compute takes a free CPU, or the CPU occupied longest by another thread if that
-is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a CPU for a slice
-yields it to the first in the queue, and queues at the end. Of threads that wait for one completion,
-those that wait for its pages go on before those that wait for its room in the queue, as it wakes
-them (blk_mq_end_request); these in the order in which they began to wait.
+of its computing. Its actions take no time, and happen in order of time, simultaneous ones in order
+of rows. A thread that has to compute takes a free CPU, or the CPU occupied longest by another
+thread if that is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a
+CPU for a slice yields it to the first in the queue, and queues at the end. Of the threads that wait
+for one completion, threads that wait for its pages continue before threads that wait for its room
+in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
+in which they began to wait.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Compute:
 
 @dataclass(frozen=True)
 class Sleep:
-    """Sleep until then: for a device, or for an unknown reason.
+    """Sleep until ``until_ns``: for a device, or for an unknown reason.
 
     The end of step ``woken_by`` ends the sleep earlier (-1: no step does). If the time is infinite,
-    it ends when the pages of ``request`` are there. ``for_room_since_ns``: since when it waits for
-    room in the device's queue; NONE: it does not.
+    the sleep ends when the pages of ``request`` are usable. ``for_room_since_ns``: the beginning of
+    a wait for room in the device's queue; NONE: no such wait.
     """
 
     until_ns: float
@@ -50,7 +51,7 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Over:
-    """Sleep until a step has ended."""
+    """Sleep until the end of the step in ``row``."""
 
     row: int
 
@@ -62,7 +63,7 @@ Life = Iterator[Compute | Sleep | Over]
 class Thread:
     """A thread; ``row`` is its step.
 
-    If it has a CPU, it has had it since ``since_ns``, and has computed at ``end_ns``.
+    With a CPU, ``since_ns`` is when it got the CPU, and ``end_ns`` when its computing ends.
     """
 
     row: int
@@ -72,15 +73,15 @@ class Thread:
     since_ns: float = 0.0
     end_ns: float = 0.0
     waits: bool = False  # for a device
-    woken_by: int = -1  # the step that would end its sleep
-    request: Request | None = None  # that it waits for
+    woken_by: int = -1  # the step that may end its sleep
+    request: Request | None = None  # the request that it waits for
     room_since_ns: float = NONE
     over_ns: float = math.nan
 
 
 @dataclass(eq=False)
 class Threads:
-    """All threads; ``spans`` are the times when none computed and one waited for a device."""
+    """All threads; ``spans``: no thread computed, and a thread waited for a device."""
 
     cpus: int
     tell: Callable[[float], None]  # the current time
@@ -110,7 +111,7 @@ class Threads:
                 self._go_on(thread)
 
     def wake(self, row: int) -> None:
-        """Wake the threads that wait for a step, which has ended."""
+        """Wake the threads that wait for the end of a step."""
         for thread in self._sleepers.pop(row, []):
             if thread.woken_by >= 0:
                 thread.woken_by = -1
@@ -118,7 +119,7 @@ class Threads:
             self._at(self.now_ns, thread)
 
     def settle(self) -> None:
-        """Let threads that wait for requests outside the queue know when these are done."""
+        """Update the events of threads with requests that the queue has now accepted."""
         if any(math.isinf(time) for time, *_ in self._events):
             self._events = [
                 (thread.request.there_ns, since, row, thread)
@@ -136,7 +137,7 @@ class Threads:
         heapify(self._events)
 
     def _pass(self, time: float) -> None:
-        """Let time pass."""
+        """Advance the time."""
         if time > self.now_ns:
             if self._running:
                 self.compute_ns += time - self.now_ns
@@ -182,7 +183,7 @@ class Threads:
         if len(self._running) < self.cpus:
             self._take(thread)
             return
-        longest = min(self._running, key=lambda one: (one.since_ns, one.row))
+        longest = min(self._running, key=lambda running: (running.since_ns, running.row))
         if longest.since_ns + self._slice_ns > self.now_ns:
             self._queue.append(thread)
             return
@@ -191,20 +192,20 @@ class Threads:
         self._take(thread)
 
     def _take(self, thread: Thread) -> None:
-        """Let a thread have a CPU from now on."""
+        """Give a thread a CPU from now on."""
         thread.has_cpu = True
         thread.since_ns = self.now_ns
         self._running.append(thread)
         self._compute(thread)
 
     def _compute(self, thread: Thread) -> None:
-        """Let a thread compute that has a CPU: up to the end of its slice at first."""
+        """Let a thread with a CPU compute: at first up to the end of its slice."""
         thread.end_ns = self.now_ns + thread.left_ns
         turn = max(thread.since_ns + self._slice_ns, self.now_ns)
         self._at(min(thread.end_ns, turn), thread)
 
     def _take_turns(self, thread: Thread) -> None:
-        """A slice has expired, and a thread has computing time left."""
+        """Handle an expired slice of a thread with computing time left."""
         if self._queue:
             self._stop(thread)
             self._take(self._queue.popleft())

@@ -40,7 +40,7 @@ def timed(
 
 
 class TimedReplay(Replay):
-    """One replay; history.py replaces the kernel and the threads by ones that write down more."""
+    """One replay; history.py replaces the kernel and the threads by variants that store more."""
 
     kernel: TimedKernel
     kernel_type: type[TimedKernel] = TimedKernel
@@ -75,20 +75,20 @@ class TimedReplay(Replay):
         self._threads = self.threads_type(run.cpus, self._tell)
 
     def timed(self) -> Timed:
-        """Run all threads."""
+        """Run all threads and return the times and counts."""
         number = self._run.steps["thread"].tolist() or [0]
-        rows: dict[int, list[int]] = {one: [] for one in sorted(set(number))}
+        rows: dict[int, list[int]] = {each: [] for each in sorted(set(number))}
         for row in range(len(self._steps)):
             rows[number[row]].append(row)
         last = self._run.ends if self._run.ends >= 0 else number[-1]
-        all_threads = {one: Thread(min(rows[one], default=0)) for one in rows}
-        for one, thread in all_threads.items():
-            thread.life = self._live(thread, rows[one], self._run.tail_ns if one == last else 0.0)
+        all_threads = {each: Thread(min(rows[each], default=0)) for each in rows}
+        for each, thread in all_threads.items():
+            thread.life = self._live(thread, rows[each], self._run.tail_ns if each == last else 0.0)
         threads = self._threads
         threads.run(list(all_threads.values()), all_threads.get(self._run.ends))
         ends = np.full(max(rows) + 1, np.nan)
-        for one, thread in all_threads.items():
-            ends[one] = thread.over_ns
+        for each, thread in all_threads.items():
+            ends[each] = thread.over_ns
         unused_ns = wasted(self.kernel.sent, threads.spans)
         return Timed(
             threads.now_ns,
@@ -129,7 +129,7 @@ class TimedReplay(Replay):
         yield Compute(max(tail_ns + change_ns + saved, 0.0))
 
     def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:
-        """Execute a step; yield what it has to wait for, which may be over already."""
+        """Execute a step; yield its waits, which may be over already."""
         kernel, work = self.kernel, self._work[row]
         if operation < 0:
             sector, sectors, bios, _, meta = read
@@ -155,7 +155,7 @@ class TimedReplay(Replay):
             )
             outside, held = kernel.taken()
             yield from self._accepted(outside)
-            held_ns = max((one.done_ns for one in held), default=0.0)
+            held_ns = max((request.done_ns for request in held), default=0.0)
             if needed is None:
                 yield Sleep(held_ns, for_device=True)
                 return
@@ -164,7 +164,7 @@ class TimedReplay(Replay):
             yield Sleep(max(there_ns, held_ns), for_device=True, request=request)
 
     def _read_before(self, sector: int, sectors: int) -> Request | None:
-        """Return the first request ONCE that a read lies within."""
+        """Return the first request ONCE that contains a read."""
         for begin, length, request in self._once:
             if begin <= sector and sector + sectors <= begin + length:
                 return request
@@ -172,16 +172,16 @@ class TimedReplay(Replay):
 
     def _accepted(self, outside: deque[Read]) -> Iterator[Sleep]:
         """Yield the waits of a thread until the queue has accepted its requests."""
-        left, since_ns = len(outside), self.kernel.clock_ns
+        waiting, since_ns = len(outside), self.kernel.clock_ns
         while outside:
             until_ns = self.kernel.accept(outside)
             self._threads.settle()
-            if len(outside) < left:
-                left, since_ns = len(outside), self.kernel.clock_ns
+            if len(outside) < waiting:
+                waiting, since_ns = len(outside), self.kernel.clock_ns
             yield Sleep(until_ns, for_device=True, for_room_since_ns=since_ns)
 
     def _change(self, row: int) -> float:
-        """Return the processor's work that a step needed more than when recorded."""
+        """Return the processor's work (ns) that a step needed more than when it was recorded."""
         if self._recorded is None:
             return 0.0
         cost = (self._cpu.request_ns, self._cpu.page_ns, self._cpu.sector_ns)

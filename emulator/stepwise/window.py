@@ -12,9 +12,9 @@ class State:
     """struct file_ra_state; sizes in pages.
 
     ``start``, ``size`` and ``async_size`` are the last window, ``pages`` its limit (ra_pages).
-    ``prev_page`` is the page of prev_pos; ``miss`` and ``hit`` count mmap faults. The fields
-    after them belong to page_cache_readahead (2.6.11 to 2.6.22), where ``prev_page`` is the
-    last page asked for.
+    ``prev_page`` is the page of prev_pos; ``miss`` and ``hit`` count mmap faults. The fields after
+    them belong to page_cache_readahead (2.6.11 to 2.6.22), where ``prev_page`` is the last
+    requested page.
     """
 
     pages: int
@@ -44,7 +44,7 @@ def initial_size(request: int, limit: int) -> int:
 
 
 def next_size(size: int, limit: int) -> int:
-    """get_next_ra_size: the size of the window that follows one of ``size``."""
+    """get_next_ra_size: the size of the window that follows a window of ``size``."""
     return min(4 * size if size < limit // 16 else 2 * size, limit)
 
 
