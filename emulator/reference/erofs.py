@@ -1,7 +1,7 @@
 """Reading compressed EROFS, plain and slow, with the kernel's functions by their names.
 
-It works with the indexes of an image, one after the other, where images/erofs_maps.py works with
-extents. Images with fragments are not read.
+This module works with the indexes of an image, one after the other, where images/erofs_maps.py
+works with extents. Images with fragments are not read.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Mount:
         return indexes.load(lcn)
 
     def pack_of(self, indexes: Indexes, lcn: int) -> int:
-        """z_erofs_load_compact_lcluster: count the packs before that of an index."""
+        """z_erofs_load_compact_lcluster: count the packs before an index's pack."""
         at = number = 0
         while True:
             short = indexes.before <= number < indexes.before + indexes.short
@@ -126,12 +126,12 @@ class Mount:
 
     def lookback(self, inode: Inode, lcn: int) -> tuple[int, Index]:
         """z_erofs_extent_lookback: go to the head of a logical cluster without one."""
-        found = self.load(inode, lcn)
-        while found.kind == NEXT:
+        index = self.load(inode, lcn)
+        while index.kind == NEXT:
             lcn -= 1
-            found = inode.indexes.load(lcn)
+            index = inode.indexes.load(lcn)
         self.load(inode, lcn)
-        return lcn, found
+        return lcn, index
 
     def map_blocks_iter(self, fe: Frontend, offset: int, readmore: bool) -> None:
         """z_erofs_map_blocks_iter, z_erofs_do_map_blocks."""
@@ -144,37 +144,37 @@ class Mount:
         first = self.load(inode, lcn)
         end, full = (lcn + 1) * PAGE_SIZE, False
         if first.kind != NEXT and endoff >= first.offset:
-            head, found = lcn, first
+            head, index = lcn, first
             if inode.idata_size and end > size:
                 end = size
         else:
             if first.kind != NEXT:
                 end, full = lcn * PAGE_SIZE + first.offset, True
                 lcn -= 1
-            head, found = self.lookback(inode, lcn)
-        la = head * PAGE_SIZE + found.offset
+            head, index = self.lookback(inode, lcn)
+        la = head * PAGE_SIZE + index.offset
         fe.map = MapBlocks(la, end - la, mapped=True, full_mapped=full)
         if inode.idata_size and head == self.tail_headlcn(inode):
             fe.map.meta, fe.map.m_pa, fe.map.m_plen = True, inode.indexes.end, inode.idata_size
         else:
-            fe.map.m_pa = found.block * PAGE_SIZE
-            fe.map.m_plen = self.extent_compressedlen(inode, head, found)
-        if readmore and self.expands(inode, found) and fe.map.m_llen >= PAGE_SIZE:
+            fe.map.m_pa = index.block * PAGE_SIZE
+            fe.map.m_plen = self.extent_compressedlen(inode, head, index)
+        if readmore and self.expands(inode, index) and fe.map.m_llen >= PAGE_SIZE:
             fe.map.m_llen, fe.map.full_mapped = self.extent_end(inode, head) - la, True
 
     def tail_headlcn(self, inode: Inode) -> int:
         """z_tailextent_headlcn: the head of the last byte."""
         lcn, endoff = divmod(inode.inode.size - 1, PAGE_SIZE)
-        found = inode.indexes.load(lcn)
-        if found.kind != NEXT and found.offset > endoff:
+        index = inode.indexes.load(lcn)
+        if index.kind != NEXT and index.offset > endoff:
             lcn -= 1
         while inode.indexes.load(lcn).kind == NEXT:
             lcn -= 1
         return lcn
 
-    def extent_compressedlen(self, inode: Inode, head: int, found: Index) -> int:
+    def extent_compressedlen(self, inode: Inode, head: int, index: Index) -> int:
         """z_erofs_get_extent_compressedlen: the index after a head counts the blocks."""
-        del found
+        del index
         if head + 1 < inode.indexes.count:
             after = inode.indexes.load(head + 1)
             if after.kind == NEXT and after.count > 1:
@@ -182,25 +182,25 @@ class Mount:
                 return after.count * PAGE_SIZE
         return PAGE_SIZE
 
-    def expands(self, inode: Inode, found: Index) -> bool:
-        """Whether EROFS_GET_BLOCKS_READMORE looks for the end of the extent."""
-        if found.kind == PLAIN:
+    def expands(self, inode: Inode, index: Index) -> bool:
+        """Return whether EROFS_GET_BLOCKS_READMORE searches the end of the extent."""
+        if index.kind == PLAIN:
             return False
         algorithms = inode.header[6]
-        return (algorithms & 15 if found.kind == HEAD else algorithms >> 4) != LZ4
+        return (algorithms & 15 if index.kind == HEAD else algorithms >> 4) != LZ4
 
     def extent_end(self, inode: Inode, head: int) -> int:
         """z_erofs_get_extent_decompressedlen."""
         for lcn in range(head + 1, inode.indexes.count):
-            found = self.load_quietly(inode, lcn)
-            if found.kind != NEXT:
+            index = self.load_quietly(inode, lcn)
+            if index.kind != NEXT:
                 self.load(inode, lcn)
-                return lcn * PAGE_SIZE + found.offset
+                return lcn * PAGE_SIZE + index.offset
         self.load(inode, inode.indexes.count - 1)
         return inode.inode.size
 
     def load_quietly(self, inode: Inode, lcn: int) -> Index:
-        """An index whose page another one has brought."""
+        """Return an index on a page that another index has brought."""
         return inode.indexes.load(lcn)
 
     def pcluster_begin(self, fe: Frontend) -> None:
@@ -209,7 +209,7 @@ class Mount:
         if fe.map.meta:
             self.bread(fe.map.m_pa)
             return
-        if any(one.m_pa == fe.map.m_pa for one in fe.chain):
+        if any(cluster.m_pa == fe.map.m_pa for cluster in fe.chain):
             return
         partial = not fe.map.full_mapped if self.rules.keeps_partial else fe.backmost
         alloc = partial or fe.map.m_la < fe.headoffset

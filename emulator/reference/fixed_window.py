@@ -1,8 +1,8 @@
 """The fixed-window model, plain and slow, for core/fixed/fixed_window.c.
 
 Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
-Tool", Linux Symposium 2010, section 2.3: each request loads the page asked for and the window's
-worth of pages after it. Additions: the end of the file, and no page is loaded twice.
+Tool", Linux Symposium 2010, section 2.3: each request loads the requested page and a window of
+pages after it. Additions: the end of the file, and no page is loaded twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reading squashfs, plain and slow, with the kernel's own functions by their names.
 
-It works with bytes and positions where images/squashfs_reads.py works with rows.
+This module works with bytes and positions where images/squashfs_reads.py works with rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Cache:
     next_blk: int = 0
 
     def get(self, block: int) -> bool:
-        """squashfs_cache_get: return whether the block was there."""
+        """squashfs_cache_get: return whether the block was cached."""
         for entry in self.entries:
             if entry.block == block:
                 return True
@@ -99,15 +99,15 @@ class Mount:
                 at, offset = int(self.image.metadata["end"][row]), offset - unpacked
                 continue
             self.read_metadata_block(at)
-            taken = min(length, unpacked - offset)
-            offset, length = offset + taken, length - taken
+            length_here = min(length, unpacked - offset)
+            offset, length = offset + length_here, length - length_here
 
     def read_blocklist(self, file: int, index: int) -> tuple[int, int]:
         """read_blocklist, fill_meta_index: return position and length of a block."""
         row = self.image.files[file]
         part = index // LIST_PART
-        known = min(self.meta_index.get(file, 0), part)
-        entry = known * LIST_PART
+        known_part = min(self.meta_index.get(file, 0), part)
+        entry = known_part * LIST_PART
         at = int(self.image.metadata["at"][int(row["list_at"])])
         self.read_metadata(at, int(row["list_offset"]) + 4 * entry, 4 * (index + 1 - entry))
         self.meta_index[file] = max(self.meta_index.get(file, 0), part)
@@ -158,7 +158,7 @@ def squashfs_reads_reference(
     image: SquashfsImage,
     touches: npt.NDArray[np.void],
     rules: SquashfsRules,
-    known: Collection[int] = (),
+    known_names: Collection[int] = (),
     cached: Sequence[int] | None = None,
 ) -> npt.NDArray[np.void]:
     """Return the reads (READ) that follow from touches (TOUCH), as ``squashfs_reads`` does."""
@@ -168,7 +168,7 @@ def squashfs_reads_reference(
         mount.reads.clear()
     for row in cached or ():  # -1 is an entry without a block
         mount.block_cache.get(int(image.metadata["at"][row]) if row >= 0 else row - 1)
-    mount.dentries |= {0, *known}
+    mount.dentries |= {0, *known_names}
     for mount.touch, (kind, row, number) in enumerate(_rows(touches)):
         match kind:
             case Touched.NAME:
