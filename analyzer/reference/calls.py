@@ -33,14 +33,14 @@ class Calls:
         self.page_size = draft.page_size
 
     def take(self, thread: Thread, what: What, values: tuple[int, ...]) -> None:
-        """Take in one call, or its return."""
+        """Process one call, or its return."""
         thread.reading = _reading(what, values)
         (entered, arguments), thread.entered = thread.entered, (what, values)
         image, size = thread.image, self.page_size
         match what:
             case What.OPENED if 0 <= values[0] < LARGEST:
-                # With unknown flags exec is assumed to close it, as most programs request
-                # for.
+                # With unknown flags, exec is assumed to close the descriptor, as most programs
+                # request.
                 flags = arguments[0] if entered == What.OPEN else _O_CLOEXEC
                 image.put(values[0], Handle(UNKNOWN), closing=bool(flags & _O_CLOEXEC))
             case What.DUPED | What.FCNTLED | What.LSEEKED:
@@ -84,14 +84,14 @@ class Calls:
         image.map(Area(first, end, handle, position // self.page_size, kept))
 
     def learn(self, thread: Thread, file: int) -> None:
-        """A page came in without a fault while a thread gave advice, which must be on this file."""
+        """Learn the file of advice in progress from a page that came in without a fault."""
         what, values = thread.entered
         if what == What.MADVISE and values[2] == _WILLNEED:
             first, end = pages_of(values[0], values[1], self.page_size)
             handles = [area.handle for area in thread.image.areas_over(first, end)]
         elif what == What.READAHEAD or (what == What.FADVISE and values[3] == _WILLNEED):
-            found = thread.image.descriptors.get(values[0])
-            handles = [found] if found is not None else []
+            handle = thread.image.descriptors.get(values[0])
+            handles = [handle] if handle is not None else []
         else:
             return
         unknown = [handle for handle in handles if handle.file is None]
@@ -140,7 +140,7 @@ def pages_of(start: int, length: int, size: int) -> tuple[int, int]:
 
 
 def _reading(what: What, values: tuple[int, ...]) -> Reading | None:
-    """Return the read that a call begins, if it is one."""
+    """Return the read that a call begins; None for other calls."""
     match what:
         case What.READ:
             return Reading(values[0], values[1], None)
@@ -156,7 +156,7 @@ def _reading(what: What, values: tuple[int, ...]) -> Reading | None:
 
 
 def _returned(image: Image, value: int, entered: What, arguments: tuple[int, ...]) -> None:
-    """Take in a return with a new descriptor, or with a new position."""
+    """Process a return with a new descriptor, or with a new position."""
     if value < 0 or value >= LARGEST:
         return
     match entered:

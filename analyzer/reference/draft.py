@@ -1,4 +1,4 @@
-"""The operations of a recording while they are written down."""
+"""The operations of a recording as they are collected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Timed = tuple[int, Row]  # when (ns), OPERATION
 
 
 class Draft:
-    """The rows that follow from evidence, and which pages its operations touch."""
+    """The operations that follow from evidence, and the pages that they touch."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.page_size = evidence.page_size
@@ -49,7 +49,7 @@ class Draft:
             self.advise(Op(handle.advice), handle)
 
     def read(self, handle: Handle, file: int, position: int, count: int) -> int:
-        """Add a read(2); return where it ended."""
+        """Add a read(2); return the position of its end."""
         self._add(Op.READ, handle.row, 0, position, count)
         size = self._sizes[file]
         end = position + count if size < 0 else min(position + count, size)
@@ -57,7 +57,7 @@ class Draft:
         return end
 
     def fault(self, area: Area, file: int, page: int) -> int:
-        """Add a fault on a mapped page, which reads; return its row."""
+        """Add a read fault on a mapped page; return its row."""
         if area.handle.row < 0:
             self.know(area.handle, file)
         if area.row is None:
@@ -70,7 +70,7 @@ class Draft:
         return len(self._rows) - 1
 
     def writes(self, row: int) -> None:
-        """Say of a fault that it writes."""
+        """Change a fault to a write fault."""
         time, (op, handle, mapping, page, _) = self._rows[row]
         self._rows[row] = time, (op, handle, mapping, page, 1)
 
@@ -79,47 +79,47 @@ class Draft:
         self._add(op, handle.row, 0, 0, 0)
 
     def willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
-        """Add advice that reads; the kernel may take only a part of it.
+        """Add advice that reads; the kernel may read only a part of it.
 
         So a page of it that did not come in was not necessarily cached before.
         """
         self._add(Op.WILLNEED, handle.row, 0, page, pages)
         end = min(page + pages, self.pages_of(file), page + MOST_PAGES)
-        self._advised.update((file, one) for one in range(page, end))
+        self._advised.update((file, index) for index in range(page, end))
 
     def present(self, file: int, page: int) -> None:
-        """Add a page that is there from now on, without a read."""
+        """Add a page that is cached from now on, without a read."""
         self._add(Op.PRESENT, file, 0, page, 1)
         self._touch(file, page, page + 1)
 
     def inserted(self, file: int, page: int, pages: int) -> None:
-        """Note that pages entered the page cache."""
-        self._inserted.update((file, one) for one in range(page, page + pages))
+        """Record that pages entered the page cache."""
+        self._inserted.update((file, index) for index in range(page, page + pages))
 
     def cached(self, file: int, first: int, end: int) -> None:
-        """Note pages of a file that were cached when the run began."""
-        self._resident.update((file, one) for one in range(first, end))
+        """Record pages of a file that were cached when the run began."""
+        self._resident.update((file, index) for index in range(first, end))
 
     def mapped(self, file: int, first: int, end: int) -> None:
-        """Note that fault-around mapped pages: if none of them was read, others were cached.
+        """Record that fault-around mapped pages: if none of them was read, they were cached.
 
         The kernel does not report which ones. An earlier mapping mapped the same blocks, so all
-        pages are assumed to be cached except those that are read later.
+        pages are assumed to be cached except for pages that are read later.
         """
         if self._flags[file] & FileFlag.CACHED_KNOWN:
             return
         pages = self.pages_of(file)
-        around = {(file, one) for one in range(first, min(end, pages) if pages > 0 else end)}
+        around = {(file, index) for index in range(first, min(end, pages) if pages > 0 else end)}
         if not around & self._inserted:
             self._cached |= around
 
     def single(self, file: int, page: int) -> None:
-        """Add a page that is read by itself, such as that of a symbolic link."""
+        """Add a page that is read alone, such as the page of a symbolic link."""
         self._add(Op.SINGLE, file, 0, page, 1)
         self._touch(file, page, page + 1)
 
     def unexplained(self, file: int, page: int) -> None:
-        """Note a page that was read here; perhaps an operation before or after touches it."""
+        """Record a page that was read here; an operation before or after may touch it."""
         self._loose.append((len(self._rows), self.now_ns, file, page))
 
     def has(self, file: int, page: int) -> bool:
@@ -131,7 +131,7 @@ class Draft:
         return -(-self._sizes[file] // self.page_size)
 
     def followed(self) -> Followed:
-        """Return the result."""
+        """Return the operations and the assumptions."""
         rows = [*self._before(), *self._with_loose()]
         return Followed(
             np.array([row for _, row in rows], OPERATION),
@@ -147,14 +147,14 @@ class Draft:
 
     def _touch(self, file: int, page: int, end: int) -> None:
         end = min(end, page + MOST_PAGES)
-        self._touched.update((file, one) for one in range(page, end))
+        self._touched.update((file, index) for index in range(page, end))
 
     def _before(self) -> list[Timed]:
-        """Return the pages cached before the run: recorded as such, or used, never inserted."""
+        """Return the pages cached before the run: recorded so, or used and never inserted."""
         pages = (self._touched | self._cached | self._resident) - self._inserted
-        found = len(self._cached - self._touched - self._inserted)
-        if found:
-            self.assumed[Assumed.NEIGHBOURS] = found
+        inferred = len(self._cached - self._touched - self._inserted)
+        if inferred:
+            self.assumed[Assumed.NEIGHBOURS] = inferred
         runs: list[list[int]] = []
         for file, page in sorted(pages):
             if runs and runs[-1][0] == file and runs[-1][2] == page:
@@ -164,14 +164,14 @@ class Draft:
         return [(0, (Op.PRESENT, file, 0, first, end - first)) for file, first, end in runs]
 
     def _with_loose(self) -> list[Timed]:
-        """Return the operations, with single reads of the pages that none of them touches."""
-        found: list[Timed] = []
+        """Return the operations, with single reads of the pages that no operation touches."""
+        operations: list[Timed] = []
         done = 0
         for at, time, file, page in self._loose:
             if (file, page) not in self._touched and (file, page) not in self._advised:
-                found += self._rows[done:at]
+                operations += self._rows[done:at]
                 done = at
-                found.append((time, (Op.SINGLE, file, 0, page, 1)))
+                operations.append((time, (Op.SINGLE, file, 0, page, 1)))
                 self._touched.add((file, page))
                 self.assumed[Assumed.SINGLY] += 1
-        return found + self._rows[done:]
+        return operations + self._rows[done:]

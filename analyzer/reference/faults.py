@@ -1,9 +1,9 @@
 """Distinguishes write faults from read faults by fault-around.
 
-After a read fault the kernel maps the pages around it as soon as its page is there (do_read_fault),
-with a separate event. A write fault has no fault-around (do_cow_fault, do_shared_fault), and is
-restarted if its page had to be read in. This matters since fault-around reduces mmap_miss
-(mm/filemap.c): a file mapped for writing is soon read page by page.
+After a read fault the kernel maps the pages around it as soon as its page is cached
+(do_read_fault), with a separate event. A write fault has no fault-around (do_cow_fault,
+do_shared_fault), and is restarted if its page had to be read in. This matters since fault-around
+reduces mmap_miss (mm/filemap.c): a file mapped for writing is soon read page by page.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from analyzer.reference.threads import Fault, Thread, Threads
 
 
 class Faults:
-    """The faults that threads are in."""
+    """The present faults of threads."""
 
     def __init__(self, evidence: Evidence, draft: Draft, threads: Threads) -> None:
         self.draft = draft
         self.threads = threads
-        self._shown = bool(evidence.shown & Shown.MAPPED)  # else the kernel has no such event
+        self._shown = bool(evidence.shown & Shown.MAPPED)  # otherwise the kernel has no such event
 
     def goes_on(self, thread: Thread, file: int, page: int) -> bool:
-        """Return whether a fault on a page is the one that has just read it in; then it writes."""
+        """Return whether a fault repeats one that has just read its page in; then it writes."""
         fault = thread.fault
         again = fault is not None and fault.missed and (fault.file, fault.page) == (file, page)
         self.over(thread, writes=again or None)
         return again
 
     def begin(self, thread: Thread, file: int, page: int, row: int) -> None:
-        """Note a fault; ``row`` is its operation."""
+        """Store a fault; ``row`` is its operation."""
         if self._shown:
             waits = self.draft.has(file, page) and self._is_read_in(file, page)
             thread.fault = Fault(file, page, row, present=not waits)
 
     def inserted(self, thread: Thread, file: int, page: int) -> bool:
-        """Note that a thread has inserted a page; return whether its fault did."""
+        """Record that a thread has inserted a page; return whether its fault did."""
         fault = thread.fault
         if fault is None or (fault.file, fault.page) != (file, page):
             return False
@@ -43,13 +43,13 @@ class Faults:
         return True
 
     def mapped(self, thread: Thread, file: int, first: int, last: int) -> None:
-        """Note that fault-around mapped the cached ones of some pages."""
+        """Record that fault-around mapped the cached ones of some pages."""
         fault = thread.fault
         reads = fault is not None and fault.file == file and first <= fault.page <= last
         self.over(thread, writes=False if reads else None)
 
     def over(self, thread: Thread, *, writes: bool | None = None) -> None:
-        """A thread has continued; if unknown, its fault was a write fault if the page was there."""
+        """End a thread's fault; if unknown, it was a write fault if the page was cached."""
         fault, thread.fault = thread.fault, None
         if fault is None:
             return

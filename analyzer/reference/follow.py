@@ -1,4 +1,4 @@
-"""Follows the threads of a recording, and writes down their operations.
+"""Follows the threads of a recording, and collects their operations.
 
 The readable version: analyzer/program/follow.py does the same in C, and must agree with it.
 """
@@ -78,7 +78,7 @@ class _Reference:
     # Actions of the kernel for the application.
 
     def _pages(self, thread: Thread, file: int, first: int, last: int) -> None:
-        """A read(2), or a part of one, has found its pages (mm_filemap_get_pages)."""
+        """Process a read(2), or a part of one, that has its pages (mm_filemap_get_pages)."""
         if file < 0 or last < first:
             return
         last = min(last, first + MOST_PAGES - 1)
@@ -134,7 +134,7 @@ class _Reference:
         return (position, reading.count) if fits else whole
 
     def _fault(self, thread: Thread, file: int, page: int) -> None:
-        """A fault has reached filemap_fault; after it has read the page in, perhaps once more."""
+        """Process a fault in filemap_fault; after a read of the page, perhaps once more."""
         if file < 0:
             return
         if self.faults.goes_on(thread, file, page):
@@ -144,40 +144,40 @@ class _Reference:
 
     def _fault_on(self, thread: Thread, file: int, page: int) -> int:
         image = thread.image
-        # Exec faults on what it has read before its event: not through the old mappings.
+        # Before its event, exec faults on pages that it has read: not through the old mappings.
         executes = file in thread.kernel_reads and not image.maps(file)
-        found = None if executes else image.find(file, page)
-        return self.draft.fault(found or self._assume(thread, file, page), file, page)
+        area = None if executes else image.find(file, page)
+        return self.draft.fault(area or self._assume(thread, file, page), file, page)
 
     def _mapped(self, thread: Thread, file: int, first: int, last: int) -> None:
-        """Fault-around has mapped the cached ones of some pages."""
+        """Process a fault-around that mapped the cached ones of some pages."""
         if file < 0 or not 0 <= last - first < _MOST_AROUND:
             return
         self.faults.mapped(thread, file, first, last)
         self.draft.mapped(file, first, last + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
-        """Map a file whose mapping was not recorded: by its program headers, or else whole."""
+        """Map a file of an unrecorded mapping: by its program headers, or else whole."""
         handle = thread.image.others.get(file) or self.draft.open(file)
         thread.image.others[file] = handle
         segments = self._evidence.segments[self._evidence.segments["file"] == file]
         for first, end, _, executable in segments.tolist():
             flags = MapFlag.EXEC if executable else MapFlag(0)
             thread.image.add(Area(first, end, handle, first, flags))
-        found = thread.image.find(file, page)
-        if found is None:
+        area = thread.image.find(file, page)
+        if area is None:
             self.draft.assumed[Assumed.WHOLE] += 1
-            found = Area(0, max(page + 1, self.draft.pages_of(file)), handle, 0, MapFlag(0))
-            thread.image.add(found)
+            area = Area(0, max(page + 1, self.draft.pages_of(file)), handle, 0, MapFlag(0))
+            thread.image.add(area)
         elif self._is(file, FileFlag.PROGRAM):
             self.draft.assumed[Assumed.HEADERS] += 1
-        return found
+        return area
 
     def _is(self, file: int, flag: FileFlag) -> bool:
         return bool(self._evidence.flags[file] & flag)
 
     def _insert(self, thread: Thread, file: int, page: int, order: int, own: int) -> None:
-        """A page entered the cache: by a read that has its own event, or in another way."""
+        """Process a page that entered the cache, by a read with its own event or otherwise."""
         if file < 0:
             return
         self.draft.inserted(file, page, 1 << min(max(order, 0), _LARGEST_ORDER))
@@ -199,7 +199,7 @@ class _Reference:
     # Inference from pages read in, if reads and faults have no events.
 
     def _missed(self, thread: Thread, file: int, page: int, way: Way) -> None:
-        """A page was read in; ``way`` is how."""
+        """Record a page that was read in; ``way`` is how."""
         self.draft.assumed[Assumed.KINDS if way == Way.UNKNOWN else Assumed.FLAGS] += 1
         most = None
         if way != Way.ADVICE and thread.reading is not None:
@@ -247,7 +247,7 @@ class _Reference:
             self._read_at(handle, missed.file, reading, extent)
 
     def _unbounded(self, thread: Thread, file: int, page: int, pages: int) -> None:
-        """Several pages in one go without a window: advice, if its call was not recorded."""
+        """Add pages that came in at once without a window: advice, if its call was not recorded."""
         if file < 0 or not 0 < pages < LARGEST:
             return
         thread.brings = (file, page, page + pages)

@@ -1,8 +1,8 @@
 """The struct file that a thread reads from, and the mapping through which it faults.
 
 An image is the set of open files and mappings of a process; threads share it. A child that is not a
-thread has copies, of the same struct files. Descriptors and addresses are the application's
-numbers, not to be trusted: those that contradict the pages seen are ignored.
+thread has copies, of the same struct files. Descriptors and addresses are the application's numbers
+and may be wrong: numbers that contradict the seen pages are ignored.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ADVICE = {
     MADV_HUGEPAGE: (MapFlag(0), MapFlag.HUGE),
     MADV_NOHUGEPAGE: (MapFlag.HUGE, MapFlag(0)),
 }
-UNKNOWN = -1  # row of a struct file of which no page was seen yet
+UNKNOWN = -1  # row of a struct file without a page seen
 
 
 @dataclass(slots=True)
 class Handle:
-    """A struct file; ``file`` is the row of its file, None until a page of it is seen.
+    """A struct file; ``file`` is the row of its file, None until a page of the file is seen.
 
     ``advice`` (an Op) was given before that.
     """
@@ -58,7 +58,7 @@ class Area:
         return Area(self.first, self.end, self.handle, self.start, self.flags)
 
     def part(self, first: int, end: int, flags: MapFlag | None = None) -> Area:
-        """Return a piece of it, as a separate mapping."""
+        """Return a part of the mapping, as a separate mapping."""
         new = self.flags if flags is None else flags
         same = (first, end, new) == (self.first, self.end, self.flags)
         start = self.start + first - self.first
@@ -76,14 +76,14 @@ class Image:
     _near: dict[int, Area] = field(default_factory=dict)  # by file: the last result of find
 
     def find(self, file: int, page: int) -> Area | None:
-        """Return the latest mapping of a page, or one whose file is still unknown."""
+        """Return the latest mapping of a page, or a mapping of a still unknown file."""
         near = self._near.get(file)
         if near is not None and near.holds(page):
             return near
-        found = self._search(file, page)
-        if found is not None:
-            self._near[file] = found
-        return found
+        area = self._search(file, page)
+        if area is not None:
+            self._near[file] = area
+        return area
 
     def _search(self, file: int, page: int) -> Area | None:
         for area in reversed(self.areas):
@@ -96,7 +96,7 @@ class Image:
         return None
 
     def forked(self, *, files: bool, memory: bool) -> Image:
-        """Return a child's, which shares descriptors (CLONE_FILES) or mappings (CLONE_VM), or not.
+        """Return a child's image, which shares descriptors (CLONE_FILES) or mappings (CLONE_VM).
 
         It has copies of the rest, with the same struct files.
         """
@@ -115,12 +115,12 @@ class Image:
         return Image(kept, others=kernel_reads)
 
     def put(self, descriptor: int, handle: Handle, *, closing: bool) -> None:
-        """Give a struct file a descriptor, which exec closes or not."""
+        """Give a struct file a descriptor; ``closing``: exec closes it."""
         self.descriptors[descriptor] = handle
         (self.closing.add if closing else self.closing.discard)(descriptor)
 
     def duplicate(self, descriptor: int, new: int, *, closing: bool) -> None:
-        """Let ``new`` be the same struct file; one that is not known here stays unknown."""
+        """Make ``new`` a descriptor of the same struct file; an unknown one stays unknown."""
         handle = self.descriptors.get(descriptor)
         if handle is None:
             self.close(new)
@@ -128,22 +128,22 @@ class Image:
             self.put(new, handle, closing=closing)
 
     def close(self, descriptor: int) -> None:
-        """Forget a descriptor; mappings keep their struct file."""
+        """Remove a descriptor; mappings keep their struct file."""
         self.descriptors.pop(descriptor, None)
         self.closing.discard(descriptor)
 
     def original_of(self, descriptor: int, file: int) -> Handle | None:
-        """Return the descriptor that an unopened one may duplicate: a lower one."""
+        """Return the struct file that an unopened descriptor may duplicate: a lower one's."""
         below = sorted((d for d in self.descriptors if d < descriptor), reverse=True)
-        found = (self.descriptors[d] for d in below)
-        return next((handle for handle in found if handle.file in (None, file)), None)
+        lower = (self.descriptors[d] for d in below)
+        return next((handle for handle in lower if handle.file in (None, file)), None)
 
     def maps(self, file: int) -> bool:
         """Return whether a part of a file is known to be mapped."""
         return any(area.handle.file == file for area in self.areas)
 
     def map(self, area: Area) -> None:
-        """Add a mapping over whatever was there."""
+        """Add a mapping, which replaces earlier ones of its addresses."""
         self.cut(area.first, area.end)
         self.add(area)
 
@@ -154,27 +154,27 @@ class Image:
         self._near.clear()
 
     def cut(self, first: int, end: int) -> list[Area]:
-        """Take virtual pages out of all mappings; return the pieces taken out."""
-        kept, taken = [], []
+        """Remove virtual pages from all mappings; return the removed parts."""
+        kept, removed = [], []
         for area in self.areas:
             low, high = max(area.first, first), min(area.end, end)
             if low >= high:
                 kept.append(area)
                 continue
-            taken.append(area.part(low, high))
+            removed.append(area.part(low, high))
             if area.first < low:
                 kept.append(area.part(area.first, low))
             if high < area.end:
                 kept.append(area.part(high, area.end))
         self.areas[:] = kept  # in place: a child may share them
         self._near.clear()
-        return taken
+        return removed
 
     def move(self, first: int, end: int, to: int, pages: int) -> None:
         """mremap: move the mapping of [first, end) to [to, to + pages), which may be larger."""
-        taken = self.cut(first, end)
+        moved_areas = self.cut(first, end)
         self.cut(to, to + pages)
-        for area in taken:
+        for area in moved_areas:
             start = area.first - first + to
             stop = to + pages if area.end == end else area.end - first + to
             moved = Area(start, min(stop, to + pages), area.handle, area.start, area.flags)
@@ -182,7 +182,7 @@ class Image:
                 self.add(moved)
 
     def protect(self, first: int, end: int, protection: int) -> None:
-        """mprotect: only whether code is run from there matters."""
+        """mprotect: only PROT_EXEC matters."""
         new = MapFlag.EXEC if protection & PROT_EXEC else MapFlag(0)
         self._change(first, end, MapFlag.EXEC, new)
 
@@ -198,5 +198,5 @@ class Image:
             self.add(area.part(area.first, area.end, area.flags & ~clear | put))
 
     def areas_over(self, first: int, end: int) -> list[Area]:
-        """Return the mappings that have one of the virtual pages [first, end)."""
+        """Return the mappings that overlap the virtual pages [first, end)."""
         return [area for area in self.areas if area.first < end and first < area.end]

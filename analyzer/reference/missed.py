@@ -1,4 +1,4 @@
-"""The pages that one call has read in, and the call that they show."""
+"""The pages that one call has read in, and the call that follows from them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Missed:
         return fits
 
     def around(self, position: int, count: int, page_size: int) -> tuple[int, int]:
-        """Return position and length in bytes of the read(2) of ``count`` that missed them.
+        """Return position and length in bytes of the read(2) of ``count`` that missed the pages.
 
-        ``position`` is where the struct file stood, if nothing moved it.
+        ``position`` is the position of the struct file, if nothing moved it.
         """
         first, last = self.first * page_size, self.last * page_size
         if position // page_size <= self.first and last < position + count:

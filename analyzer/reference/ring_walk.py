@@ -1,7 +1,7 @@
 """The ring-buffer walk in slow, plain Python: for analyzer/ingest/core/ring_walk.c.
 
-Layout: kernel/trace/ring_buffer.c (struct buffer_data_page) and include/linux/ring_buffer.h
-(struct ring_buffer_event), Linux 2.6.31 to 6.19.
+Layout: kernel/trace/ring_buffer.c (struct buffer_data_page) and include/linux/ring_buffer.h (struct
+ring_buffer_event), Linux 2.6.31 to 6.19.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TS_MSB, _TS_MSB_STEP, _U64 = 0xF8 << 56, 1 << 59, (1 << 64) - 1
 
 
 class Damaged(ValueError):
-    """A sub-buffer whose lengths do not fit."""
+    """A sub-buffer with invalid lengths."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def walk(
     """Walk the sub-buffers in ``data``; raises Damaged where ring_walk returns an error."""
     if len(data) % subbuf_size:
         raise Damaged("the last sub-buffer is cut off")
-    found = Walk()
+    stream = Walk()
     for start in range(0, len(data), subbuf_size):
         subbuf = data[start : start + subbuf_size]
         time_ns = int.from_bytes(subbuf[:8], byte_order)
@@ -56,24 +56,24 @@ def walk(
         end = data_offset + size
         if end > subbuf_size:
             raise Damaged("more data than the sub-buffer holds")
-        _count_lost(found, commit, subbuf[end : end + commit_size], commit_size, byte_order)
-        _walk_events(found, subbuf[:end], start, data_offset, time_ns, byte_order)
-    return found
+        _count_lost(stream, commit, subbuf[end : end + commit_size], commit_size, byte_order)
+        _walk_events(stream, subbuf[:end], start, data_offset, time_ns, byte_order)
+    return stream
 
 
 def _count_lost(
-    found: Walk, commit: int, stored: bytes, size: int, byte_order: Literal["little", "big"]
+    stream: Walk, commit: int, stored: bytes, size: int, byte_order: Literal["little", "big"]
 ) -> None:
     if not commit & _MISSED_EVENTS:
         return
     if commit & _MISSED_STORED and len(stored) == size:
-        found.lost = (found.lost + int.from_bytes(stored, byte_order)) & _U64
+        stream.lost = (stream.lost + int.from_bytes(stored, byte_order)) & _U64
     else:
-        found.gaps += 1
+        stream.gaps += 1
 
 
 def _walk_events(
-    found: Walk,
+    stream: Walk,
     subbuf: bytes,
     start: int,
     at: int,
@@ -113,5 +113,5 @@ def _walk_events(
             data_at = at + 8 if type_len == 0 else at + 4
             if end - data_at < 2:
                 raise Damaged("a record without an id")
-            found.records.append(Record(time_ns, start + data_at, end - data_at))
+            stream.records.append(Record(time_ns, start + data_at, end - data_at))
         at = end

@@ -8,7 +8,7 @@ from analyzer.program.timeline import What
 from analyzer.reference.images import Handle, Image
 from analyzer.reference.missed import Missed
 
-ELSEWHERE = -1  # a position that is given, but unknown
+ELSEWHERE = -1  # a position that is an argument, but unknown
 _CLONE_VM, _CLONE_FILES = 0x100, 0x400  # include/uapi/linux/sched.h
 
 
@@ -28,7 +28,7 @@ class Reading:
 
 @dataclass
 class Fault:
-    """The fault that a thread is in: ``row`` of its operation, and whether it read the page in."""
+    """The present fault of a thread: ``row`` of its operation, and whether it read the page in."""
 
     file: int
     page: int
@@ -51,7 +51,7 @@ class Thread:
     fault: Fault | None = None
 
     def executed(self) -> None:
-        """Begin a new program: the files that the kernel has read for exec are mapped by it."""
+        """Begin a new program, which maps the files that the kernel has read for exec."""
         self.image = self.image.executed(self.kernel_reads)
         self.kernel_reads = {}
         self.reading, self.entered = None, (What.OTHER, ())
@@ -62,7 +62,7 @@ class Threads:
 
     def __init__(self) -> None:
         self.by_id: dict[int, Thread] = {}
-        self._flags: dict[int, int] = {}  # of clone, by a thread that is about to be
+        self._flags: dict[int, int] = {}  # of clone, by the thread that clone will create
 
     def get(self, pid: int) -> Thread:
         """Return a thread; a thread without events has unknown properties."""
@@ -71,7 +71,7 @@ class Threads:
         return self.by_id[pid]
 
     def cloned(self, pid: int, flags: int) -> None:
-        """Note with which flags the thread that is forked next is made."""
+        """Store the clone flags of the next forked thread."""
         self._flags[pid] = flags
 
     def forked(self, parent: Thread, pid: int) -> None:
