@@ -1,4 +1,4 @@
-"""The prefetch list of a start-up: made from a recording, written down, predicted."""
+"""The prefetch list of a start-up: made from a recording, written to a file, predicted."""
 
 from analyzer.prefetch.cases import CASES, Case, Comparison, compare
 from analyzer.prefetch.listing import Listing, PrefetchError, Range, decode, encode, write_listing

@@ -2,8 +2,8 @@
 
 CBOR (RFC 8949) as serde_cbor writes it: structures are maps with the names of their fields in the
 order of declaration, numbers and lengths are as short as possible. The digest is the CRC-32 of the
-file with a digest of 0; the program computes it again from what it has read, so that each byte
-counts.
+file with a digest of 0; the program computes it again from the bytes that it has read, so every
+byte counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNSIGNED, _TEXT, _ARRAY, _MAP = 0, 3, 4, 5  # major types
 
 
 def records_file(recording: Recording, rows: Sequence[Row], ranges: Sequence[Range]) -> bytes:
-    """Return the records file of ranges; ``rows`` are the same in rows of the recording's files."""
+    """Return the records file of ranges; ``rows`` are the same ranges by row of the files."""
     number = {row: at for at, row in enumerate(dict.fromkeys(file for file, _, _ in rows))}
     paths = {row[0]: part.path for row, part in zip(rows, ranges, strict=True)}
     devices = {row: _device(int(recording.files["dev"][row])) for row in number}
@@ -63,20 +63,19 @@ def _file(recording: Recording, inner: dict[str, Any], digest: int) -> bytes:
         "magic": [*MAGIC],
         "major_number": VERSION[0],
         "minor_number": VERSION[1],
-        "date": {"secs_since_epoch": _made(recording), "nanos_since_epoch": 0},
+        "date": {"secs_since_epoch": _created_s(recording), "nanos_since_epoch": 0},
         "digest": digest,
     }
     return cbor({"header": header, "inner": inner})
 
 
-def _made(recording: Recording) -> int:
-    """Return when the capture was made (s since 1970): the same capture gives the same file."""
-    created = recording.capture.created
-    if created is None:
+def _created_s(recording: Recording) -> int:
+    """Return the time of the capture (s since 1970): the same capture gives the same file."""
+    if recording.capture.created is None:
         return 0
     try:
-        made = datetime.fromisoformat(created)
-        return max(int(made.replace(tzinfo=made.tzinfo or UTC).timestamp()), 0)
+        created = datetime.fromisoformat(recording.capture.created)
+        return max(int(created.replace(tzinfo=created.tzinfo or UTC).timestamp()), 0)
     except (ValueError, OverflowError):
         return 0
 
@@ -93,25 +92,25 @@ def _size(recording: Recording, row: int, rows: Sequence[Row], ranges: Sequence[
 
 
 def _times(recording: Recording, rows: Sequence[Row]) -> list[int]:
-    """Return when each range was first accessed, in ns from the beginning of the start."""
+    """Return the time of each range's first access, in ns from the beginning of the start."""
     accesses = recording.accesses
     begin = recording.capture.start_ns or 0
     order = np.lexsort((accesses["page"], accesses["file"]))
     file, page = accesses["file"][order].astype(np.int64), accesses["page"][order].astype(np.int64)
     when = accesses["time_ns"][order].astype(np.int64)
-    found = []
+    first_accesses = []
     for row, first, pages in rows:
         low, high = np.searchsorted(file, (row, row + 1))
         inside = slice(
             low + int(np.searchsorted(page[low:high], first)),
             low + int(np.searchsorted(page[low:high], first + pages)),
         )
-        found.append(max(int(when[inside].min(initial=np.iinfo(np.int64).max)) - begin, 0))
-    return found
+        first_accesses.append(max(int(when[inside].min(initial=np.iinfo(np.int64).max)) - begin, 0))
+    return first_accesses
 
 
 def cbor(value: Any) -> bytes:
-    """Return a value of numbers, texts, lists and maps as CBOR. Raises TypeError for others."""
+    """Return a number, text, list or map as CBOR. Raises TypeError for other types."""
     match value:
         case bool():
             raise TypeError("not a number")
@@ -121,15 +120,15 @@ def cbor(value: Any) -> bytes:
             text = value.encode()
             return _head(_TEXT, len(text)) + text
         case list():
-            return _head(_ARRAY, len(value)) + b"".join(cbor(one) for one in value)
+            return _head(_ARRAY, len(value)) + b"".join(cbor(element) for element in value)
         case dict():
-            pairs = (cbor(key) + cbor(one) for key, one in value.items())
+            pairs = (cbor(key) + cbor(member) for key, member in value.items())
             return _head(_MAP, len(value)) + b"".join(pairs)
     raise TypeError(f"{type(value).__name__} in a records file")
 
 
 def _head(major: int, number: int) -> bytes:
-    """Return a type with its number or length, as short as possible."""
+    """Return the head of a type with its number or length, as short as possible."""
     if number < 24:
         return bytes([major << 5 | number])
     for short, size in ((24, 1), (25, 2), (26, 4), (27, 8)):

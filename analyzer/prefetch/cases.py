@@ -40,10 +40,10 @@ OF_BOOT = (
 
 @dataclass(frozen=True, repr=False)
 class Case:
-    """A start with a window, and with the list or without.
+    """A start with a window, with or without the list.
 
-    ``requests`` and ``read_bytes`` are of file data, from all disks; the bytes read fill memory;
-    the start does not need ``wasted_bytes`` of them. ``seconds`` is None if unusable.
+    ``requests`` and ``read_bytes`` are of file data, from all disks; the bytes read fill memory,
+    and the start does not need ``wasted_bytes`` of them. ``seconds`` is None if unusable.
     """
 
     __repr__ = brief
@@ -78,48 +78,48 @@ def compare(
 
     The four cases are a start with neither, with the proposed window, with the list, with both.
     They have seconds where the prediction has usable ones; where the verdict proposes no window,
-    all cases have the present window, and a note says why. Of a kernel that is unknown there is the
-    list alone.
+    all cases have the present window, and a note says why. For an unknown kernel the result has the
+    list only.
 
     Args:
         recording: a start, read by :func:`foreread.load`.
         order: "access" (as the start accesses the ranges) or "disk" (by place on the disk).
         device_model: what requests of the disk cost, as in :func:`foreread.predict`.
-        prediction: that of the kernel's readahead for ``recording``; None: made here.
-        only: list these files alone, and all that is below these folders.
+        prediction: the prediction of the kernel's readahead for ``recording``; None: made here.
+        only: list only these files, and all files below these folders.
 
     Raises:
-        PrefetchError: nothing can be listed; and what ``predict`` raises.
+        PrefetchError: nothing can be listed. Also the errors of ``predict``.
     """
     device = device_from(device_model)
     try:
         prediction = prediction or predict_linux(recording, device=device)
     except KernelError as error:
         gap = DEFAULT_GAP if device is None else cheapest_gap(device, recording.page_size)
-        found = find_ranges(recording, order, gap, only)
+        list_found = find_ranges(recording, order, gap, only)
         unpredicted = Note(f"no prediction: {error}", NoteKind.ANSWER)
-        return Comparison(found, (), (unpredicted, *_incomplete(recording)))
+        return Comparison(list_found, (), (unpredicted, *_incomplete(recording)))
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     start = _start(recording, prediction, device)
-    taken = inputs(recording, version) if start is None else start.taken
+    start_inputs = inputs(recording, version) if start is None else start.taken
     gap = DEFAULT_GAP if start is None else cheapest_gap(start.device, recording.page_size)
-    found = find_ranges(recording, order, gap, only)
+    list_found = find_ranges(recording, order, gap, only)
     windows = _windows(prediction)
-    cases = _counted(taken, version, found, windows)
+    cases = _counted(start_inputs, version, list_found, windows)
     notes: list[str] = [*_incomplete(recording), *_unchanged(prediction.verdict)]
     if start is not None and prediction.total.seconds is not None:
-        seconds = _seconds(start, taken, found, windows)
+        seconds = _seconds(start, start_inputs, list_found, windows)
         cases = [replace(case, seconds=s) for case, s in zip(cases, seconds, strict=True)]
         notes.append(Note(_replayer(recording), NoteKind.BASIS))
         notes += [
             Note(f"doubt about the seconds: {doubt}", NoteKind.ANSWER)
             for doubt in prediction.doubts
         ]
-    return Comparison(found, tuple(cases), tuple(notes))
+    return Comparison(list_found, tuple(cases), tuple(notes))
 
 
 def _replayer(recording: Recording) -> str:
-    """Return what the seconds with a list assume of the replayer."""
+    """Return the assumption of the seconds about the replayer."""
     return REPLAYER if recording.capture.boot is None else OF_BOOT
 
 
@@ -144,7 +144,7 @@ def _incomplete(recording: Recording) -> list[str]:
 
 
 def _unchanged(verdict: Verdict) -> list[str]:
-    """Return why the cases compare no other window than the present one, and the remedy."""
+    """Return why all cases have the present window, and the remedy; empty if not all do."""
     if verdict.action == "set":
         return []
     remedy = "" if verdict.remedy is None else f" -- {verdict.remedy}"
@@ -153,24 +153,26 @@ def _unchanged(verdict: Verdict) -> list[str]:
 
 
 def _windows(prediction: Prediction) -> tuple[int, int]:
-    """Return the present window, and that of the verdict, in pages."""
+    """Return the present window and the verdict's window, in pages."""
     current = prediction.reference.kb
-    asked = prediction.verdict.read_ahead_kb
-    proposed = current if asked is None else asked
+    proposed_kb = prediction.verdict.read_ahead_kb
+    proposed = current if proposed_kb is None else proposed_kb
     now, then = (emulated_pages(kb, prediction.page_size) for kb in (current, proposed))
     return now, then
 
 
-def _counted(taken: Inputs, version: Version, found: Found, windows: Sequence[int]) -> list[Case]:
+def _counted(
+    start_inputs: Inputs, version: Version, list_found: Found, windows: Sequence[int]
+) -> list[Case]:
     """Return the cases without seconds."""
-    page = taken.recording.page_size
-    tap = int(taken.recording.accesses.rows)
+    page = start_inputs.recording.page_size
+    tap = int(start_inputs.recording.accesses.rows)
     counts = np.zeros((2, 2, len(windows)), np.int64)  # listed, requests or pages, window
-    for row in range(len(taken.disks)):
-        here = [one for one in found.rows if taken.disk_of_file[one[0]] == row]
-        listed = with_list(taken.program, here, taken.machine(row)[0].io_pages)
-        for which, program in enumerate((taken.program, listed)):
-            emulated = on_disk(replace(taken, program=program), version, row).counts(windows)
+    for row in range(len(start_inputs.disks)):
+        here = [part for part in list_found.rows if start_inputs.disk_of_file[part[0]] == row]
+        listed = with_list(start_inputs.program, here, start_inputs.machine(row)[0].io_pages)
+        for which, program in enumerate((start_inputs.program, listed)):
+            emulated = on_disk(replace(start_inputs, program=program), version, row).counts(windows)
             counts[which] += np.stack((emulated.requests[0], emulated.pages[0]))
     return [
         Case(
@@ -184,18 +186,24 @@ def _counted(taken: Inputs, version: Version, found: Found, windows: Sequence[in
     ]
 
 
-def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) -> list[float]:
+def _seconds(
+    start: Start, start_inputs: Inputs, list_found: Found, windows: Sequence[int]
+) -> list[float]:
     """Return the seconds of the cases."""
-    host = taken.recording.capture.host
-    here = [one for one in found.rows if taken.disks[int(taken.disk_of_file[one[0]])] == start.disk]
+    host = start_inputs.recording.capture.host
+    here = [
+        part
+        for part in list_found.rows
+        if start_inputs.disks[int(start_inputs.disk_of_file[part[0]])] == start.disk
+    ]
     cpus = host.cpu_count if host else 1
     run = with_replayer(start.run, here, cpus, start.opening)
     listed = replace(start, run=run)
     recorded = start.timed([0])[0]
     threads = np.unique(start.run.steps["thread"]).tolist()
-    alone = [one.total_ns for one in start.timed(windows)]
+    alone = [timed.total_ns for timed in start.timed(windows)]
     with_it = [
-        application_ns(run, one, threads)
-        for one in listed.timed(windows, recorded=beside(recorded, run))
+        application_ns(run, timed, threads)
+        for timed in listed.timed(windows, recorded=beside(recorded, run))
     ]
     return [ns / 1e9 for ns in (*alone, *with_it)]

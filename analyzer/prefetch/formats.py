@@ -1,11 +1,11 @@
-"""A prefetch list in the formats of other replayers, each as its own parser reads it.
+"""A prefetch list in the formats of other replayers, each as the replayer's parser reads it.
 
 ``rsinit``: JSON of rsinit's readahead, ``{"files": [path], "blocks": [[file, at, number]]}`` in
 blocks of 4096 bytes (rsinit, src/readahead.rs). ``nydus``: one absolute path a line, for standard
 input of ``nydus-image create --prefetch-policy fs`` (nydus, builder/src/core/prefetch.rs).
 ``stargz``: a JSON object a line, for ``--estargz-record-in`` of nerdctl (stargz-snapshotter,
-recorder). ``soci``: a JSON array of paths, for ``soci create --prefetch-files-json``.
-``android``: the records file of libprefetch (``android.py``).
+recorder). ``soci``: a JSON array of paths, for ``soci create --prefetch-files-json``. ``android``:
+the records file of libprefetch (``android.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from analyzer.prefetch.ranges import Found
 Format = Literal["foreread", "android", "rsinit", "nydus", "stargz", "soci"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WHOLE_FILES = frozenset({"nydus", "stargz", "soci"})  # formats without ranges
-_BLOCK = 4096  # of rsinit, whatever the page size
+_BLOCK = 4096  # of rsinit, for any page size
 
 
 @dataclass(frozen=True)
@@ -34,44 +34,44 @@ class Written:
     left_out: tuple[str, ...] = ()
 
 
-def written(recording: Recording, found: Found, wanted: Format) -> Written:
+def written(recording: Recording, ranges_found: Found, form: Format) -> Written:
     """Return the list of a recording in a format.
 
     Raises PrefetchError if the format can name none of its files.
     """
-    if wanted == "foreread":
-        return Written(encode(found.listing))
-    fits = _FITS.get(wanted, _is_text)
-    paths = dict.fromkeys(one.path for one in found.listing.ranges)
+    if form == "foreread":
+        return Written(encode(ranges_found.listing))
+    fits = _FITS.get(form, _is_text)
+    paths = dict.fromkeys(part.path for part in ranges_found.listing.ranges)
     kept = {path for path in paths if fits(path)}
     if not kept:
         raise PrefetchError(
-            f"the format {wanted} cannot name any of the files", "choose another --format"
+            f"the format {form} cannot name any of the files", "choose another --format"
         )
     rows = [
         (row, part)
-        for row, part in zip(found.rows, found.listing.ranges, strict=True)
+        for row, part in zip(ranges_found.rows, ranges_found.listing.ranges, strict=True)
         if part.path in kept
     ]
     left_out = tuple(path for path in paths if path not in kept)
     ranges = [part for _, part in rows]
-    if wanted == "android":
+    if form == "android":
         return Written(records_file(recording, [row for row, _ in rows], ranges), left_out)
-    return Written(_ENCODERS[wanted](ranges), left_out)
+    return Written(_ENCODERS[form](ranges), left_out)
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a path is UTF-8, as Rust's and Go's strings of these programs are."""
+    """Return whether a path is UTF-8, as the strings of these Rust and Go programs are."""
     return not any("\ud800" <= letter <= "\udfff" for letter in path)
 
 
 def _is_line(path: str) -> bool:
-    """Return whether a path survives as a line whose ends are trimmed."""
+    """Return whether a path is unchanged after a line is read and trimmed."""
     return _is_text(path) and path == path.strip() and not {"\n", "\r"} & set(path)
 
 
 def _is_trimmed(path: str) -> bool:
-    """Return whether a path survives a trim of its ends."""
+    """Return whether a path is unchanged after a trim."""
     return _is_text(path) and path == path.strip()
 
 

@@ -1,10 +1,10 @@
 """The launch of a replayer at boot: its boot script, program and list are read from the disk.
 
-The first thread of a boot runs the boot script, which begins with an exec of a shell that reads the
-script, and which starts the replayer. The replayer's exec maps its program. A dynamically linked
-one touches the C library as the first thread of the recording did that used the loader; then it
-faults its own pages in, in their order, and reads the list. Script, program and list are files of
-their own, after all others on the disk.
+The first thread of a boot runs the boot script: it executes a shell, which reads the script and
+starts the replayer. The replayer's exec maps its program. A dynamically linked program touches the
+C library like the first recorded thread that used the loader; then it faults its own pages in, in
+their order, and reads the list. Script, program and list are three further files, after all others
+on the disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIRST_ADDRESS = 1 << 20  # page number: the beginning of a page table
 
 
 def before(run: Run, added: Array) -> Run:
-    """Return a run whose first steps are ``added`` (STEP), which refer to each other by row."""
+    """Return a run with the first steps ``added`` (STEP), which refer to each other by row."""
     steps = run.steps.copy()
     for name in ("waits_for", "woken_by"):
         steps[name] += np.where(steps[name] >= 0, len(added), 0)
@@ -35,9 +35,9 @@ def before(run: Run, added: Array) -> Run:
 
 
 def launched(run: Run, rows: Sequence[tuple[int, int, int]], opening: Opening) -> Run:
-    """Return a run whose replayer, which has the first steps and the list ``rows``, is launched.
+    """Return a run that launches its replayer; the replayer has the first steps and ``rows``.
 
-    ``opening`` has the bytes of boot script and program, and how long an exec takes.
+    ``opening`` has the bytes of boot script and program, and the duration of an exec.
     """
     replayer = int(run.steps["thread"][0])
     booting = int(run.steps["thread"][run.steps["thread"] != replayer][0])
@@ -92,8 +92,8 @@ def _of_libraries(run: Run, libraries: Collection[int]) -> Array:
     file = run.program.file_of_operations()[steps["operation"]]
     chosen = np.isin(file, [*libraries]) & np.isin(operations["op"], (Op.READ, Op.FAULT))
     thread = steps["thread"][chosen][:1]
-    found: Array = operations[chosen & np.isin(steps["thread"], thread)]
-    return found
+    copied: Array = operations[chosen & np.isin(steps["thread"], thread)]
+    return copied
 
 
 def _copied(
@@ -121,9 +121,9 @@ def _copied(
 def _with_files(
     program: Program, sizes: Sequence[int], page: int
 ) -> tuple[Program, tuple[int, int, int]]:
-    """Return a program with three more files, of which the second is mapped.
+    """Return a program with three more files; the second one is mapped.
 
-    Also the first one's handle, the mapping, and the third one's handle.
+    Also returns the first file's handle, the mapping, and the third file's handle.
     """
     first, handle = len(program.files), len(program.handles)
     large = bool(program.files["large_folios"].any())
@@ -139,7 +139,7 @@ def _with_files(
 
 
 def _after_all(layout: Layout, first: int, sizes: Sequence[int]) -> Layout:
-    """Return a layout with files from row ``first`` on, one after the other after all others."""
+    """Return a layout with the files from row ``first`` on placed after all others."""
     extents = layout.extents
     end = int((extents["sector"] + extents["sectors"]).max(initial=0))
     added = []

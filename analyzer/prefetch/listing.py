@@ -11,8 +11,8 @@ r"""The text of a prefetch list, version 1 (docs/explanation/prefetch.md).
     53248 8192
     0 4096 /usr/lib/libc.so.6
 
-A range is its offset and length in bytes and the file's absolute path; without a path it is of the
-file of the range before it. Texts and paths are one word: every byte that is not a printing ASCII
+A range is its offset and length in bytes and the file's absolute path; without a path the range is
+of the previous range's file. Texts and paths are one word: every byte that is not a printing ASCII
 character, and the backslash, is ``\0`` and three octal digits, which printf %b of any shell reads.
 """
 
@@ -33,7 +33,7 @@ MAGIC = "foreread-prefetch 1"
 # Limits that the replayers enforce (foreread-prefetch.c).
 LARGEST_LIST = 16 << 20  # bytes
 LONGEST_PATH = 4095  # bytes, PATH_MAX without its NUL
-MOST_OFFSET = 10**18  # bytes, not reached
+MOST_OFFSET = 10**18  # bytes, above any file's size
 LARGEST_RANGE = 2 << 20  # bytes; longer ranges are split
 _NOT_A_LIST = "give a list that `foreread prefetch` wrote"
 _KEYS = ("kernel", "board", "capture", "order")
@@ -58,7 +58,7 @@ class Range:
 
 @dataclass(frozen=True, repr=False)
 class Listing:
-    """A list: what it was made from, and its ranges in the order of reading."""
+    """A list: its origin, and its ranges in the order of reading."""
 
     __repr__ = brief
 
@@ -70,17 +70,17 @@ class Listing:
 
     @property
     def size_bytes(self) -> int:
-        """Return how much it brings in."""
-        return sum(one.length for one in self.ranges)
+        """The bytes that the list brings into memory."""
+        return sum(part.length for part in self.ranges)
 
     @property
     def files(self) -> int:
-        """Return how many files it names."""
-        return len({one.path for one in self.ranges})
+        """The number of files in the list."""
+        return len({part.path for part in self.ranges})
 
 
 def escaped(text: str) -> bytes:
-    """Return a text as one word of the list. Raises PrefetchError if it is not bytes at all."""
+    """Return a text as one word of the list. Raises PrefetchError if the text has no bytes."""
     try:
         octets = text.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:
@@ -92,7 +92,7 @@ def escaped(text: str) -> bytes:
 
 
 def can_be_listed(path: str | None) -> bool:
-    """Return whether a list can name a file: by an absolute path that can exist."""
+    """Return whether a list can name a file: its path is absolute and possible."""
     if path is None or not path.startswith("/") or "\0" in path:
         return False
     try:
@@ -116,17 +116,17 @@ def encode(listing: Listing) -> bytes:
 
 def _lines(ranges: Iterable[Range]) -> Iterator[bytes]:
     before = None
-    for one in ranges:
-        fits = 0 <= one.offset < MOST_OFFSET and 1 <= one.length <= LARGEST_RANGE
-        if not fits or not can_be_listed(one.path):
-            raise PrefetchError(f"cannot list {one}", "record again")
-        name = b"" if one.path == before else b" " + escaped(one.path)
-        yield b"%d %d%s" % (one.offset, one.length, name)
-        before = one.path
+    for part in ranges:
+        fits = 0 <= part.offset < MOST_OFFSET and 1 <= part.length <= LARGEST_RANGE
+        if not fits or not can_be_listed(part.path):
+            raise PrefetchError(f"cannot list {part}", "record again")
+        name = b"" if part.path == before else b" " + escaped(part.path)
+        yield b"%d %d%s" % (part.offset, part.length, name)
+        before = part.path
 
 
 def decode(text: bytes) -> Listing:
-    """Return the list of a text; PrefetchError names the line that is not a part of one."""
+    """Return the list in a text; raises PrefetchError, which names the invalid line."""
     if len(text) > LARGEST_LIST:
         raise PrefetchError(f"larger than {LARGEST_LIST:,} bytes", "give a prefetch list")
     lines = text.split(b"\n")
@@ -151,7 +151,7 @@ def write_listing(path: StrPath, listing: Listing) -> None:
 
 
 def read_listing(path: Path) -> bytes:
-    """Return the text of a list's file. Raises PrefetchError for an invalid one, and OSError."""
+    """Return the text of a list's file. Raises PrefetchError for an invalid list, and OSError."""
     try:
         text = read_bounded(path, LARGEST_LIST, _NOT_A_LIST)
     except UnboundedError as error:

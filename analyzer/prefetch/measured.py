@@ -1,4 +1,4 @@
-"""The four cases as they were measured: the file that studies/prefetch/measure.py writes."""
+"""The measured four cases: the file that studies/prefetch/measure.py writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REMEDY = "give measured.json of studies/prefetch/measure.py"
 
 
 class MeasuredCase(msgspec.Struct, frozen=True, kw_only=True):
-    """All cold runs of one case, in order; lists are of one length.
+    """All cold runs of one case, in order; the lists have equal lengths.
 
     ``requests`` and ``read_bytes`` are the reads that the disk served, metadata included.
     """
@@ -49,7 +49,7 @@ class Listed:
 def read_measurement(path: Path) -> Measurement:
     """Return the measurement in a file. Raises PrefetchError."""
     try:
-        found = read_document(path, Measurement, _REMEDY)
+        measurement = read_document(path, Measurement, _REMEDY)
     except OtherSchemaError as error:
         raise PrefetchError(f"{path} {error}", error.remedy) from error
     except UnboundedError as error:
@@ -58,9 +58,9 @@ def read_measurement(path: Path) -> Measurement:
         raise PrefetchError(f"{path}: {error.strerror}", _REMEDY) from error
     except ValueError as error:
         raise PrefetchError(f"{path}: {error}", _REMEDY) from error
-    if tuple(case.name for case in found.cases) != CASES:
+    if tuple(case.name for case in measurement.cases) != CASES:
         raise PrefetchError(f"{path}: not the cases {', '.join(CASES)}", _REMEDY)
-    for case in found.cases:
+    for case in measurement.cases:
         if not case.seconds or {len(case.requests), len(case.read_bytes)} != {len(case.seconds)}:
             raise PrefetchError(f"{path}: {case.name}: no run, or parts of one", _REMEDY)
-    return found
+    return measurement

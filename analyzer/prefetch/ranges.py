@@ -1,4 +1,4 @@
-"""Which ranges of which files a start needs, merged and in order."""
+"""The ranges of files that a start needs, merged and in order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from emulator.devices.device import DeviceModel
 
 Order = Literal["access", "disk"]
 ORDERS: tuple[Order, ...] = get_args(Order)
-DEFAULT_GAP = 16 << 10  # bytes, where the device is not known: between flash and a disk
+DEFAULT_GAP = 16 << 10  # bytes, for an unknown device: between flash and a disk
 LARGEST_GAP = 256 << 10
-_FAR = 1 << 62  # after all that has a place
-_AGAIN = 64  # times: devices that are paced act on the sum of requests
+_FAR = 1 << 62  # after all files with a place
+_AGAIN = 64  # requests: the limits of a paced device act on sums
 _SECTOR = 512
 
 
@@ -41,19 +41,18 @@ class Found:
 
     @property
     def wasted_bytes(self) -> int:
-        """Return the bytes that the list reads and the start does not need."""
+        """The bytes that the list reads and the start does not need."""
         return self.listing.size_bytes - self.needed_bytes
 
 
 def find_ranges(
     recording: Recording, order: Order = "access", gap_bytes: int = 0, only: Sequence[str] = ()
 ) -> Found:
-    """Return the list of a recording: the pages it accessed, gaps up to ``gap_bytes`` included.
+    """Return the list of a recording: its accessed pages, and gaps up to ``gap_bytes``.
 
-    ``only`` are files, and folders with all that is below them; without it every file is listed.
-
+    ``only`` are files, and folders with all files below them; without it every file is listed.
     Ranges are ordered by the access to their first page ("access"), or by their place on the disk
-    ("disk": FIEMAP; files whose place is unknown come last). Raises PrefetchError if nothing can be
+    ("disk": FIEMAP; files of unknown place come last). Raises PrefetchError if nothing can be
     listed.
     """
     page = recording.page_size
@@ -66,8 +65,8 @@ def find_ranges(
             "foreread show CAPTURE lists the files that it read",
         )
     accessed = recording.accesses["file"]
-    known = named[accessed] & chosen[accessed]
-    file, pages = recording.accesses["file"][known], recording.accesses["page"][known]
+    listable = named[accessed] & chosen[accessed]
+    file, pages = recording.accesses["file"][listable], recording.accesses["page"][listable]
     rows = [
         part
         for run in merged_ranges(file.astype(np.int64), pages.astype(np.int64), gap_bytes // page)
@@ -88,10 +87,10 @@ def find_ranges(
 
 
 def _is_one_of(path: str | None, only: Sequence[str]) -> bool:
-    """Return whether a file is one of ``only``, or below one; every file is if there are none."""
+    """Return whether a file is in ``only``, or below a folder in it; True if ``only`` is empty."""
     if not only or path is None:
         return not only
-    return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in only)
+    return any(path == chosen or path.startswith(f"{chosen.rstrip('/')}/") for chosen in only)
 
 
 def merged_ranges(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int, int]]:
@@ -130,10 +129,10 @@ def _range(
 
 
 def _within(file: Array, page: Array, sizes: Array, page_size: int) -> int:
-    """Return the bytes of the pages, the last one of a file up to its end."""
+    """Return the bytes of the pages; the last page of a file ends at the file's end."""
     size = sizes[file.astype(np.int64)]
-    left = np.where(size < 0, page_size, size - page.astype(np.int64) * page_size)
-    return int(np.clip(left, 1, page_size).sum())
+    rest = np.where(size < 0, page_size, size - page.astype(np.int64) * page_size)
+    return int(np.clip(rest, 1, page_size).sum())
 
 
 def _place(recording: Recording, file: int, at: int) -> tuple[int, int, int, int]:
@@ -148,7 +147,7 @@ def _place(recording: Recording, file: int, at: int) -> tuple[int, int, int, int
 
 
 def _about(recording: Recording) -> tuple[str, str, str]:
-    """Return kernel, board and capture, as the list's head has them."""
+    """Return kernel, board and capture for the list's head."""
     capture, host = recording.capture, recording.capture.host
     if host is None:
         return recording.kernel or "", "", ""
@@ -157,7 +156,7 @@ def _about(recording: Recording) -> tuple[str, str, str]:
 
 
 def cheapest_gap(device: DeviceModel, page_size: int) -> int:
-    """Return the largest gap (bytes) that costs a device less to read than a request more."""
+    """Return the largest gap (bytes) that a device reads faster than one more request."""
     unit = page_size // _SECTOR
     gap = 0
     while gap < LARGEST_GAP // page_size:

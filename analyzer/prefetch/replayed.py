@@ -1,8 +1,8 @@
 """A prefetch list in the emulation: the replayer's reads run parallel to the recorded start.
 
 The replayer (foreread-prefetch.c) opens the files of the list one after the other, waits for the
-metadata that opening reads, and asks for the ranges. Before it asks for more than MOST_UNDER_WAY or
-MOST_ASKED, it waits for the last page of the oldest.
+metadata that opening reads, and requests the ranges. Before it requests more than MOST_UNDER_WAY or
+MOST_ASKED, it waits for the last page of the oldest range.
 """
 
 from __future__ import annotations
@@ -23,26 +23,30 @@ Row = tuple[int, int, int]  # file row, first page, pages
 Asked = tuple[int, int, int, int, int]  # OPERATION
 MOST_ASKED, MOST_UNDER_WAY = 32, 512 << 10  # foreread-prefetch.c
 _OPENS = 2  # a file: as a place, and to read (open_regular)
-# If both look the same name up, the recorded thread goes on first, whoever asked for the metadata:
-# it has computed less (recorded with lists beside madplay, vim and git, Linux 6.12). Of two that
-# wait for the same block otherwise, the replayer does, which is ahead.
+# If both look up the same name, the recorded thread continues first, whichever requested the
+# metadata: it has computed less (recorded with lists and madplay, vim or git, Linux 6.12). If both
+# wait for the same block otherwise, the replayer continues first, since it is ahead.
 GIVES_WAY_NS = 1.0
 
 
 def with_list(program: Program, rows: Sequence[Row], chunk_pages: int) -> Program:
-    """Return a program with the list's reads before all that it does.
+    """Return a program with the list's reads before all its operations.
 
-    One readahead(2) asks for at most ``chunk_pages``.
+    One readahead(2) requests at most ``chunk_pages``.
     """
-    asked, handles = _asked(program, rows, chunk_pages)
-    return replace(program, operations=np.concatenate((asked, program.operations)), handles=handles)
+    requests, handles = _requests(program, rows, chunk_pages)
+    return replace(
+        program, operations=np.concatenate((requests, program.operations)), handles=handles
+    )
 
 
-def _asked(program: Program, rows: Sequence[Row], chunk_pages: int) -> tuple[Array, Array]:
+def _requests(program: Program, rows: Sequence[Row], chunk_pages: int) -> tuple[Array, Array]:
     """Return the operations of the list, and the handles with one more for each of its files."""
     handle_of, handles = _handles(program, rows)
-    asked = [(Op.WILLNEED, handle_of[file], 0, *part) for file, *part in _parts(rows, chunk_pages)]
-    return np.array(asked, OPERATION), handles
+    requests = [
+        (Op.WILLNEED, handle_of[file], 0, *part) for file, *part in _parts(rows, chunk_pages)
+    ]
+    return np.array(requests, OPERATION), handles
 
 
 def _handles(program: Program, rows: Sequence[Row]) -> tuple[dict[int, int], Array]:
@@ -62,8 +66,8 @@ def _parts(rows: Iterable[Row], chunk_pages: int) -> Iterator[Row]:
 def with_replayer(run: Run, rows: Sequence[Row], cpus: int, opening: Opening | None = None) -> Run:
     """Return a run with the replayer as a further thread, which begins when the run does.
 
-    ``opening``: what opening the files takes. Its metadata is read by the replayer, before it asks
-    for a file's first range, or by the recorded thread: by whoever needs it first.
+    ``opening``: the cost of opening the files. Its metadata is read by the first thread that needs
+    it: the replayer, before a file's first range, or the recorded thread.
     """
     opening = opening or Opening()
     if opening.program_bytes:
@@ -72,12 +76,12 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int, opening: Opening | N
 
 
 def _with_list(run: Run, rows: Sequence[Row], cpus: int, opening: Opening) -> Run:
-    """Return a run with the replayer, whose program and list are in memory."""
+    """Return a run with the replayer; its program and list are in memory."""
     handle_of, handles = _handles(run.program, rows)
     metadata = _metadata(run, {file for file, _, _ in rows}, opening)
-    own, asked = _replayer_steps(run, rows, handle_of, metadata, opening)
+    own, requests = _replayer_steps(run, rows, handle_of, metadata, opening)
     own.insert(0, _computing(opening.exec_ns))
-    operations = np.concatenate((run.program.operations, np.array(asked, OPERATION)))
+    operations = np.concatenate((run.program.operations, np.array(requests, OPERATION)))
     program = replace(run.program, operations=operations, handles=handles)
     thread = int(run.steps["thread"].max(initial=0)) + 1
     added = np.array(own, STEP)
@@ -110,12 +114,12 @@ def _replayer_steps(
     steps: list[tuple[object, ...]] = []
     done: list[Asked] = []
     under_way: deque[Row] = deque()
-    asked_pages = 0  # of those under way
+    asked_pages = 0  # of the ranges under way
     open_file, unread = -1, dict(metadata)
 
-    def do(asked: Asked) -> None:
+    def do(request: Asked) -> None:
         steps.append(_asking(len(run.program.operations) + len(done)))
-        done.append(asked)
+        done.append(request)
 
     for part in _parts(rows, run.machine.io_pages):
         file, _, pages = part
@@ -135,9 +139,9 @@ def _replayer_steps(
 
 
 def _is_full(under_way: int, asked_bytes: int) -> bool:
-    """Return whether the replayer waits before it asks for a further range (make_room).
+    """Return whether the replayer waits before it requests a further range (make_room).
 
-    ``under_way`` ranges are being read; with the further one they have ``asked_bytes``.
+    ``under_way`` ranges are being read; with the further range they have ``asked_bytes``.
     """
     return under_way > 0 and (under_way >= MOST_ASKED or asked_bytes > MOST_UNDER_WAY)
 
@@ -145,7 +149,7 @@ def _is_full(under_way: int, asked_bytes: int) -> bool:
 def _shared(steps: Array, rows: Sequence[int]) -> Iterator[tuple[object, ...]]:
     """Yield the reads of recorded steps (rows), with the computing between them.
 
-    What came before the first one was not for it.
+    The computing before the first read does not count.
     """
     for row in rows:
         step = steps[row]
@@ -182,7 +186,7 @@ def beside(recorded: Timed, run: Run) -> Timed:
 
 
 def application_ns(run: Run, timed: Timed, threads: Iterable[int]) -> float:
-    """Return when the recorded ``threads`` of a run ended, even if the replayer still works."""
+    """Return the end (ns) of the recorded ``threads``, even if the replayer still works."""
     if run.ends >= 0:
         return timed.total_ns
     return float(np.max(timed.ends_ns[list(threads)]))

@@ -9,9 +9,9 @@ _MOST_LINKS = 40  # as the kernel's MAXSYMLINKS
 
 
 def rooted(root: Path, path: str) -> Path | None:
-    """Return where a board's absolute path is below ``root``; None if there is nothing.
+    """Return the path below ``root`` of a board's absolute path; None if it does not exist.
 
-    Symbolic links and ``..`` are followed as the board would, with ``root`` as its root directory.
+    Symbolic links and ``..`` are resolved as on the board, with ``root`` as its root directory.
     Raises OSError for a folder that cannot be searched.
     """
     if "\0" in path:
@@ -39,5 +39,5 @@ def rooted(root: Path, path: str) -> Path | None:
             return None
         if target.startswith("/"):
             here = []
-        waiting += [one for one in reversed(target.split("/")) if one not in ("", ".")]
+        waiting += [part for part in reversed(target.split("/")) if part not in ("", ".")]
     return root.joinpath(*here)

@@ -1,7 +1,7 @@
-"""The content of listed pages, to see later whether a list is still true for another build.
+"""The content of listed pages, to check later whether a list is valid for another build.
 
-``foreread prefetch --root DIR`` keeps it beside the list: size and page digests of each file. With
-it, a page that another build has elsewhere in the file is distinguished from one that it changed.
+``foreread prefetch --root DIR`` stores it next to the list: size and page digests of each file.
+With it, a page that another build has elsewhere in the file is distinguished from a changed page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from boards.base.document import Document, OtherSchemaError, read_document, says
 from tracer.formats.capture import Count
 
 SUFFIX = ".state"
-MOST_BYTES = 4 << 30  # of a file that is compared
+MOST_BYTES = 4 << 30  # limit of a file's compared bytes
 _DIGEST_BYTES = 8
 _REMEDY = "make the list again with --root DIR"
 
@@ -46,33 +46,33 @@ class ListState(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class FileChange:
-    """What another build did to a listed file: the fate of each of its listed pages."""
+    """The effect of another build on a listed file: the fate of each of its listed pages."""
 
     path: str
     fates: dict[int, Fate]
 
     def pages(self, fate: Fate) -> int:
-        """Return how many pages have a fate."""
-        return sum(one == fate for one in self.fates.values())
+        """Return the number of pages with a fate."""
+        return sum(page_fate == fate for page_fate in self.fates.values())
 
     @property
     def stale(self) -> set[int]:
-        """The pages whose content is not where the list has it."""
+        """The pages with another content than in the list's build."""
         return {page for page, fate in self.fates.items() if fate not in ("same", "unknown")}
 
 
 def listed_pages(listing: Listing, page_size: int) -> dict[str, list[int]]:
     """Return the pages of a list by path."""
-    found: dict[str, dict[int, None]] = {}
-    for one in listing.ranges:
-        last = (one.offset + one.length - 1) // page_size
-        pages = range(one.offset // page_size, last + 1)
-        found.setdefault(one.path, {}).update(dict.fromkeys(pages))
-    return {path: sorted(pages) for path, pages in found.items()}
+    by_path: dict[str, dict[int, None]] = {}
+    for part in listing.ranges:
+        last = (part.offset + part.length - 1) // page_size
+        pages = range(part.offset // page_size, last + 1)
+        by_path.setdefault(part.path, {}).update(dict.fromkeys(pages))
+    return {path: sorted(pages) for path, pages in by_path.items()}
 
 
 def state_of(root: Path, listing: Listing, page_size: int) -> ListState:
-    """Return the listed content below ``root``. Raises PrefetchError if a file is not there."""
+    """Return the listed content below ``root``. Raises PrefetchError if a file is absent."""
     files = []
     for path, pages in listed_pages(listing, page_size).items():
         file = _opened(root, path)
@@ -88,7 +88,7 @@ def state_of(root: Path, listing: Listing, page_size: int) -> ListState:
 
 
 def read_state(path: Path) -> ListState | None:
-    """Return the state beside a list, None if there is none. Raises PrefetchError."""
+    """Return the state stored with a list, None if there is none. Raises PrefetchError."""
     if not path.exists():
         return None
     try:
@@ -102,19 +102,19 @@ def read_state(path: Path) -> ListState | None:
 def changes(
     root: Path, listing: Listing, page_size: int, state: ListState | None, sizes: dict[str, int]
 ) -> Iterator[FileChange]:
-    """Yield what the build below ``root`` did to each file of a list.
+    """Yield the changes of each file of a list in the build below ``root``.
 
-    Without a ``state`` a file of another size than it had (``sizes``, bytes by path) counts as
-    changed throughout, and of others the content is unknown.
+    Without a ``state``, a file of another size than in ``sizes`` (bytes by path) counts as changed
+    throughout, and the content of other files is unknown.
     """
-    known = {one.path: one for one in state.files} if state else {}
+    states = {file_state.path: file_state for file_state in state.files} if state else {}
     for path, pages in listed_pages(listing, page_size).items():
         file = _opened(root, path)
         if file is None:
             yield FileChange(path, dict.fromkeys(pages, "missing"))
             continue
         with file:
-            before = known.get(path)
+            before = states.get(path)
             if before is None:
                 same = _size(file) == sizes.get(path, -1)
                 yield FileChange(path, dict.fromkeys(pages, "unknown" if same else "changed"))
@@ -125,19 +125,19 @@ def changes(
 def _fates(
     file: BinaryIO, before: FileState, pages: Iterable[int], page_size: int
 ) -> dict[int, Fate]:
-    """Return the fate of pages of a file; its other pages are read only if one differs."""
-    wanted = {page: before.pages.get(str(page)) for page in pages}
-    found: dict[int, Fate] = {}
+    """Return the fate of pages of a file; its other pages are read only if a page differs."""
+    digests = {page: before.pages.get(str(page)) for page in pages}
+    fates: dict[int, Fate] = {}
     elsewhere: set[str] | None = None
-    for page, digest in wanted.items():
+    for page, digest in digests.items():
         if digest is None:
-            found[page] = "unknown"
+            fates[page] = "unknown"
         elif digest == _digest(file, page, page_size):
-            found[page] = "same"
+            fates[page] = "same"
         else:
             elsewhere = {*_every(file, page_size)} if elsewhere is None else elsewhere
-            found[page] = "moved" if digest in elsewhere else "changed"
-    return found
+            fates[page] = "moved" if digest in elsewhere else "changed"
+    return fates
 
 
 def _every(file: BinaryIO, page_size: int) -> Iterator[str]:
