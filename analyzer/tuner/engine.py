@@ -1,7 +1,7 @@
 """The interface of a tuner: it proposes a generation of chromosomes and receives their fitness.
 
-An engine is deterministic in its space, recipe, seed and the results given to it. To resume an
-engine, make it again and give it the stored results (``replay``): no other state is needed.
+An engine is deterministic in its space, recipe, seed and results. To resume an engine, make it
+again and give it the stored results (``replay``): no other state is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Scored:
     ``fitness``: at least 0, larger is better; 0 where it was invalid or failed. ``metrics``: raw
     figures by name (counter deltas, seconds by scenario), for phenotypes. ``gains``: by scenario,
     the log fitness of each good run there; empty if it failed. ``final``: it is not run any more;
-    ``spent``: scenarios in which it is not.
+    ``spent``: scenarios in which it is not run any more.
     """
 
     chromosome: Chromosome
@@ -39,7 +39,7 @@ class Engine(Protocol):
         ...
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Take the results of the generation asked last, in its order."""
+        """Process the results of the last requested generation, in its order."""
         ...
 
 
@@ -47,7 +47,7 @@ class Engine(Protocol):
 class Believer(Engine, Protocol):
     """A tuner that decides itself which chromosomes to repeat, and which one is best.
 
-    A chromosome that it requests again is run once more. It receives every chromosome each time,
+    A chromosome that it requests again is run once more. It receives all chromosomes each time,
     since fitness changes with the default's runs.
     """
 
@@ -56,13 +56,13 @@ class Believer(Engine, Protocol):
         ...
 
     def gain(self, chromosome: Chromosome) -> float:
-        """Return the log fitness that it estimates of a chromosome, up to a constant."""
+        """Return its estimate of a chromosome's log fitness, up to a constant."""
         ...
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A chromosome to be run once more, in one scenario; in each of them if that is None."""
+    """A chromosome to run once more, in one scenario; None: in each scenario."""
 
     chromosome: Chromosome
     scenario: str | None = None
@@ -70,15 +70,15 @@ class Wanted:
 
 @runtime_checkable
 class Informed(Engine, Protocol):
-    """A tuner that uses what is known when the default has been run, and before anything else."""
+    """A tuner that uses the knowledge available once the default has been run."""
 
     def inform(
         self, weights: Mapping[str, float], default: Chromosome, absent: Collection[str]
     ) -> None:
-        """Take the weight of each scenario, the chromosome that has been run, and what is absent.
+        """Process the scenarios' weights, the chromosome that has been run, and ``absent``.
 
-        ``absent``: the mechanisms (space/mechanisms.py) without which genes cannot act. It is
-        called before the first ``ask``, and again when a mechanism has occurred that was absent.
+        ``absent``: the mechanisms (space/mechanisms.py) without which genes cannot act. The method
+        is called before the first ``ask``, and again when an absent mechanism has occurred.
         """
         ...
 
@@ -88,9 +88,9 @@ class RunByRun(Informed, Believer, Protocol):
     """A believer that decides on every run by itself, and so on its scenario, too."""
 
     def ask_runs(self, count: int) -> list[Wanted]:
-        """Return up to ``count`` runs to be made at once, more in the first generation.
+        """Return up to ``count`` runs to make at once, more in the first generation.
 
-        Otherwise as ``ask``. A run may be there twice.
+        Otherwise as ``ask``. A run may occur twice.
         """
         ...
 
@@ -101,9 +101,9 @@ def run(engine: Engine, score: Callable[[Chromosome], Scored], evaluations: int)
     The generation in progress at the limit is not reported to the engine.
     """
     done: list[Scored] = []
-    while len(done) < evaluations and (asked := engine.ask()):
-        scored = [score(chromosome) for chromosome in asked[: evaluations - len(done)]]
+    while len(done) < evaluations and (proposed := engine.ask()):
+        scored = [score(chromosome) for chromosome in proposed[: evaluations - len(done)]]
         done.extend(scored)
-        if len(scored) == len(asked):
+        if len(scored) == len(proposed):
             engine.tell(scored)
     return done

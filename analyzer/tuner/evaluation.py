@@ -1,6 +1,6 @@
-"""An evaluation: a chromosome tried once in a scenario, with its outcome.
+"""An evaluation: one attempt of a chromosome in a scenario, with its outcome.
 
-Evaluators make them (on a machine, on a target, from a measured table); campaigns ask for them.
+Evaluators make them (on a machine, on a target, from a measured table); campaigns request them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from boards.base.brief import brief
 
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invalid"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-FINAL: frozenset[Status] = frozenset({"refused", "invalid"})  # trying again gives the same
+FINAL: frozenset[Status] = frozenset({"refused", "invalid"})  # another attempt gives the same
 BLAMING: frozenset[Status] = FINAL | {"failed", "hung"}  # the others are accidents of the machine
-LARGEST = 1e15  # of any figure, either way; and one over it is the least value
+LARGEST = 1e15  # limit of any figure, positive or negative; 1 / LARGEST is the least value
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +39,7 @@ class Attempt:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse values that cannot be stored or compared: infinite, or missing although ok."""
+        """Raise ValueError for values that cannot be stored or compared: infinite or missing."""
         if self.status not in STATUSES:
             raise ValueError(f"{self.status!r} is not a status of an evaluation")
         if self.value is None and self.status == "ok":
@@ -51,14 +51,14 @@ class Attempt:
 
 
 class TargetGone(RuntimeError):
-    """Raised by an evaluator whose target hung, rebooted or cannot be reached any more."""
+    """Raised by an evaluator with a target that hung, rebooted or became unreachable."""
 
 
 class Evaluator(Protocol):
     """Tries chromosomes."""
 
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
-        """Try ``chromosome`` once and leave the machine as it was.
+        """Try ``chromosome`` once and restore the machine's state.
 
         May raise TargetGone, and CampaignError when no further trial is possible; any other
         exception makes it a failed attempt.
@@ -71,7 +71,7 @@ class Seeded(Protocol):
     """The optional interface of an evaluator with a random workload or draw."""
 
     def reseed(self, seed: int) -> None:
-        """Take the seed of the next evaluation."""
+        """Use the seed of the next evaluation."""
         ...
 
 

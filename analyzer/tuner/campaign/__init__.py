@@ -1,1 +1,1 @@
-"""A campaign runs an engine against a machine and stores every run."""
+"""Campaigns: an engine proposes settings, a machine runs them, and a store keeps every run."""

@@ -1,4 +1,4 @@
-"""One attempt: requested, made, and dated; its errors, and those that end a campaign."""
+"""One attempt: requested, made, and dated; its errors, and the errors that end a campaign."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from analyzer.tuner.evaluation import BLAMING, Attempt, Evaluator, Seeded, Targe
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
 
-_NOTES = 20  # of an attempt, and characters of each; a target's text is not trusted
+_NOTES = 20  # of an attempt; a target's text is not trusted
 _NOTE_LENGTH = 500
 _METRICS = 1000
 
 
 class CampaignError(AnalyzerError, RuntimeError):
-    """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
+    """A campaign that cannot continue; its store is sound. ``remedy`` says what to do."""
 
 
 class DisturbedError(CampaignError):
-    """The default cannot be measured since something else uses the machine: it may pass."""
+    """The default cannot be measured because another process uses the machine; it may end."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """An attempt to be made: its number, and which repeat it is, in a campaign of that seed."""
+    """An attempt to make: its number, its repeat, and the seed of its campaign."""
 
     number: int
     chromosome: Chromosome
@@ -41,16 +41,16 @@ def evaluated(
     """Make an attempt; a failure affects only its chromosome.
 
     Except ``interrupts`` and CampaignError, after which no chromosome could be evaluated. The seed
-    of the attempt follows from the campaign's, the scenario and the repeat.
+    of the attempt follows from the campaign's seed, the scenario and the repeat.
     """
     seed = random.Random(f"{due.seed}/{due.scenario}/{due.repeat}").getrandbits(32)
     started, clock = time.time(), time.monotonic()
     if isinstance(evaluator, Seeded):
         evaluator.reseed(seed)
-    made = _attempt(evaluator, due, interrupts)
+    attempt = _attempt(evaluator, due, interrupts)
     ended = started + time.monotonic() - clock
     return Evaluation(
-        due.number, due.chromosome, due.scenario, due.repeat, seed, made, started, ended
+        due.number, due.chromosome, due.scenario, due.repeat, seed, attempt, started, ended
     )
 
 

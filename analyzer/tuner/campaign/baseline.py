@@ -1,8 +1,8 @@
 """The default's runs in one scenario, the baseline of all others, and their drift.
 
 The default is run repeatedly. When its last runs all lie beyond all earlier ones (an extreme case
-of the rank test of Mann and Whitney, 1947), the machine has changed: runs from there on are
-compared with the default's runs from there on.
+of the rank test of Mann and Whitney, 1947), the machine has changed: later runs are compared with
+later runs of the default only.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from bisect import bisect_right
 from statistics import median
 
 LATEST = 4  # runs that must lie beyond all others …
-UNLIKELY = 0.01  # … if chance does that at most this often
+UNLIKELY = 0.01  # … if the probability by chance is at most this
 
 
 class Baseline:
-    """Logs of the default's values; ``starts`` are the attempts at which a stretch begins."""
+    """Logs of the default's values; ``starts`` are the first attempts of each stretch."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -24,7 +24,7 @@ class Baseline:
         self._middles: list[float] = []
 
     def add(self, number: int, log: float) -> None:
-        """Take the default's run that was the attempt ``number``."""
+        """Add the default's run with the attempt ``number``."""
         if not self._stretches:
             self._begin([(number, log)])
             return
@@ -38,7 +38,7 @@ class Baseline:
         self._middles[-1] = _middle(self._stretches[-1])
 
     def at(self, number: int) -> float | None:
-        """Return the median log of the stretch that an attempt is in; None before any run."""
+        """Return the median log of an attempt's stretch; None before any run."""
         if not self.starts:
             return None
         return self._middles[max(bisect_right(self.starts, number) - 1, 0)]

@@ -1,4 +1,4 @@
-"""A campaign: the engine is asked, its chromosomes are tried, and it receives their fitness.
+"""A campaign: the engine proposes chromosomes, they are run, and the engine gets their fitness.
 
 The course of a campaign depends only on its spec and on the measured values. To resume a campaign,
 its course is repeated from the beginning with a new engine of the same seed, and attempts come from
@@ -30,8 +30,8 @@ from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
 from boards.base.silent import silent
 
-DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
-DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default; runs, run by run
+DEFAULT_FIRST = 3  # first rounds of the default, where the engine can request more
+DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default; runs, if run by run
 IDLE_GENERATIONS = 100  # without a new attempt: the engine repeats its proposals
 
 
@@ -44,7 +44,7 @@ class _Spent(Exception):
 
 @dataclass(frozen=True)
 class Rules:
-    """When a campaign ends, and what ends it immediately.
+    """The conditions that end a campaign.
 
     ``patience``: None continues whatever the noise. ``interrupts``: exceptions of the evaluator
     that are not failures of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
@@ -58,9 +58,9 @@ class Rules:
 class Campaign:
     """Runs the campaign of ``store.spec``, continuing the store.
 
-    ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is that of the
-    recipe (turns.py). ``on_progress`` is called after every attempt that is made; ``tell`` hears
-    which genes are left out of the search since they cannot act, and which come back.
+    ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is the recipe's
+    (turns.py). ``on_progress`` is called after every new attempt; ``tell`` is called with the genes
+    that are left out of the search since they cannot act, and with the genes that return.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class Campaign:
 
     @property
     def standings(self) -> Standings:
-        """The standings in the scenarios in force."""
+        """The standings in the present scenarios."""
         return self._contest.standings
 
     def run(self) -> Ended:
         """Continue until the engine or the budget ends, or the gain is below the noise.
 
-        Return which of these ended it. Raises CampaignError when the default cannot be measured
+        Return the reason of the end. Raises CampaignError when the default cannot be measured
         (DisturbedError when other processes are the cause), when the store holds another course, or
         when the evaluator raises one. StoreError when an attempt cannot be stored.
         KeyboardInterrupt and ``interrupts`` pass through. The campaign can be resumed after any of
@@ -119,7 +119,7 @@ class Campaign:
         return self._contest.best
 
     def progress(self) -> CampaignProgress:
-        """Return where the campaign is."""
+        """Return the progress of the campaign."""
         returned = self._engine.returned if isinstance(self._engine, Fingerprinting) else None
         boards = len(self._spec.boards)
         return progress_of(self._turns, self._generation, self._rules.budget, returned, boards)
@@ -146,23 +146,23 @@ class Campaign:
         return list(map(Wanted, self._engine.ask()))
 
     def _at_once(self) -> int:
-        """Return how many runs are made at the same time."""
+        """Return the number of simultaneous runs."""
         return 1
 
     def _measure(self, batch: list[Wanted]) -> None:
         """Make the runs of a generation."""
-        for wanted in batch:
+        for run in batch:
             if self._believer:
-                self._repeat(wanted)
+                self._repeat(run)
             else:
-                self._race(wanted.chromosome)
+                self._race(run.chromosome)
 
     def _replays(self) -> bool:
         """Return whether attempts come from the store."""
         return bool(self._recorded)
 
     def _take_turn(self) -> None:
-        """Put in force whose turn it is, and measure the default there first."""
+        """Select the present contest, and measure the default there first."""
         before, self._contest = self._contest, self._turns.in_force(self._generation)
         if not self.standings.measured():
             most = self._spec.most
@@ -171,19 +171,19 @@ class Campaign:
             self._measure_default(1)
 
     def _inform_of_mechanisms(self) -> None:
-        """Tell the engine which mechanisms have not occurred, before its first generation, too."""
+        """Report the absent mechanisms to the engine, also before its first generation."""
         if not isinstance(self._engine, Informed):
             return
-        known = self._left_out.known
-        if self._left_out.update(self.standings.metrics()) or not known:
+        had_runs = self._left_out.known
+        if self._left_out.update(self.standings.metrics()) or not had_runs:
             self._engine.inform(self.standings.weights, self._spec.default, self._left_out.absent)
 
     def _tell(self, batch: list[Wanted]) -> None:
-        scored = [self._scored(wanted.chromosome) for wanted in batch]
+        scored = [self._scored(run.chromosome) for run in batch]
         stored = self._stored.popleft() if self._stored else None
         if stored is not None:
-            said = [(key_of(chromosome), fitness) for chromosome, fitness in stored]
-            if said != [(key_of(one.chromosome), one.fitness) for one in scored]:
+            replayed = [(key_of(chromosome), fitness) for chromosome, fitness in stored]
+            if replayed != [(key_of(score.chromosome), score.fitness) for score in scored]:
                 raise self._another_course()
         self._inform(scored)
         if stored is None:
@@ -193,7 +193,7 @@ class Campaign:
         self._contest.stages.append(Stage(self.best, self.standings.measured()))
 
     def _inform(self, scored: list[Scored]) -> None:
-        """Give the engine the results of a generation, or of all if it ranks chromosomes itself."""
+        """Pass a generation's results to the engine; all results if the engine ranks itself."""
         if self._believer is None:
             self._engine.tell(scored)
             return
@@ -205,31 +205,31 @@ class Campaign:
         patience = self._rules.patience
         if patience is None or self._replays():
             return False
-        return all(self._ends(one, patience) for one in self._turns.contests)
+        return all(self._ends(contest, patience) for contest in self._turns.contests)
 
     def _ends(self, contest: Contest, patience: Patience) -> bool:
-        """Return whether a contest gained too little, by its runs or as the engine estimates.
+        """Return whether a contest gained too little, by its runs or by the engine's estimate.
 
-        An estimate is of all runs together, so it has no noise that hides a gain of single runs.
+        An estimate uses all runs together, so it has no noise that hides a gain of single runs.
         """
         patience = patience.of(self._left_out.genes_left, len(contest.spec.scenarios))
         believer, standings = self._believer, contest.standings
         if believer is None:
-            known: Callable[[str], float] = standings.gain
+            gain: Callable[[str], float] = standings.gain
             noise = standings.best_from_second
         else:
-            known, noise = lambda key: believer.gain(chromosome_of(key)), lambda: 0.0
-        return gained_too_little(contest.stages, patience, known, noise)
+            gain, noise = lambda key: believer.gain(chromosome_of(key)), lambda: 0.0
+        return gained_too_little(contest.stages, patience, gain, noise)
 
     def _scored(self, chromosome: Chromosome) -> Scored:
         """Return fitness and metrics: medians of good attempts, weighted over scenarios."""
         key, by_name = key_of(chromosome), dict[str, list[tuple[float, float]]]()
         for scenario, weight in self.standings.weights.items():
             good = self.standings.good(key, scenario)
-            for name in {name: None for one in good for name in one.metrics}:
-                values = [one.metrics[name] for one in good if name in one.metrics]
+            for name in {name: None for attempt in good for name in attempt.metrics}:
+                values = [attempt.metrics[name] for attempt in good if name in attempt.metrics]
                 by_name.setdefault(name, []).append((median(values), weight))
-            values = [one.value for one in good if one.value is not None]
+            values = [attempt.value for attempt in good if attempt.value is not None]
             if values:
                 by_name[f"value:{scenario}"] = [(median(values), weight)]
         metrics = {
@@ -241,7 +241,7 @@ class Campaign:
         return Scored(chromosome, fitness, metrics, gains, final, spent)
 
     def _race(self, chromosome: Chromosome) -> None:
-        """Measure a chromosome as often as useful, and the one it is compared with."""
+        """Measure a chromosome as often as useful, and the chromosome that it is compared with."""
         key = key_of(chromosome)
         while (runner := self.standings.next_to_run(key)) is not None:
             if self._default_due():
@@ -249,31 +249,33 @@ class Campaign:
             self._since_default += 1
             self._run(chromosome if runner == key else chromosome_of(runner))
 
-    def _repeat(self, wanted: Wanted) -> None:
-        """Measure a chromosome once more, a new one as often as each is measured."""
-        key = key_of(wanted.chromosome)
-        scenarios = self._scenarios_of(wanted)
-        made = min(len(self.standings.good(key, scenario)) for scenario in scenarios)
-        for _ in range(max(self._spec.fewest - made, 1)):
-            left = [one for one in scenarios if one not in self.standings.spent(key)]
-            if len(left) < len(scenarios):
+    def _repeat(self, run: Wanted) -> None:
+        """Measure a chromosome once more; a new one as often as the spec's ``fewest``."""
+        key = key_of(run.chromosome)
+        scenarios = self._scenarios_of(run)
+        good_runs = min(len(self.standings.good(key, scenario)) for scenario in scenarios)
+        for _ in range(max(self._spec.fewest - good_runs, 1)):
+            remaining = [
+                scenario for scenario in scenarios if scenario not in self.standings.spent(key)
+            ]
+            if len(remaining) < len(scenarios):
                 return
             self._default_due()
             self._since_default += len(scenarios) if self._run_by_run else 1
-            self._run(wanted.chromosome, scenarios)
+            self._run(run.chromosome, scenarios)
 
-    def _scenarios_of(self, wanted: Wanted) -> Sequence[str]:
-        return self._contest.spec.scenarios if wanted.scenario is None else [wanted.scenario]
+    def _scenarios_of(self, run: Wanted) -> Sequence[str]:
+        return self._contest.spec.scenarios if run.scenario is None else [run.scenario]
 
     def _default_due(self) -> bool:
-        """Measure the default if that is due; return whether it was."""
+        """Measure the default if it is due; return whether it was."""
         due = self._since_default >= DEFAULT_EVERY
         if due:
             self._measure_default(1, self._scenarios_due())
         return due
 
     def _scenarios_due(self) -> Sequence[str]:
-        """Return where the default is run again: run by run, where it was run least."""
+        """Return the scenarios for the default's next run: run by run, the least-run scenario."""
         scenarios = self._contest.spec.scenarios
         if not self._run_by_run:
             return scenarios
@@ -289,10 +291,10 @@ class Campaign:
     def _run(self, chromosome: Chromosome, scenarios: Sequence[str] = ()) -> None:
         status = self._round(chromosome, scenarios)
         if status not in (None, *FINAL):
-            self._measure_default(1, scenarios)  # whose fault was it?
+            self._measure_default(1, scenarios)  # to find out whether the machine is the cause
 
     def _measure_default(self, rounds: int, scenarios: Sequence[str] = ()) -> None:
-        """Measure the default; raise CampaignError if that cannot be done."""
+        """Measure the default; raise CampaignError if it cannot be measured."""
         self._since_default = 0
         for _ in range(rounds):
             status = self._round(self._spec.default, scenarios)
@@ -300,7 +302,7 @@ class Campaign:
                 raise self._default_failed()
 
     def _round(self, chromosome: Chromosome, scenarios: Sequence[str] = ()) -> str | None:
-        """Get a good attempt in each scenario, by default in all in force.
+        """Make a good attempt in each scenario, by default in all present ones.
 
         Return None, or the status of the failure.
         """
@@ -315,18 +317,21 @@ class Campaign:
 
     def _attempt(self, chromosome: Chromosome, scenario: str) -> str:
         if self._recorded:
-            one = self._recorded.popleft()
-            if (key_of(one.chromosome), one.scenario) != (key_of(chromosome), scenario):
+            evaluation = self._recorded.popleft()
+            if (key_of(evaluation.chromosome), evaluation.scenario) != (
+                key_of(chromosome),
+                scenario,
+            ):
                 raise self._another_course()
-            self.standings.add(one)
-            return one.attempt.status
+            self.standings.add(evaluation)
+            return evaluation.attempt.status
         self._check_budget()
-        one = self._evaluate(chromosome, scenario)
-        self._store.add(one)
-        self.standings.add(one)
+        evaluation = self._evaluate(chromosome, scenario)
+        self._store.add(evaluation)
+        self.standings.add(evaluation)
         if self._on_progress:
             self._on_progress(self.progress())
-        return one.attempt.status
+        return evaluation.attempt.status
 
     def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
         repeat = self.standings.tried(key_of(chromosome), scenario)
@@ -336,15 +341,15 @@ class Campaign:
 
     def _check_budget(self) -> None:
         budget, turns = self._rules.budget, self._turns
-        asked = MOST_ATTEMPTS if budget.evaluations is None else budget.evaluations
-        most = min(asked, MOST_ATTEMPTS)
+        limit = MOST_ATTEMPTS if budget.evaluations is None else budget.evaluations
+        most = min(limit, MOST_ATTEMPTS)
         if turns.attempts >= most:
             self._end_by("evaluations")
         if budget.seconds is not None and turns.seconds >= budget.seconds:
             self._end_by("seconds")
 
     def _end_by(self, ended: Ended) -> NoReturn:
-        """End the search, whose budget is used up."""
+        """End the search: its budget is used up."""
         raise _Spent(ended)
 
     def _default_failed(self) -> CampaignError:
@@ -353,10 +358,10 @@ class Campaign:
         self._store.withdraw_after(max(map(self._shown_sound, attempts), default=0))
         return failed_for_good("the default cannot be measured", attempts[-1].attempt)
 
-    def _shown_sound(self, one: Evaluation) -> int:
-        """Return the number of an attempt in which the target did its part, else 0."""
-        refused = one.attempt.status in FINAL and one.chromosome != self._spec.default
-        return one.number if one.attempt.status == "ok" or refused else 0
+    def _shown_sound(self, evaluation: Evaluation) -> int:
+        """Return the number of an attempt if the target worked in it, else 0."""
+        refused = evaluation.attempt.status in FINAL and evaluation.chromosome != self._spec.default
+        return evaluation.number if evaluation.attempt.status == "ok" or refused else 0
 
     def _another_course(self) -> CampaignError:
         made_by = self._spec.foreread or "that made it"

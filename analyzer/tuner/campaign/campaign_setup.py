@@ -1,4 +1,4 @@
-"""The input of a campaign: its recipe, genes and weights, and what was predicted before it.
+"""The input of a campaign: its recipe, genes and weights, and the predictions before it.
 
 The store keeps it as text, so that a resumed campaign is the same although the board's values have
 changed, and a report knows the genes without the board.
@@ -28,7 +28,7 @@ from boards.base.document import shown
 T = TypeVar("T")
 
 
-_MOST_CHOICES = 4096  # of all genes together; those of the catalogue have fewer than 400
+_MOST_CHOICES = 4096  # of all genes together; the catalogue's have fewer than 400
 Kib = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 
@@ -46,10 +46,12 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class CampaignSetup:
-    """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted. ``limits``: those
-    of its constraints (feasibility.py); None for no constraint. ``earlier``: the campaign that this
-    one begins from. ``proposal``: the predicted window, and settings predicted with it.
-    ``weights``: of scenarios that do not count once (weights.py).
+    """The recipe, the space, and the knowledge before the first run.
+
+    ``predicted``: seconds by read_ahead_kb, empty without a prediction. ``limits``: the limits of
+    its constraints (feasibility.py); None for no constraint. ``earlier``: the earlier campaign to
+    begin from. ``proposal``: the predicted window, and settings predicted with it. ``weights``: of
+    scenarios with another weight than 1 (weights.py).
     """
 
     recipe: Recipe
@@ -62,7 +64,7 @@ class CampaignSetup:
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
-        """Return the ground in a store's spec; raises GeneError, also for another default."""
+        """Return the setup in a store's spec; raises GeneError, also for another default."""
         text = _decoded(spec.space, _Text)
         recipe: Recipe = _decoded(spec.recipe, Recipe)  # type: ignore[arg-type]
         space = Space(tuple(text.genes), text.left_out, text.limited)
@@ -72,12 +74,12 @@ class CampaignSetup:
             raise _damaged(f"in the default settings {wrong}")
         if text.proposal is not None and (wrong := text.proposal.lacking(space)):
             raise _damaged(f"in the predicted settings {wrong}")
-        known = text.predicted, text.limits, text.earlier, text.proposal, text.weights
-        return cls(recipe, space, *known)
+        sources = text.predicted, text.limits, text.earlier, text.proposal, text.weights
+        return cls(recipe, space, *sources)
 
     @property
     def turns(self) -> int:
-        """For how many generations a scenario is in force before the next one; 0: all always."""
+        """The generations of a scenario's turn; 0: all scenarios are always measured."""
         return self.recipe.turns if isinstance(self.recipe, Genetic) else 0
 
     @property

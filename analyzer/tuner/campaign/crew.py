@@ -1,8 +1,9 @@
-"""Several like boards at work: each makes one run at a time, and a board that is lost makes none.
+"""Several like boards at work: each makes one run at a time, and a lost board makes none.
 
-The boards themselves are elsewhere (``Boards``); here is which run goes where. A run that took its
-board down is made once more on another one. If that board is lost too, the run is to blame. What is
-due and what is made is the caller's: an attempt of a campaign, a block of pairs of ``confirm``.
+The boards themselves are elsewhere (``Boards``); this module assigns runs to boards. A run that
+took its board down is repeated once on another board. If that board is lost too, the run is to
+blame. The caller defines the due item and the result: an attempt of a campaign, a block of pairs of
+``confirm``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Generic, Protocol, TypeVar
 
 from analyzer.tuner.campaign.attempts import CampaignError
 
-D = TypeVar("D")  # what is due
-M = TypeVar("M")  # what was made
+D = TypeVar("D")  # the due item
+M = TypeVar("M")  # its result
 D_contra = TypeVar("D_contra", contravariant=True)
 M_co = TypeVar("M_co", covariant=True)
 
@@ -25,18 +26,18 @@ class NoBoardError(CampaignError):
 
 @dataclass(frozen=True)
 class Job(Generic[D]):
-    """A run to be made: on the board ``only``, or on any; ``first`` is preferred, ``avoid`` not."""
+    """A run to make: on the board ``only``, or on any; ``first`` is preferred, ``avoid`` not."""
 
     due: D
     only: int | None = None
     first: int | None = None
     avoid: int | None = None
-    lost: bool = False  # once already
+    lost: bool = False  # lost with its board once already
 
 
 @dataclass(frozen=True)
 class Reply(Generic[M_co]):
-    """What a board says: a run, and whether the board was lost in it; or why it is out for good."""
+    """A board's report: a run, and whether the board was lost in it; or why it is out for good."""
 
     board: int
     made: M_co | None = None
@@ -63,7 +64,7 @@ class Boards(Protocol[D_contra, M_co]):
         ...
 
     def begin(self, board: int, due: D_contra) -> None:
-        """Have an idle board make a run."""
+        """Start a run on an idle board."""
         ...
 
     def reply(self) -> Reply[M_co]:
@@ -71,16 +72,16 @@ class Boards(Protocol[D_contra, M_co]):
         ...
 
     def set_aside(self, board: int) -> None:
-        """Give a board no more runs."""
+        """Stop assigning runs to a board."""
         ...
 
 
 @dataclass
 class Crew(Generic[D, M]):
-    """Gives jobs to boards.
+    """Assigns jobs to boards.
 
-    ``keep`` stores a run that was lost with its board, whose place it gets first; ``tell`` hears of
-    boards that are set aside.
+    ``keep`` stores a run that was lost with its board, by the board's place; ``tell`` is called
+    with the boards that are set aside.
     """
 
     boards: Boards[D, M]
@@ -95,14 +96,14 @@ class Crew(Generic[D, M]):
         return len(self._waiting) + len(self._running)
 
     def submit(self, job: Job[D]) -> None:
-        """Queue a job; those that were queued before it are begun first."""
+        """Queue a job; jobs that were queued earlier begin first."""
         self._waiting.append(job)
 
     def results(self) -> Iterator[tuple[Job[D], int, M]]:
-        """Yield each job that ends, with its board and run, until none is left.
+        """Yield each ended job, with its board and run, until none is pending.
 
-        More may be queued meanwhile. A job for a board that is set aside ends without a run, and is
-        not yielded. Raises NoBoardError if all boards are set aside.
+        More jobs may be queued meanwhile. A job for a board that is set aside ends without a run,
+        and is not yielded. Raises NoBoardError if all boards are set aside.
         """
         while True:
             self._begin()
@@ -122,7 +123,7 @@ class Crew(Generic[D, M]):
                 yield job, reply.board, reply.made
 
     def set_aside(self, board: int, why: str) -> None:
-        """Give a board no more runs; those that only it could make are dropped."""
+        """Stop assigning runs to a board; jobs that only this board could make are dropped."""
         name = self.boards.names[board]
         self.boards.set_aside(board)
         if (job := self._running.pop(board, None)) is not None:
@@ -151,11 +152,11 @@ class Crew(Generic[D, M]):
 
     def _next(self, board: int) -> Job[D] | None:
         """Return the next job of a board: its own first, then one that prefers no other, or any."""
-        others = set(self.boards.alive) - {board}
+        others_alive = set(self.boards.alive) - {board}
         fitting = [
             job
             for job in self._waiting
-            if job.only == board or (job.only is None and not (job.avoid == board and others))
+            if job.only == board or (job.only is None and not (job.avoid == board and others_alive))
         ]
         fitting.sort(key=lambda job: (job.only != board, job.first not in (None, board)))
         return fitting[0] if fitting else None

@@ -1,5 +1,4 @@
-"""Constraints of a campaign: chromosomes that write much more than the default, or take memory from
-others, cannot win.
+"""Constraints of a campaign: chromosomes that write or use much more than the default cannot win.
 
 A constraint limits a counter of a start: the median over a chromosome's good runs in a scenario may
 exceed the default's median by a share, or by a floor under which nothing counts. It is violated if
@@ -9,7 +8,7 @@ not normally distributed: so most runs of the chromosome must exceed the limit a
 not judged before its second run. One unlucky run refuses nothing, and a chromosome just above the
 limit is refused only once enough runs show it.
 
-A chromosome that violates a constraint has fitness 0, as one that failed: the *death penalty* of
+A chromosome that violates a constraint has fitness 0, like a failed one: the *death penalty* of
 Coello Coello, *Theoretical and numerical constraint-handling techniques used with evolutionary
 algorithms: a survey of the state of the art* (2002). It only needs an engine that reads fitness,
 and a feasible start: the default. All depends on stored runs alone.
@@ -32,13 +31,13 @@ from analyzer.tuner.store.records import Spec
 Name = Literal["wear", "memory"]
 LARGEST_SHARE = 1e6
 Share = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
-MOST = 0.10  # more than the default, unless another share is given
-FEWEST = 2  # runs of a chromosome, where it may have so many
+MOST = 0.10  # more than the default, unless the user sets another share
+FEWEST = 2  # runs of a chromosome, if its limit of runs allows it
 MOSTLY = 0.75  # of its runs
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much more than the default is allowed, in parts of it; None: whatever it is."""
+    """The allowed excess over the default, as a share of it; None: unlimited."""
 
     wear: Share | None = MOST
     memory: Share | None = MOST
@@ -48,8 +47,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Constraint:
     """A limited counter (tracer.local.counters).
 
-    ``floor``: an excess up to this never counts. ``driven_by``: the kind of scenario whose load
-    makes the figure, as fast as the settings let it. ``lacking``: why a machine does not have it.
+    ``floor``: an excess up to this never counts. ``driven_by``: the kind of scenario with a load
+    that determines the figure, as fast as the settings let it. ``lacking``: why a machine does not
+    have the counter.
     """
 
     name: Name
@@ -64,7 +64,7 @@ CONSTRAINTS = (
     Constraint(
         "wear",
         "disk.written_sectors",
-        256.0,  # 128 KiB: some commits of a journal, which are in a run or not by chance
+        256.0,  # 128 KiB: some commits of a journal, which fall into a run by chance
         "sectors written",
         "the disk has no counters",
         "writer",
@@ -99,7 +99,7 @@ def compared(
     runs: Sequence[float],
     default: Sequence[float],
 ) -> Comparison:
-    """Compare a counter in runs of a chromosome with that in runs of the default; none is empty."""
+    """Compare a counter in runs of a chromosome with runs of the default; neither is empty."""
     middle = median(default)
     limit = max((1 + share) * middle, middle + constraint.floor)
     residuals = [value - fmean(some) for some in (runs, default) for value in some]
@@ -126,26 +126,31 @@ class Feasibility:
         self._fewest = min(FEWEST, spec.most)
 
     def comparisons(self, key: str) -> list[Comparison]:
-        """Return the comparisons that can be made of a chromosome."""
-        found = []
+        """Return the possible comparisons of a chromosome."""
+        comparisons = []
         for constraint in CONSTRAINTS:
             share = self._shares.get(constraint.name)
             for scenario in self._scenarios:
                 if share is None or drives(scenario, constraint):
                     continue
                 runs, default = (
-                    self._values(one, scenario, constraint) for one in (key, self._default)
+                    self._values(chromosome_key, scenario, constraint)
+                    for chromosome_key in (key, self._default)
                 )
                 if runs and default:
-                    found.append(compared(constraint, share, scenario, runs, default))
-        return found
+                    comparisons.append(compared(constraint, share, scenario, runs, default))
+        return comparisons
 
     def violations(self, key: str) -> list[Comparison]:
         """Return the constraints that a chromosome violates; none for the default."""
         if key == self._default or not self._shares:
             return []
-        found = self.comparisons(key)
-        return [one for one in found if one.violated and one.runs >= self._fewest]
+        comparisons = self.comparisons(key)
+        return [
+            comparison
+            for comparison in comparisons
+            if comparison.violated and comparison.runs >= self._fewest
+        ]
 
     def unchecked(self, constraint: Constraint) -> dict[str, str]:
         """Return why a constraint is not checked, by scenario."""
@@ -153,18 +158,20 @@ class Feasibility:
             return dict.fromkeys(self._scenarios, "the tuning was begun without limits")
         if self._shares[constraint.name] is None:
             return dict.fromkeys(self._scenarios, f"--allow {constraint.name}")
-        found = {}
+        reasons = {}
         for scenario in self._scenarios:
             if drives(scenario, constraint):
-                found[scenario] = "the load of the scenario writes as fast as the settings let it"
+                reasons[scenario] = "the load of the scenario writes as fast as the settings let it"
             elif not self._values(self._default, scenario, constraint):
-                found[scenario] = constraint.lacking
-        return found
+                reasons[scenario] = constraint.lacking
+        return reasons
 
     def _values(self, key: str, scenario: str, constraint: Constraint) -> list[float]:
         attempts = self._good(key, scenario)
         return [
-            one.metrics[constraint.counter] for one in attempts if constraint.counter in one.metrics
+            attempt.metrics[constraint.counter]
+            for attempt in attempts
+            if constraint.counter in attempt.metrics
         ]
 
 
@@ -182,5 +189,5 @@ def limits_of(spec: Spec) -> Limits | None:
 
 
 def drives(scenario: str, constraint: Constraint) -> bool:
-    """Return whether the load of a scenario makes a constraint's figure."""
+    """Return whether the load of a scenario determines a constraint's figure."""
     return scenario.partition(":")[0] == constraint.driven_by

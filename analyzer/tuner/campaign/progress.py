@@ -14,14 +14,14 @@ from analyzer.tuner.store.records import Objective
 
 @dataclass(frozen=True)
 class CampaignProgress:
-    """One line's worth.
+    """The progress on one line.
 
-    ``improvement`` over the default, in parts of the default's value: fewer seconds, or a higher
+    ``improvement`` over the default, as a share of the default's value: fewer seconds, or a higher
     rate; ``interval`` is its bootstrap interval (5 to 95 %), None without repeats. ``most`` is the
     limit of evaluations, None without a limit. ``seconds`` were spent in attempts; ``seconds_left``
-    is None without a budget. If scenarios take turns, ``scenario`` is the one in force, and the
-    best is that of this scenario. ``returned`` are genes that came back in this generation, since
-    the workload changed.
+    is None without a budget. If scenarios take turns, ``scenario`` is the present one, and the best
+    is the best in this scenario. ``returned`` are genes that returned in this generation, since the
+    workload changed.
     """
 
     generation: int
@@ -43,7 +43,7 @@ def progress_of(
     returned: Chromosome | None = None,
     boards: int = 1,
 ) -> CampaignProgress:
-    """Return where a campaign with these contests is, on so many boards at once."""
+    """Return the progress of a campaign with these contests, on ``boards`` at once."""
     contest = turns.in_force(generation)
     spec, standings, best = contest.spec, contest.standings, contest.best
     interval = standings.interval(best) if best != standings.default else None
@@ -63,17 +63,17 @@ def progress_of(
 
 
 def improvement(gain: float, objective: Objective) -> float:
-    """Return a gain in parts of the default's value: 0.25 is a quarter fewer seconds."""
+    """Return a gain as a share of the default's value: 0.25 is a quarter fewer seconds."""
     if math.isinf(gain):
         return 0.0
     return -math.expm1(-gain) if objective == "seconds" else math.expm1(gain)
 
 
 def _seconds_left(turns: Turns, budget: Budget, boards: int) -> float | None:
-    left = []
+    remaining = []
     if budget.seconds is not None:
-        left.append(budget.seconds - turns.seconds / boards)
+        remaining.append(budget.seconds - turns.seconds / boards)
     if budget.evaluations is not None and turns.attempts:
         each = turns.seconds / turns.attempts / boards
-        left.append((budget.evaluations - turns.attempts) * each)
-    return max(min(left), 0.0) if left else None
+        remaining.append((budget.evaluations - turns.attempts) * each)
+    return max(min(remaining), 0.0) if remaining else None

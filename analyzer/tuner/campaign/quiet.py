@@ -1,4 +1,4 @@
-"""Waiting for a machine that others use to be left alone again."""
+"""Waits until other processes no longer disturb a machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from analyzer.tuner.campaign.attempts import DisturbedError
 
 T = TypeVar("T")
 PATIENCE_S = 600.0
-_PAUSES_S = (5.0, 10.0, 20.0, 40.0)  # the last one again and again
+_PAUSES_S = (5.0, 10.0, 20.0, 40.0)  # the last one repeatedly
 
 
 def patiently(resume: Callable[[], T], good: Callable[[], int], tell: Callable[[str], None]) -> T:
     """Return the result of ``resume``, which is repeated while other processes disturb it.
 
-    ``good`` returns the number of good attempts so far. Raises the DisturbedError after pauses of
-    PATIENCE_S in all without another one.
+    ``good`` returns the number of good attempts so far. Raises the DisturbedError after PATIENCE_S
+    of pauses without a further good attempt.
     """
     waited, tries, before = 0.0, 0, good()
     while True:

@@ -1,8 +1,8 @@
 """The ranking of a campaign's chromosomes by its attempts, with gains and their errors.
 
-Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), of a
-rate the reverse; that of a chromosome is the median over its good runs, then the mean over
-scenarios, each with its weight (weights.py): the log of a geometric mean. Fitness is e^gain.
+Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), for a
+rate the reverse. The gain of a chromosome is the median over its good runs, then the weighted mean
+over scenarios (weights.py): the log of a geometric mean. Fitness is e^gain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from analyzer.tuner.engines import racing
 from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
 from analyzer.tuner.store.records import Evaluation, Spec
 
-TRIES = 3  # failed attempts in a row after which a chromosome gets no more
+TRIES = 3  # failed attempts in a row that exclude a chromosome
 INTERVAL = (0.05, 0.95)
 _RESAMPLES = 2000
 
@@ -41,7 +41,7 @@ class _Runs:
 class _Summary:
     """The standing of a chromosome: good runs in the scenario with the fewest, and its gain.
 
-    ``gain`` is None if a scenario is missing; ``gains`` are those of the good runs.
+    ``gain`` is None if a scenario is missing; ``gains`` are the gains of the good runs.
     """
 
     repeats: int
@@ -61,7 +61,7 @@ class Standings:
         self._spec = spec
         self._sign = 1.0 if spec.objective == "seconds" else -1.0
         self._runs: dict[str, dict[str, _Runs]] = {}
-        # Each board has its own: a run is compared with the default's on the same board.
+        # Each board has its own: a run is compared with the default's runs on the same board.
         self._baselines = {
             (scenario, board): Baseline()
             for scenario in spec.scenarios
@@ -69,19 +69,19 @@ class Standings:
         }
         self._condemned: set[str] = set()
         self.feasibility = Feasibility(spec, self.good)
-        # Found when asked for, and kept until an attempt changes them.
+        # Computed on request, and cached until an attempt changes them.
         self._summaries: dict[str, _Summary] = {}
         self._violations: dict[str, list[Comparison]] = {}
         self._ranking: list[str] = []
         self._noises: dict[str, float] = {}
 
-    def add(self, one: Evaluation) -> None:
-        """Take the next attempt."""
-        key, attempt = key_of(one.chromosome), one.attempt
+    def add(self, evaluation: Evaluation) -> None:
+        """Add the next attempt."""
+        key, attempt = key_of(evaluation.chromosome), evaluation.attempt
         self.attempts += 1
-        self.seconds += one.ended - one.started
+        self.seconds += evaluation.ended - evaluation.started
         self._ranking, self._noises = [], {}
-        runs = self._runs.setdefault(key, {}).setdefault(one.scenario, _Runs())
+        runs = self._runs.setdefault(key, {}).setdefault(evaluation.scenario, _Runs())
         runs.attempts += 1
         if attempt.status != "ok" or attempt.value is None:
             runs.bad_in_a_row += 1
@@ -92,18 +92,20 @@ class Standings:
         runs.bad_in_a_row = 0
         runs.good.append(attempt)
         log = math.log(attempt.value)
-        runs.logs.append((one.number, log, one.board))
+        runs.logs.append((evaluation.number, log, evaluation.board))
         self._summaries.pop(key, None)
         self._violations.pop(key, None)
         if key == self.default:
-            self._baselines[one.scenario, one.board].add(one.number, log)
+            self._baselines[evaluation.scenario, evaluation.board].add(evaluation.number, log)
             self._summaries.clear()
             self._violations.clear()
 
     @property
     def drifts(self) -> list[int]:
-        """Attempts from which on the machine was another."""
-        return sorted(start for one in self._baselines.values() for start in one.starts[1:])
+        """Attempts at which the machine changed."""
+        return sorted(
+            start for baseline in self._baselines.values() for start in baseline.starts[1:]
+        )
 
     def tried(self, key: str, scenario: str) -> int:
         """Return the number of attempts, good or bad."""
@@ -120,11 +122,11 @@ class Standings:
                 yield from ((scenario, attempt.metrics) for attempt in runs.good)
 
     def repeats(self, key: str) -> int:
-        """Return the number of good attempts in the scenario that has the fewest."""
+        """Return the number of good attempts in the scenario with the fewest."""
         return self._summary(key).repeats
 
     def chromosomes(self) -> Sequence[str]:
-        """Return those that were tried, in that order."""
+        """Return the tried chromosomes, in the order of their first attempt."""
         return list(self._runs)
 
     def given_up(self, key: str, scenario: str) -> bool:
@@ -132,9 +134,9 @@ class Standings:
         return key in self._condemned or self._of(key, scenario).bad_in_a_row >= TRIES
 
     def next_to_run(self, key: str) -> str | None:
-        """Return the chromosome to run next to assess ``key`` (racing.py); None if none.
+        """Return the chromosome to run next to assess ``key`` (racing.py), or None.
 
-        That is ``key``, or the best of the others.
+        The result is ``key``, or the best of the others.
         """
         if self.exhausted(key) or self.violations(key):
             return None
@@ -143,7 +145,9 @@ class Standings:
         best = self.best(apart_from=key)
         if racing.decided(self.gain(key) - self.gain(best), self._error(key, best)):
             return None
-        return min((key, best), key=lambda one: (self.exhausted(one), self.repeats(one)))
+        return min(
+            (key, best), key=lambda candidate: (self.exhausted(candidate), self.repeats(candidate))
+        )
 
     def exhausted(self, key: str) -> bool:
         """Return whether a chromosome has had all its repeats, or too many failures."""
@@ -151,9 +155,7 @@ class Standings:
         return tired or self.repeats(key) >= self._spec.most
 
     def fitness(self, key: str) -> float:
-        """Return e^gain; 0 for one that failed, that violates a constraint, or that is not measured
-        in every scenario.
-        """
+        """Return e^gain; 0 for a failed, infeasible or incompletely measured chromosome."""
         return math.exp(min(self.gain(key), math.log(LARGEST)))
 
     def violations(self, key: str) -> list[Comparison]:
@@ -163,17 +165,17 @@ class Standings:
         return self._violations[key]
 
     def gains(self, key: str) -> Sequence[float]:
-        """Return the gain of each round: of the runs that were the n-th good ones, the mean."""
+        """Return the gain of each round: the mean of the n-th good runs of all scenarios."""
         rounds = zip(*self._summary(key).gains.values(), strict=False)
         return [weighted_mean(runs, self._weights) for runs in rounds]
 
     def gains_by_scenario(self, key: str) -> Mapping[str, Sequence[float]]:
-        """Return by scenario the gain of each good run; none of a chromosome that is refused."""
+        """Return the gain of each good run by scenario; empty for a refused chromosome."""
         gains = {} if self._refused(key) else self._summary(key).gains
         return {scenario: runs for scenario, runs in gains.items() if runs}
 
     def spent(self, key: str) -> list[str]:
-        """Return the scenarios in which a chromosome is not run any more."""
+        """Return the scenarios that a chromosome is no longer run in."""
         return [
             scenario
             for scenario in self._spec.scenarios
@@ -181,30 +183,30 @@ class Standings:
         ]
 
     def gain(self, key: str) -> float:
-        """Return the log of the fitness; -inf where that is 0."""
+        """Return the log of the fitness; -inf where the fitness is 0."""
         return -math.inf if self._refused(key) else self._gain(key)
 
     def best(self, apart_from: str | None = None) -> str:
-        """Return the first of the ranking, or of all others; the default if there is none."""
+        """Return the first of the ranking, apart from a key; the default if there is none."""
         return next((key for key in self.ranking() if key != apart_from), self.default)
 
     def measured(self) -> int:
-        """Return the number of chromosomes that were tried."""
+        """Return the number of tried chromosomes."""
         return len(self._runs)
 
     def ranking(self) -> Sequence[str]:
-        """Return the chromosomes that have their fewest repeats, by falling gain.
+        """Return the chromosomes with their fewest repeats, by falling gain.
 
         Failed and infeasible ones are left out. Equal ones are in the order of their first attempt.
         """
         if not self._ranking:
             gains = {key: self.gain(key) for key in self._runs}
-            known = [
+            ranked = [
                 key
                 for key, gain in gains.items()
                 if gain > -math.inf and self.repeats(key) >= self._spec.fewest
             ]
-            self._ranking = sorted(known, key=gains.__getitem__, reverse=True)
+            self._ranking = sorted(ranked, key=gains.__getitem__, reverse=True)
         return self._ranking
 
     def interval(self, key: str, other: str | None = None) -> tuple[float, float] | None:
@@ -221,9 +223,9 @@ class Standings:
             return None
         rng = np.random.default_rng(self._spec.seed & (1 << 64) - 1)
         errors = [
-            self._median_errors(one, scenario, pool, rng)
+            self._median_errors(each, scenario, pool, rng)
             for scenario, pool in zip(self._spec.scenarios, pools, strict=True)
-            for one in (key, base)
+            for each in (key, base)
         ]
         pairs = zip(self._weights, errors[::2], errors[1::2], strict=True)
         drawn = lead + sum(weight * (a - b) for weight, a, b in pairs) / sum(self._weights)
@@ -233,7 +235,7 @@ class Standings:
     def best_from_second(self) -> float:
         """Return the noise of the difference of the two best: half of the interval of the lead.
 
-        It is 0 without repeats, or without two chromosomes.
+        0 without repeats, or without two chromosomes.
         """
         ranking = self.ranking()[:2]
         interval = self.interval(*ranking) if len(ranking) == 2 else None
@@ -259,7 +261,7 @@ class Standings:
         return self._summaries[key]
 
     def _gains(self, key: str, scenario: str) -> list[float]:
-        """Return the gain of every good run; none before the default's first run."""
+        """Return the gain of every good run; empty before the default's first run."""
         levels = [
             (self._baselines[scenario, board].at(number), log)
             for number, log, board in self._of(key, scenario).logs
@@ -280,18 +282,20 @@ class Standings:
     def _noise(self, scenario: str) -> float:
         if scenario not in self._noises:
             residuals = self._residuals(scenario)
-            squares = sum(float(one @ one) for one in residuals)
-            self._noises[scenario] = racing.noise(squares, sum(len(one) - 1 for one in residuals))
+            squares = sum(float(group @ group) for group in residuals)
+            self._noises[scenario] = racing.noise(
+                squares, sum(len(group) - 1 for group in residuals)
+            )
         return self._noises[scenario]
 
     def _pool(self, scenario: str) -> npt.NDArray[np.float64]:
         """Return the residuals of all repeats, widened to the spread of single runs."""
         residuals = self._residuals(scenario)
-        widened = [one * math.sqrt(len(one) / (len(one) - 1)) for one in residuals]
+        widened = [group * math.sqrt(len(group) / (len(group) - 1)) for group in residuals]
         return np.concatenate(widened or [np.empty(0)])
 
     def _residuals(self, scenario: str) -> list[npt.NDArray[np.float64]]:
-        """Return how far the gains of each chromosome that was run again are from their mean."""
+        """Return the deviations of each repeated chromosome's gains from their mean."""
         groups = [self._summary(key).gains[scenario] for key in self._runs]
         return [np.array(gains) - fmean(gains) for gains in groups if len(gains) > 1]
 

@@ -1,4 +1,4 @@
-"""Scenarios in turn: one is in force for some generations, then the next one.
+"""Scenarios in turn: one scenario applies for some generations, then the next.
 
 So the workload changes during a search, as in Moilanen, *I/O Workload Fingerprinting in the
 Genetic-Library* (Linux Symposium 2006), section 6. A chromosome's standing then refers to one
@@ -16,7 +16,7 @@ from analyzer.tuner.store.records import Spec
 
 
 class Contest:
-    """Runs that are compared with each other: those in the scenarios of ``spec``.
+    """Runs that are compared with each other: the runs in the scenarios of ``spec``.
 
     ``believed``: the best chromosome by the engine's own estimate, if it makes one and has results.
     """
@@ -24,7 +24,7 @@ class Contest:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.standings = Standings(spec)
-        self.stages: list[Stage] = []  # after each generation of it
+        self.stages: list[Stage] = []  # after each of its generations
         self.believed: str | None = None
 
     @property
@@ -34,34 +34,34 @@ class Contest:
 
 
 class Turns:
-    """The contests of a campaign; each is in force for ``generations``, if that is not 0."""
+    """The contests of a campaign; a turn has ``generations``, 0 without turns."""
 
     def __init__(self, spec: Spec, generations: int = 0) -> None:
-        self.contests = [Contest(one) for one in contested(spec, generations)]
+        self.contests = [Contest(contested_spec) for contested_spec in contested(spec, generations)]
         self._generations = max(generations, 1)
 
     def in_force(self, generation: int) -> Contest:
-        """Return whose turn it is in the generation with that number, from 0."""
+        """Return the contest of a generation, counted from 0."""
         return self.contests[turn_of(generation, self._generations, len(self.contests))]
 
     @property
     def attempts(self) -> int:
         """Number of attempts made."""
-        return sum(one.standings.attempts for one in self.contests)
+        return sum(contest.standings.attempts for contest in self.contests)
 
     @property
     def seconds(self) -> float:
-        """Seconds spent in them."""
-        return sum(one.standings.seconds for one in self.contests)
+        """Seconds spent in attempts."""
+        return sum(contest.standings.seconds for contest in self.contests)
 
 
 def turn_of(generation: int, generations: int, contests: int) -> int:
-    """Return the contest in force, if each lasts so many generations."""
+    """Return the number of the present contest, if each turn has so many generations."""
     return generation // generations % contests
 
 
 def contested(spec: Spec, generations: int) -> list[Spec]:
-    """Return a spec for each scenario where they take turns, else the one for all."""
+    """Return a spec for each scenario where scenarios take turns, else the one for all."""
     if not generations:
         return [spec]
     return [replace(spec, scenarios=(scenario,)) for scenario in spec.scenarios]

@@ -1,4 +1,4 @@
-"""The weight of each scenario in a campaign's fitness, as the user chose it; 1 unless chosen."""
+"""The weight of each scenario in a campaign's fitness, as the user chose it; 1 by default."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Weighed(msgspec.Struct, frozen=True):
 
 
 def weights_of(spec: Spec) -> dict[str, float]:
-    """Return the weight of each scenario, in their order; raises GeneError for damaged ones."""
+    """Return the weight of each scenario, in their order; raises GeneError for damaged weights."""
     try:
         chosen = msgspec.json.decode(spec.space or "{}", type=_Weighed).weights
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -35,12 +35,12 @@ def weights_of(spec: Spec) -> dict[str, float]:
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the weighted mean, to the last bit the plain mean where all weights are equal."""
+    """Return the weighted mean; exactly the plain mean where all weights are equal."""
     return fmean(values) if len(set(weights)) < 2 else fmean(values, weights)
 
 
 def weights_text(weights: Mapping[str, float]) -> str:
-    """Return the weights in words; empty where all scenarios count alike."""
+    """Return the weights in words; empty where all weights are equal."""
     if len(set(weights.values())) < 2:
         return ""
     return ", ".join(f"{scenario}={weight:g}" for scenario, weight in weights.items())

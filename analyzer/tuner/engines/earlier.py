@@ -1,8 +1,8 @@
-"""An earlier campaign on a like board: the gains that it expects, and its best settings.
+"""An earlier campaign on a like board: the gains that it predicts, and its best settings.
 
-Its measurements train a model of their own (surrogate.py), whose mean is the log fitness to be
-expected of a chromosome. The new campaign's model learns how far to trust that: the expectation has
-a slope there. So a board that is not alike costs runs, and does not mislead for good.
+Its measurements train a separate model (surrogate.py), whose mean is the expected log fitness of a
+chromosome. The new campaign's model learns how far to trust it: the expectation has a slope there.
+So an unlike board costs runs, and does not mislead permanently.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Measured(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a new campaign knows of an earlier one; ``best``: its best chromosomes, best first.
+    """The knowledge of an earlier campaign; ``best``: its best chromosomes, best first.
 
     ``squares``: sum of squared deviations of single runs from the mean of their chromosome, in
     logarithms. ``board`` and ``attempts`` describe it.
@@ -60,9 +60,9 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     squares: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
 
     def __post_init__(self) -> None:
-        """Raise GeneError for chromosomes of other genes: a file may come from anybody."""
+        """Raise GeneError for chromosomes of other genes: a file may be hostile."""
         space = Space(tuple(self.genes))
-        for alleles in (*(one.alleles for one in self.measured), *self.best):
+        for alleles in (*(measured.alleles for measured in self.measured), *self.best):
             if wrong := space.lacking(self.chromosome(alleles)):
                 raise GeneError(
                     f"the record of the earlier campaign is damaged: {wrong}",
@@ -70,7 +70,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 )
 
     def founders(self) -> list[Chromosome]:
-        """Return the chromosomes to begin with; a space repairs them."""
+        """Return the first chromosomes to try; a space repairs them."""
         return [self.chromosome(alleles) for alleles in self.best]
 
     def chromosome(self, alleles: Sequence[Allele]) -> Chromosome:
@@ -83,27 +83,31 @@ class Expectation:
 
     def __init__(self, earlier: Earlier, seed: int) -> None:
         space = Space(tuple(earlier.genes))
-        known = [earlier.chromosome(one.alleles) for one in earlier.measured]
-        places = np.arange(len(known), dtype=np.intp)
+        chromosomes = [earlier.chromosome(measured.alleles) for measured in earlier.measured]
+        places = np.arange(len(chromosomes), dtype=np.intp)
         runs = Runs(
             places,
             np.zeros_like(places),  # its scenarios count together, as one
-            np.array([one.runs for one in earlier.measured], dtype=np.float64),
-            np.array([one.gain for one in earlier.measured], dtype=np.float64),
+            np.array([measured.runs for measured in earlier.measured], dtype=np.float64),
+            np.array([measured.gain for measured in earlier.measured], dtype=np.float64),
             np.array([earlier.squares]),
         )
         self._space = space
         self._model = Surrogate(space, Random(seed))
         self._known: dict[tuple[Allele, ...], float] = {}
-        points = self._points(known)
+        points = self._points(chromosomes)
         for _ in range(VIEWS):
             self._model.learn(points, runs)
 
     def gains(self, chromosomes: Sequence[Chromosome]) -> Floats:
         """Return the expected log fitness of chromosomes, up to a constant."""
-        mapped = [self._mapped(one) for one in chromosomes]
-        keys = [self._space.key(one) for one in mapped]
-        new = {key: one for key, one in zip(keys, mapped, strict=True) if key not in self._known}
+        mapped = [self._mapped(chromosome) for chromosome in chromosomes]
+        keys = [self._space.key(chromosome) for chromosome in mapped]
+        new = {
+            key: chromosome
+            for key, chromosome in zip(keys, mapped, strict=True)
+            if key not in self._known
+        }
         if new:
             means = self._model.guess(self._points(list(new.values()))).mean.mean(axis=0)
             self._known.update(zip(new, means.tolist(), strict=True))
@@ -114,14 +118,14 @@ class Expectation:
         return self._model.points(chromosomes, nothing[:, :, None], nothing)
 
     def _mapped(self, chromosome: Chromosome) -> dict[str, Allele]:
-        """Return a chromosome in the earlier genes: numbers by the nearest, lacking ones default.
+        """Return a chromosome in the earlier genes: nearest numbers, defaults of missing genes.
 
-        A word that the earlier campaign did not have stays, and is like no other one.
+        A word that the earlier campaign did not have stays, and is unlike any other.
         """
         mapped: dict[str, Allele] = {}
         for gene in self._space.genes:
-            wanted = chromosome.get(gene.name, gene.default)
-            if gene.ordered and wanted != NONE:
-                wanted = nearest(gene, gene.alleles, wanted)
-            mapped[gene.name] = wanted
+            allele = chromosome.get(gene.name, gene.default)
+            if gene.ordered and allele != NONE:
+                allele = nearest(gene, gene.alleles, allele)
+            mapped[gene.name] = allele
         return mapped

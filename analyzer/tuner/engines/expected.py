@@ -1,7 +1,7 @@
-"""What is expected of chromosomes before any run: by the prediction, by an earlier campaign.
+"""The expected fitness of chromosomes before any run: by the prediction, by an earlier campaign.
 
-The prediction is one of a machine that is otherwise idle. In other scenarios it says little of the
-best window, so hardly anything of it is expected there. The model learns from the runs how far to
+The prediction is for an otherwise idle machine. It says little about the best window in other
+scenarios, so almost nothing of it is expected there. The model learns from the runs how far to
 trust each source, the prediction in each scenario separately (surrogate.py: the slopes).
 """
 
@@ -17,7 +17,7 @@ from analyzer.tuner.engines.surrogate import Floats
 from analyzer.tuner.space.genes import Chromosome, Space
 
 IDLE = "idle"
-ELSEWHERE = 0.25  # of the predicted gain, expected beside a load
+ELSEWHERE = 0.25  # of the predicted gain, expected under a load
 
 
 def is_idle(scenario: str) -> bool:
@@ -42,7 +42,7 @@ class Expected:
         """Return ``expected`` and ``before`` of Points."""
         predicted = self._prediction.gains(self._space, chromosomes)
         count = len(scenarios)
-        shares = np.array([1.0 if is_idle(one) else ELSEWHERE for one in scenarios])
+        shares = np.array([1.0 if is_idle(scenario) else ELSEWHERE for scenario in scenarios])
         expected = predicted[:, None, None] * np.eye(count)
         before = predicted[:, None] * shares
         if self._earlier is not None:

@@ -1,6 +1,6 @@
 """The first chromosomes of ``start-up``: known ones, windows alone, and a spread over the space.
 
-In a small space most of the gain is the window's, so some windows are tried beside the defaults of
+In a small space most of the gain is the window's, so some windows are tried with the defaults of
 all other genes. Among dozens of genes that gains nothing: a spread shows more.
 """
 

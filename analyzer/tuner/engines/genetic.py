@@ -1,4 +1,4 @@
-"""The genetic algorithms of the papers, as their recipes say (recipes/*.toml)."""
+"""The genetic algorithms of the papers, as described by their recipes (recipes/*.toml)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GeneticEngine:
         self.asked: list[Child] = self._first(seeds)
 
     def ask(self) -> list[Chromosome]:
-        """Return the generation to evaluate; none after the recipe's last."""
+        """Return the generation to evaluate; empty after the recipe's last."""
         last = self.recipe.generations
         return [] if last and self.generation >= last else list(self.asked)
 
@@ -46,7 +46,7 @@ class GeneticEngine:
         self.asked = breed[self.recipe.replaces](scored)
 
     def reintroduce(self, chromosome: Chromosome) -> None:
-        """Put ``chromosome`` in the place of the first child (Moilanen 2006, 5.5)."""
+        """Replace the first child by ``chromosome`` (Moilanen 2006, 5.5)."""
         self.asked[0] = self.space.repair(chromosome)
 
     def _first(self, seeds: Sequence[Chromosome]) -> list[Child]:
@@ -81,7 +81,7 @@ class GeneticEngine:
         return rate + (last_rate - rate) * min(self.generation / steps, 1.0)
 
     def _steady(self, scored: Sequence[Scored]) -> list[Child]:
-        """The worse half is replaced by children of the better one; anyone may mutate."""
+        """Replace the worse half by children of the better half; any of them may mutate."""
         fitness = general_fitness(self.recipe.phenotypes, scored)
         kept = operators.truncation(fitness, (len(scored) + 1) // 2)
         parents = [scored[index].chromosome for index in kept]
@@ -91,32 +91,34 @@ class GeneticEngine:
         return [self._mutated(child) for child in [*map(dict, parents), *children]]
 
     def _generational(self, scored: Sequence[Scored]) -> list[Child]:
-        """The whole population is replaced by children, mutated."""
+        """Replace the whole population by mutated children."""
         fitness = general_fitness(self.recipe.phenotypes, scored)
         everyone = [child.chromosome for child in scored]
         children = self._children(everyone, fitness, len(scored), self._crossover_rate())
         return [self._mutated(child) for child in children]
 
     def _merged(self, scored: Sequence[Scored]) -> list[Child]:
-        """The best of old and new survive; children and mutants of random ones are asked."""
+        """Keep the best of old and new; request children, and mutants of random ones."""
         self.pool = survivors([*self.pool, *scored], self.recipe.population, self.recipe.niches)
         everyone = [child.chromosome for child in self.pool]
         worth = [child.fitness for child in self.pool]
         rate = self._crossover_rate()
         children = self._children(everyone, worth, round(rate * len(everyone)), rate=1.0)
         return children + [
-            self._mutant(dict(one)) for one in everyone if self.rng.random() < self.mutation_rate
+            self._mutant(dict(parent))
+            for parent in everyone
+            if self.rng.random() < self.mutation_rate
         ]
 
     def _children(
         self, everyone: Sequence[Chromosome], worth: Sequence[float], count: int, rate: float
     ) -> list[Child]:
-        """Return ``count`` children of parents of whom ``rate`` (by chance) are crossed."""
+        """Return ``count`` children; ``rate`` is the probability that their parents are crossed."""
         children: list[Child] = []
         while len(children) < count:
-            one, other = (everyone[index] for index in self._parents(worth))
+            first, other = (everyone[index] for index in self._parents(worth))
             crossed = self.rng.random() < rate
-            children += self._crossed(one, other) if crossed else [dict(one), dict(other)]
+            children += self._crossed(first, other) if crossed else [dict(first), dict(other)]
         return [self._valid(child) for child in children[:count]]
 
     def _parents(self, worth: Sequence[float]) -> list[int]:
@@ -126,16 +128,18 @@ class GeneticEngine:
             return operators.tournament(worth, 2, self.recipe.tournament, self.rng)
         return self.rng.sample(range(len(worth)), 2) if len(worth) > 1 else [0, 0]
 
-    def _crossed(self, one: Chromosome, other: Chromosome) -> Sequence[Child]:
+    def _crossed(self, one_parent: Chromosome, other: Chromosome) -> Sequence[Child]:
         if self.recipe.chromosome == "bits":
-            first, second = (operators.encode(self.space, parent) for parent in (one, other))
-            crossed = operators.single_point_bits(first, second, self.rng)
+            code, other_code = (
+                operators.encode(self.space, parent) for parent in (one_parent, other)
+            )
+            crossed = operators.single_point_bits(code, other_code, self.rng)
             return [operators.decode(self.space, code) for code in crossed]
         if self.recipe.crossover.kind == "blend":
-            return [operators.blend(self.space, one, other, self.rng)]
+            return [operators.blend(self.space, one_parent, other, self.rng)]
         if self.recipe.crossover.kind == "uniform":
-            return operators.uniform(self.space, one, other, self.rng)
-        return operators.single_point(self.space, one, other, self.rng)
+            return operators.uniform(self.space, one_parent, other, self.rng)
+        return operators.single_point(self.space, one_parent, other, self.rng)
 
     def _mutated(self, child: Child) -> Child:
         """Return ``child`` with mutations by chance."""

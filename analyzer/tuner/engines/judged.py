@@ -2,9 +2,8 @@
 
 A campaign lets the chromosomes of most tuners race (racing.py). ``start-up`` has a model instead
 (surrogate.py): it repeats a chromosome only if one more run of it promises more than any new one,
-and believes best the one with the highest expected value. Here this model does both for another
-tuner, which still chooses each new chromosome. So at equal runs two tuners differ by what they
-propose, and by nothing else.
+and its best chromosome has the highest expected value. Here this model does both for another tuner,
+which still chooses each new chromosome. So at equal runs two tuners differ only by their proposals.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.engines.start_up import StartUpEngine
 from analyzer.tuner.space.genes import Chromosome
 
-KNOWN_IN_A_ROW = 100  # generations of known chromosomes, after which the tuner is at its end
+KNOWN_IN_A_ROW = 100  # generations of known chromosomes that end the tuner
 
 
 class Judged:
-    """``tuner`` proposes; ``judge`` decides on repeats, and which one is best.
+    """``tuner`` proposes; ``judge`` decides on repeats, and on the best chromosome.
 
-    No repeat comes before as many chromosomes as the judge's recipe has founders. The tuner
-    receives the fitness of a generation when all of it has been run.
+    Repeats begin after as many chromosomes as the judge's recipe has founders. The tuner receives
+    the fitness of a generation when all of it has been run.
     """
 
     def __init__(self, tuner: Engine, judge: StartUpEngine) -> None:
@@ -32,7 +31,7 @@ class Judged:
     def inform(
         self, weights: Mapping[str, float], default: Chromosome, absent: Collection[str]
     ) -> None:
-        """Take the scenarios; the tuner proposes what it likes, whatever is ``absent``."""
+        """Process the scenarios; the tuner proposes freely, whatever is ``absent``."""
         self._judge.inform(weights, default, ())
 
     def ask(self) -> list[Chromosome]:
@@ -45,11 +44,11 @@ class Judged:
         return [new] if new else []
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Take the present fitness of every chromosome."""
+        """Process the present fitness of every chromosome."""
         self._judge.tell(scored)
 
     def best(self) -> Chromosome:
-        """Return the chromosome that is probably best of those with results."""
+        """Return the probably best chromosome of those with results."""
         return self._judge.best()
 
     def gain(self, chromosome: Chromosome) -> float:
@@ -63,7 +62,7 @@ class Judged:
                 if not self._judge.knows(chromosome):
                     return chromosome
             if self._batch:
-                self._tuner.tell([self._result(one) for one in self._batch])
+                self._tuner.tell([self._result(chromosome) for chromosome in self._batch])
             self._batch = self._tuner.ask()
             if not self._batch:
                 return None

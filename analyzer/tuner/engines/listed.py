@@ -10,7 +10,7 @@ from analyzer.tuner.engine import Scored
 from analyzer.tuner.engines.operators import random_child
 from analyzer.tuner.space.genes import Chromosome, Space
 
-RARE = 1000  # draws after which the rest of the space is enumerated
+RARE = 1000  # draws before the rest of the space is enumerated
 
 
 class ListSampler:
@@ -20,11 +20,11 @@ class ListSampler:
         self._rest, self._batch = chromosomes, batch
 
     def ask(self) -> list[Chromosome]:
-        """Return the next batch; none at the iterator's end."""
+        """Return the next batch; empty at the iterator's end."""
         return list(islice(self._rest, self._batch))
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Learn nothing."""
+        """Ignore the results."""
 
 
 def distinct(space: Space, chromosomes: Iterator[Chromosome]) -> Iterator[Chromosome]:

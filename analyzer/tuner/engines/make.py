@@ -1,4 +1,4 @@
-"""From a recipe to the engine that follows it."""
+"""Makes the engine of a recipe."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def make_engine(
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
     ``predicted``: seconds by read_ahead_kb, which start-up and one-gene begin with; ``page_bytes``:
-    larger I/Os count as large; ``earlier``: a campaign whose best are seeds, and whose results
-    start-up expects. Raises RecipeError where the recipe does not fit the space, or needs what is
-    not installed.
+    larger I/Os count as large; ``earlier``: a campaign with best chromosomes as seeds, and results
+    that start-up expects. Raises RecipeError where the recipe does not fit the space, or needs an
+    uninstalled package.
     """
     seeds = [*seeds, *(earlier.founders() if earlier else ())]
     if isinstance(recipe, StartUp):

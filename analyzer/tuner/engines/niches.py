@@ -1,4 +1,4 @@
-"""Niches: ranges of genes of which a population always keeps some, so as to stay diverse.
+"""Niches: ranges of genes that a population always keeps some individuals of, to stay diverse.
 
 IOPerf, section 5: five ranges of the share of reads by five of random accesses, at least two
 individuals in each; the rest of the population are the best.
@@ -35,7 +35,7 @@ def inside(chromosome: Chromosome, cell: Cell) -> bool:
 def fill(space: Space, niches: Niches, population: Sequence[Child], rng: Random) -> list[Child]:
     """Return ``population`` with as many random individuals as each cell lacks.
 
-    Raises RecipeError for a cell in which the space has no alleles.
+    Raises RecipeError for a cell without alleles in the space.
     """
     if strangers := niches.ranges.keys() - set(space.names):
         raise RecipeError(
@@ -65,18 +65,20 @@ def _inhabitant(space: Space, cell: Cell, rng: Random) -> Child:
 
 def survivors(pool: Sequence[Scored], size: int, niches: Niches | None) -> list[Scored]:
     """Return the ``size`` fittest different individuals, after the best of each cell."""
-    fittest = sorted(_different(pool), key=lambda one: -one.fitness)
+    fittest = sorted(_different(pool), key=lambda individual: -individual.fitness)
     chosen: list[Scored] = []
     if niches:
         for cell in cells(niches):
-            chosen += [one for one in fittest if inside(one.chromosome, cell)][: niches.least]
-    rest = [one for one in fittest if one not in chosen]
+            chosen += [individual for individual in fittest if inside(individual.chromosome, cell)][
+                : niches.least
+            ]
+    rest = [individual for individual in fittest if individual not in chosen]
     return chosen + rest[: max(size - len(chosen), 0)]
 
 
 def _different(pool: Sequence[Scored]) -> list[Scored]:
-    """Return one of each chromosome, the first of them."""
+    """Return the first individual of each chromosome."""
     first: dict[frozenset[tuple[str, object]], Scored] = {}
-    for one in pool:
-        first.setdefault(frozenset(one.chromosome.items()), one)
+    for individual in pool:
+        first.setdefault(frozenset(individual.chromosome.items()), individual)
     return list(first.values())

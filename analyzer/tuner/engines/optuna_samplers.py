@@ -1,6 +1,6 @@
 """Samplers of Optuna as tuners: TPE, multivariate TPE, and its Gaussian process.
 
-Optuna is an extra, and its Gaussian process needs torch and SciPy besides.
+Optuna is an extra; its Gaussian process also needs torch and SciPy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from analyzer.tuner.engines.listed import shuffled
 from analyzer.tuner.engines.recipe import RecipeError
 from analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
 
-KNOWN_IN_A_ROW = 50  # known chromosomes that Optuna may propose before a random one is taken
+KNOWN_IN_A_ROW = 50  # known chromosomes from Optuna before a random one is used
 OptunaKind = Literal["tpe", "multivariate-tpe", "gaussian-process"]
 
 
@@ -27,7 +27,7 @@ def make_optuna_sampler(
     """Return the sampler of that kind; raises RecipeError if it needs an uninstalled package.
 
     Multivariate TPE has a joint estimate of the genes that exist together (``group``). The Gaussian
-    process can model only what every trial has: it is given a value of every gene, also where the
+    process can model only parameters of every trial: it gets a value of every gene, also where the
     gene does not apply.
     """
     optuna = _imported("optuna", kind, "optuna")
@@ -47,8 +47,8 @@ def make_optuna_sampler(
 class OptunaSampler:
     """A sampler of Optuna, one chromosome at a time.
 
-    Genes are suggested in order, those that apply (or all, with ``every_gene``), numbers by their
-    place among the gene's alleles. Repeated proposals are answered from memory.
+    Genes are suggested in order, only applicable genes (or all, with ``every_gene``), numbers by
+    their place among the gene's alleles. Repeated proposals are answered from memory.
     """
 
     def __init__(
@@ -69,33 +69,33 @@ class OptunaSampler:
         self._trial: Any = None
 
     def ask(self) -> list[Chromosome]:
-        """Return one chromosome that was not asked before; none when the space is exhausted."""
+        """Return one new chromosome; empty when the space is exhausted."""
         for _ in range(KNOWN_IN_A_ROW):
             self._trial = self._study.ask()
             child = self._suggested(self._trial)
-            known = self._known.get(self._space.key(child))
-            if known is None:
+            fitness = self._known.get(self._space.key(child))
+            if fitness is None:
                 return [child]
-            self._study.tell(self._trial, known)
+            self._study.tell(self._trial, fitness)
         self._trial = None
         unknown = (child for child in self._chance if self._space.key(child) not in self._known)
         return list(islice(unknown, 1))
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Take the one's fitness."""
-        for one in scored:
-            self._known[self._space.key(one.chromosome)] = one.fitness
+        """Process the chromosome's fitness."""
+        for score in scored:
+            self._known[self._space.key(score.chromosome)] = score.fitness
             if self._trial is None:
-                self._study.enqueue_trial(self._parameters(one.chromosome))
+                self._study.enqueue_trial(self._parameters(score.chromosome))
             else:
-                self._study.tell(self._trial, one.fitness)
+                self._study.tell(self._trial, score.fitness)
 
     def _suggested(self, trial: Any) -> Chromosome:
         child: dict[str, Allele] = {}
         for gene in self._space.genes:
             applies = self._space.options(gene, child) != (NONE,) or NONE in gene.choices
-            wanted = self._allele(gene, trial) if applies or self._every_gene else NONE
-            child[gene.name] = wanted if applies else NONE
+            allele = self._allele(gene, trial) if applies or self._every_gene else NONE
+            child[gene.name] = allele if applies else NONE
         return self._space.repair(child)
 
     def _allele(self, gene: Gene, trial: Any) -> Allele:

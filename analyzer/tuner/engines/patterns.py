@@ -1,9 +1,9 @@
-"""Patterns of a workload: IOPerf's four parameters, and which of those known is the nearest.
+"""Patterns of a workload: IOPerf's four parameters, and the nearest of the known patterns.
 
 After *IOPerf: Self-Tuning Module of Disk I/O*, sections 4, 5 and 7 (the normal mode). The eight
 classes of fingerprint.py are coarse: a workload of two thirds reads and one of reads alone are both
-*read*. A pattern is what was measured; settings that were learnt for one suit another one within
-the *clearance*.
+*read*. A pattern has the measured values; settings learnt for one pattern suit another within the
+*clearance*.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Self
 from analyzer.tuner.engines.fingerprint import MOSTLY, PAGE_BYTES, READ_FACTOR
 from boards.base.units import KIB
 
-# How close a parameter must be. The paper's words ask for closeness in the shares above all, and
-# give them the largest factors: so these are similarities to be reached, no distances allowed.
+# Minimum closeness of each parameter. The paper's words ask for closeness in the shares above all,
+# and give them the largest factors: so these are similarities to reach, no distances allowed.
 CLEARANCE = {"processes": 0.8, "read_share": 1.0, "random_share": 1.0, "request_kib": 0.7}
 RANGES = ((0, 4), (5, 34), (35, 64), (65, 94), (95, 100))  # of both shares, in percent
 MOST_PROCESSES = 8
@@ -37,7 +37,7 @@ class Pattern:
 
     @property
     def name(self) -> str:
-        """The name under which a TUNING file keeps it."""
+        """The name of the pattern in a TUNING file."""
         return "pattern " + " ".join(str(number) for number in asdict(self).values())
 
     @classmethod
@@ -46,9 +46,9 @@ class Pattern:
         match = _NAME.fullmatch(name)
         if match is None:
             return None
-        found = cls(*map(int, match.groups()))
-        in_range = max(found.read_share, found.random_share) <= 100
-        return found if in_range and found.request_kib <= LARGEST_KIB else None
+        pattern = cls(*map(int, match.groups()))
+        in_range = max(pattern.read_share, pattern.random_share) <= 100
+        return pattern if in_range and pattern.request_kib <= LARGEST_KIB else None
 
     @property
     def class_name(self) -> str:
@@ -63,48 +63,48 @@ class Pattern:
         )
 
 
-def closeness(one: Pattern, other: Pattern) -> dict[str, float]:
+def closeness(pattern: Pattern, other: Pattern) -> dict[str, float]:
     """Return how alike two patterns are, by parameter, from 0 to 1.
 
-    The fewer processes, the more one more of them means (section 4): their ratio counts. Shares
-    in the same range are alike; ranges further apart are less so. Sizes are compared by their
-    difference, on the scale of Table 1.
+    With fewer processes, one more matters more (section 4): their ratio counts. Shares in the same
+    range are alike; ranges further apart are less so. Sizes are compared by their difference, on
+    the scale of Table 1.
     """
-    few, many = sorted((one.processes, other.processes))
+    few, many = sorted((pattern.processes, other.processes))
     return {
         "processes": few / many,
-        "read_share": _alike(one.read_share, other.read_share),
-        "random_share": _alike(one.random_share, other.random_share),
-        "request_kib": 1 - abs(one.request_kib - other.request_kib) / LARGEST_KIB,
+        "read_share": _alike(pattern.read_share, other.read_share),
+        "random_share": _alike(pattern.random_share, other.random_share),
+        "request_kib": 1 - abs(pattern.request_kib - other.request_kib) / LARGEST_KIB,
     }
 
 
-def similarity(one: Pattern, other: Pattern) -> float:
+def similarity(pattern: Pattern, other: Pattern) -> float:
     """Return the mean of the closenesses, weighted with the clearance factors; from 0 to 1."""
-    close = closeness(one, other)
+    close = closeness(pattern, other)
     weighted = sum(close[name] * weight for name, weight in CLEARANCE.items())
     return weighted / sum(CLEARANCE.values())
 
 
-def within_clearance(one: Pattern, other: Pattern) -> bool:
-    """Return whether each parameter is as close as its clearance factor asks."""
-    return all(value >= CLEARANCE[name] for name, value in closeness(one, other).items())
+def within_clearance(pattern: Pattern, other: Pattern) -> bool:
+    """Return whether each parameter is as close as its clearance factor requires."""
+    return all(value >= CLEARANCE[name] for name, value in closeness(pattern, other).items())
 
 
-def nearest(known: Iterable[Pattern], pattern: Pattern) -> Pattern | None:
-    """Return the pattern most similar to another one, of those within the clearance.
+def nearest(patterns: Iterable[Pattern], pattern: Pattern) -> Pattern | None:
+    """Return the known pattern most similar to ``pattern``, within the clearance.
 
-    Of equals the first; None if none is within the clearance.
+    Of equals the first; None if no pattern is within the clearance.
     """
-    close = [one for one in known if within_clearance(one, pattern)]
-    return max(close, key=lambda one: similarity(one, pattern), default=None)
+    close = [candidate for candidate in patterns if within_clearance(candidate, pattern)]
+    return max(close, key=lambda candidate: similarity(candidate, pattern), default=None)
 
 
 def pattern_of(sums: Mapping[str, float]) -> Pattern | None:
     """Return the pattern of a period's sums (tracer/remote/bios.sh); None without bios.
 
-    ``own_followers`` and ``own_jumps``: of the bios whose predecessor of the same process was seen,
-    all, and those that do not begin where that ended.
+    ``own_followers``: bios with a seen predecessor of the same process; ``own_jumps``: followers
+    that do not begin at the predecessor's end.
     """
     bios = sums["reads"] + sums["writes"]
     if not bios:
@@ -118,8 +118,8 @@ def pattern_of(sums: Mapping[str, float]) -> Pattern | None:
     )
 
 
-def _alike(one: int, other: int) -> float:
-    return 1 - abs(_range(one) - _range(other)) / (len(RANGES) - 1)
+def _alike(share: int, other: int) -> float:
+    return 1 - abs(_range(share) - _range(other)) / (len(RANGES) - 1)
 
 
 def _range(share: int) -> int:

@@ -2,8 +2,8 @@
 
 Moilanen and Williams, *Using genetic algorithms to autonomically tune the kernel* (Linux Symposium
 2005), 2.4, 3.1.3 and 3.2.1. Each phenotype ranks the children by one figure. A ``uid`` is a bitmask
-of the phenotypes that affect it: one whose bits are all part of a larger mask lies under it, and
-the larger one's fitness is the weighted sum of the ranks under it.
+of the phenotypes that affect it: a phenotype with all its bits in a larger mask lies under that
+mask, whose fitness is the weighted sum of the ranks under it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from analyzer.tuner.engines.operators import ranks
 class Phenotype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A measurable outcome.
 
-    ``figures``: those of ``Scored.metrics`` whose sum it ranks by, none for one that is affected
-    by others only; ``per``: those whose sum it is divided by, for children that do not live
-    equally long; ``better``: whether more or less is wanted; ``weight``: in those above it.
+    ``figures``: names in ``Scored.metrics``; children are ranked by their sum, and an empty tuple
+    is for a phenotype that only others affect. ``per``: names whose sum is the divisor, for
+    children with unequal lifetimes. ``better``: whether more or less is better; ``weight``: in the
+    phenotypes above it.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
@@ -34,11 +35,11 @@ class Phenotype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     weight: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 1.0
 
     def affects(self, other: Phenotype) -> bool:
-        """Return whether this one's rank counts in ``other``'s fitness."""
+        """Return whether this phenotype's rank counts in ``other``'s fitness."""
         return self.uid != other.uid and self.uid & other.uid == self.uid
 
     def measured(self, child: Scored) -> float:
-        """Return the child's figure, larger for the better; that of a failed child is the worst."""
+        """Return the child's figure, larger for the better; a failed child has the worst."""
         if child.fitness <= 0 or not self.known(child):
             return -math.inf
         value = sum(child.metrics[name] for name in self.figures)
@@ -60,8 +61,8 @@ def weighted(places: Sequence[float], weights: Sequence[float]) -> float:
 def general_fitness(phenotypes: Sequence[Phenotype], children: Sequence[Scored]) -> list[float]:
     """Return the fitness of each child in the phenotype with the largest mask.
 
-    The general phenotype holds the genes; those under it only measure. A phenotype whose figures no
-    child has is left out; without any, it is the given fitness.
+    The general phenotype holds the genes; the phenotypes under it only measure. A phenotype without
+    figures in any child is left out; without any phenotype, the result is the children's fitness.
     """
     general = max(phenotypes, key=lambda each: each.uid.bit_count(), default=None)
     under = [

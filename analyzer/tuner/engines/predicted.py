@@ -14,12 +14,12 @@ from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 
 def is_window(gene: Gene) -> bool:
-    """Return whether this is the window, or one disk's."""
+    """Return whether this gene is the window, or one disk's window."""
     return gene.name.split(":")[0] == WINDOW
 
 
 class Prediction:
-    """Seconds by read_ahead_kb; between two predicted windows they are interpolated.
+    """Seconds by read_ahead_kb; interpolated between two predicted windows.
 
     An empty one expects the same of all windows.
     """
@@ -35,7 +35,8 @@ class Prediction:
     def pruned(self, space: Space, hopeless: float) -> Space:
         """Return the space without windows that cannot win; the default stays.
 
-        Those are predicted to take ``hopeless`` (in parts of it) more than the best one.
+        A window cannot win if it is predicted to take ``hopeless`` (a share) more than the best
+        one.
         """
 
         def keep(gene: Gene) -> Gene:
@@ -60,11 +61,11 @@ class Prediction:
         return chosen if self._windows else {}
 
     def gains(self, space: Space, chromosomes: Sequence[Chromosome]) -> Floats:
-        """Return the log fitness to be expected of chromosomes, the default's being 0."""
+        """Return the expected log fitness of chromosomes, 0 for the default."""
         windows = [gene for gene in space.genes if is_window(gene)]
         sums = np.zeros(len(chromosomes))
         for gene in windows:
-            alleles = [one[gene.name] for one in chromosomes]
+            alleles = [chromosome[gene.name] for chromosome in chromosomes]
             gains = self._gains(gene, set(alleles))
             sums += [gains[allele] for allele in alleles]
         return sums / max(len(windows), 1)

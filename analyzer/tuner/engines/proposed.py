@@ -1,9 +1,8 @@
-"""What was predicted of settings before a search: the window, and settings predicted with it.
+"""The predicted settings before a search: the window, and settings predicted with it.
 
 Every search begins with the default, the default with the predicted window, and the default with
-all predicted settings. Predicted genes that the user did not ask to tune are *held*: each run of
-the search has their predicted allele, which is that of the window alone or that beside the other
-predicted settings.
+all predicted settings. Predicted genes that the user did not choose to tune are *held*: each run of
+the search has their predicted allele, with the window alone or with the other predicted settings.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ class ProposedGenes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Predicted alleles by gene.
 
     ``window``: of the window of each disk. ``settings``: of all predicted genes, with the window
-    that is best beside the others. ``criterion``: what decided, predicted seconds or F² + G².
-    ``held``: predicted genes that are not searched.
+    that is best together with the others. ``criterion``: the deciding criterion, predicted seconds
+    or F² + G². ``held``: predicted genes that are not searched.
     """
 
     window: _Settings
@@ -48,25 +47,25 @@ class ProposedGenes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def founders(self, space: Space) -> list[Chromosome]:
         """Return the chromosomes that a search begins with."""
-        found: list[Chromosome] = []
-        for one in (space.default(), self.alone(space), space.repair(self.settings)):
-            if one not in found:
-                found.append(one)
-        return found
+        founders: list[Chromosome] = []
+        for chromosome in (space.default(), self.alone(space), space.repair(self.settings)):
+            if chromosome not in founders:
+                founders.append(chromosome)
+        return founders
 
     def searched(self, space: Space) -> Space:
-        """Return the space to search: held genes have their predicted alleles alone."""
+        """Return the space to search: held genes have only their predicted alleles."""
         genes = tuple(self._held(gene) if gene.name in self.held else gene for gene in space.genes)
         return Space(genes, space.left_out, space.limited)
 
     def _held(self, gene: Gene) -> Gene:
-        beside = self.settings[gene.name]
-        alone = self.window.get(gene.name, beside)
-        choices = tuple(one for one in gene.alleles if one in (alone, beside))
+        together = self.settings[gene.name]
+        alone = self.window.get(gene.name, together)
+        choices = tuple(allele for allele in gene.alleles if allele in (alone, together))
         return msgspec.structs.replace(gene, choices=choices, default=alone)
 
     def lacking(self, space: Space) -> str:
-        """Return what is wrong with the genes or alleles in a space; empty if nothing is."""
+        """Return an error about the genes or alleles in a space; empty if there is none."""
         for settings in (self.window, self.settings):
             if wrong := space.lacking({**space.default(), **settings}):
                 return wrong

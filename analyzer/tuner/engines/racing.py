@@ -5,7 +5,7 @@ until it cannot be better by more than a negligible amount (lead + z·error ≤ 
 better (lead − z·error ≥ 0), or both have had all their repeats. The lead is the difference of the
 logarithms of fitness, its error comes from the noise pooled over all repeats of the campaign.
 
-That is a race under Gaussian errors (Maron and Moore, *The Racing Algorithm*, 1997) with the
+This is a race under Gaussian errors (Maron and Moore, *The Racing Algorithm*, 1997) with the
 incumbent only (Hutter, Hoos and Leyton-Brown, *Sequential Model-Based Optimization for General
 Algorithm Configuration*, 2011, algorithm 2) and with an indifference zone (Kim and Nelson 2001):
 equally good ones are not measured for ever. The rule depends on measured values alone, so a resumed
@@ -18,14 +18,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-Z = 1.645  # an equal one is judged worse in one look of twenty
+Z = 1.645  # an equal chromosome is judged worse in one look of twenty
 NEGLIGIBLE = 0.005  # of the objective: a smaller gain does not justify a setting
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Runs of two chromosomes in one scenario, the standard deviation of one run's log, and the
-    scenario's weight.
+    """The runs of two chromosomes in one scenario.
+
+    ``noise`` is the standard deviation of one run's log, ``weight`` the scenario's weight.
     """
 
     noise: float
@@ -35,21 +36,21 @@ class Sample:
 
 
 def decided(lead: float, error: float) -> bool:
-    """Return whether a chromosome that leads by so much (in log fitness) has won, or cannot."""
+    """Return whether a chromosome with this lead (in log fitness) has won, or cannot win."""
     return lead + Z * error <= NEGLIGIBLE or lead - Z * error >= 0
 
 
 def error_of_difference(samples: Iterable[Sample]) -> float:
     """Return the standard error of the difference of two weighted means of scenarios' medians.
 
-    The variance of a median is π/2 times that of a mean; less for few runs, so this is
+    The variance of a median is π/2 times the variance of a mean; less for few runs, so this is
     conservative.
     """
     variance = weights = 0.0
-    for one in samples:
-        each = math.pi / 2 * one.noise**2 * (1 / one.runs + 1 / one.other_runs)
-        variance += one.weight**2 * each
-        weights += one.weight
+    for sample in samples:
+        each = math.pi / 2 * sample.noise**2 * (1 / sample.runs + 1 / sample.other_runs)
+        variance += sample.weight**2 * each
+        weights += sample.weight
     return math.sqrt(variance) / weights
 
 

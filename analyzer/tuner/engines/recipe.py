@@ -1,7 +1,7 @@
-"""Recipes: which algorithm tunes, and its figures, as TOML.
+"""Recipes: a tuning algorithm and its parameters, as TOML.
 
-Unknown keys and values out of range are refused with their path. The recipes that foreread brings
-are in recipes/, one for each paper.
+Unknown keys and values out of range are errors that name their path. The shipped recipes are in
+recipes/, one for each paper.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class RecipeError(AnalyzerError, ValueError):
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe; unknown keys and values out of range are refused."""
+    """A table of a recipe; unknown keys and values out of range are errors."""
 
 
 class Crossover(Part, frozen=True, kw_only=True):
-    """``rate``: share of parents (by chance) that are crossed; it goes to ``last_rate``."""
+    """``rate``: probability that parents are crossed; it changes to ``last_rate``."""
 
     kind: Literal["blend", "single-point", "uniform"]
     rate: Share = 1.0
@@ -48,7 +48,7 @@ class Crossover(Part, frozen=True, kw_only=True):
 class Adaptation(Part, frozen=True, kw_only=True):
     """The mutation rate goes up by ``step`` when average fitness falls by more than ``threshold``.
 
-    The threshold is in parts of the average before. The rate goes down by ``step`` when the
+    The threshold is a share of the previous average. The rate goes down by ``step`` when the
     average improves, and stays between ``lowest`` and ``highest``.
     """
 
@@ -59,7 +59,7 @@ class Adaptation(Part, frozen=True, kw_only=True):
 
 
 class Mutation(Part, frozen=True, kw_only=True):
-    """``rate``: the chance of each of the ``of`` to mutate; it goes to ``last_rate``, or adapts."""
+    """``rate``: the chance of each of ``of`` to mutate; changes to ``last_rate``, or adapts."""
 
     of: Literal["genes", "chromosomes"] = "genes"
     rate: Share
@@ -75,11 +75,11 @@ class Niches(Part, frozen=True, kw_only=True):
 
 
 class Fingerprints(Part, frozen=True, kw_only=True):
-    """Genes come back with the workload that they suited (reintroduction.py).
+    """Genes return with the workload that they suited (reintroduction.py).
 
-    ``decay``: the part of a top fitness left after a generation. ``published``: the average
+    ``decay``: the share of a top fitness left after a generation. ``published``: the average
     distance decides what is random, not the share of jumps (fingerprint.py); top genes are means of
-    values, not of places; and they are updated before they come back.
+    values, not of places; and they are updated before they return.
     """
 
     decay: Share
@@ -92,11 +92,11 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
     ``first``: how the first generation is spread over the space: ``random``, or ``spread`` (each
     gene's range evenly). ``chromosome``: whether crossover and mutation work on genes or on bits.
     ``repair``: whether children are made valid; otherwise they get the fitness of the evaluation.
-    ``parents``: how they are chosen. ``replaces``: the whole population; its worse half, the other
-    half being the parents; or the worst of parents and children together. ``generations``: the
-    number after which it ends and rates reach their last values; 0: never. ``turns``: the number of
+    ``parents``: how they are chosen. ``replaces``: the whole population; its worse half, with the
+    other half as parents; or the worst of parents and children together. ``generations``: the
+    number at which it ends and rates reach their last values; 0: never. ``turns``: the number of
     generations of a scenario before the next one (turns.py); 0: every chromosome is measured in
-    all. ``judged_by``: as of a Sampler.
+    all. ``judged_by``: as in Sampler.
     """
 
     name: Text
@@ -147,14 +147,14 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
 class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start-up"):
     """foreread's own algorithm (start_up.py).
 
-    ``founders``: number of first chromosomes beside the known ones, spread over the space; in one
-    that is small enough to be its own brood ``windows`` of them are windows beside the defaults of
-    all other genes. ``strange``: one of so many
-    children is the one least similar to all others, the rest are the most promising of a ``brood``;
-    ``population``: number of possible parents, chosen by ``tournament``; ``hopeless``: a window
-    predicted to be slower by this (parts of the best) is not tried. ``breeds``: whether children
-    are bred ``always``, or only in ``large spaces``, of more than 2,000 chromosomes: a smaller one
-    is considered whole, without selection, crossover or mutation.
+    ``founders``: number of first chromosomes in addition to the known ones, spread over the space;
+    in a space small enough to be its own brood, ``windows`` of them are windows with the defaults
+    of all other genes. ``strange``: one of so many children is the one least similar to all others,
+    the rest are the most promising of a ``brood``; ``population``: number of possible parents,
+    chosen by ``tournament``; ``hopeless``: a window predicted to be slower by this share of the
+    best is not tried. ``breeds``: whether children are bred ``always``, or only in ``large
+    spaces``, of more than 2,000 chromosomes: a smaller one is considered whole, without selection,
+    crossover or mutation.
     """
 
     name: Text
@@ -170,11 +170,11 @@ class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start
 
 
 class Sampler(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="sampler"):
-    """No genetic algorithm, for comparison; ``batch``: how many are asked at a time.
+    """No genetic algorithm, for comparison; ``batch``: chromosomes requested at a time.
 
     ``kind``: random or all chromosomes; one gene at a time (one_gene.py); Optuna's samplers.
-    ``judged_by``: what repeats its chromosomes and chooses the best one: a race against the best
-    (racing.py), or the model of the recipe start-up, by its rule (judged.py).
+    ``judged_by``: the method that repeats its chromosomes and chooses the best one: a race against
+    the best (racing.py), or the model of the recipe start-up, by its rule (judged.py).
     """
 
     name: Text
@@ -188,7 +188,7 @@ Recipe = Genetic | StartUp | Sampler
 
 
 def decode_recipe(data: bytes, where: str) -> Recipe:
-    """Return the recipe in TOML; raises RecipeError, whose message begins with ``where``."""
+    """Return the recipe in TOML; raises RecipeError with a message that begins with ``where``."""
     try:
         recipe: Recipe = decode_toml(data, Recipe)  # type: ignore[arg-type]
     except DocumentError as error:
@@ -200,7 +200,7 @@ def decode_recipe(data: bytes, where: str) -> Recipe:
 
 
 def recipe_names() -> list[str]:
-    """Return the names of the recipes that foreread brings."""
+    """Return the names of the shipped recipes."""
     return sorted(path.stem for path in RECIPES.glob(f"*{SUFFIX}"))
 
 

@@ -1,6 +1,6 @@
-"""Tuners that are not genetic algorithms, to compare with: see the kinds of a ``Sampler`` recipe.
+"""Tuners that are not genetic algorithms, for comparison: the kinds of a ``Sampler`` recipe.
 
-None of them asks for a chromosome twice. Repeats come from the campaign, in which chromosomes race
+None of them requests a chromosome twice. Repeats come from the campaign, in which chromosomes race
 against the best one (racing.py), or from the model of ``start-up`` (judged.py). A race spends runs
 that ``start-up`` does not spend, and begins with five rounds of the default in place of three. So
 at equal runs a raced sampler has tried fewer chromosomes: studies compare both.

@@ -1,23 +1,23 @@
 """foreread's own genetic algorithm for start-ups: few evaluations, few genes that matter.
 
-A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
-is bred, and only its most promising child is measured, according to a model of all measurements
-(pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary computation*, 2011, section 2),
-and from there the model is climbed, one gene changed at a time.
-A space that is small enough is its own brood: there nothing is selected, crossed or mutated. The
-genes that the model finds to matter mutate more often.
+A cold start takes seconds to minutes to measure, and breeding a child takes no time. So a whole
+brood is bred, and only its most promising child is measured, according to a model of all
+measurements (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary computation*,
+2011, section 2), and from there the model is climbed, one gene changed at a time. A space that is
+small enough is its own brood: there nothing is selected, crossed or mutated. The genes that matter
+according to the model mutate more often.
 
 Runs differ, and the same model decides when repeating a measured chromosome is more informative
-than a new child; it averages over similar chromosomes, so most of them are run once. The best is
-the one with the highest expected value, not the luckiest one. The scenario is one more gene of the
-model: each run is made in the scenario where it shows most about the mean over all scenarios.
+than a new child; it averages over similar chromosomes, so most of them are run once. The best has
+the highest expected value, not the luckiest run. The scenario is one more gene of the model: each
+run is made in the scenario where it shows most about the mean over all scenarios.
 
 Genes without effect alone may have a large effect together, which the model cannot know before it
 has seen them together. So every few children the one most different from all others is measured,
 whatever the model predicts. The first ones are in founders.py. Windows that cannot win according to
 the prediction are not tried if the machine is idle in every scenario; genes that cannot act by the
 counters of all runs (mechanisms.py) keep their defaults. An earlier campaign on a like board
-(earlier.py) adds its best ones, and what it expects of all.
+(earlier.py) adds its best ones, and its expectations of all.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from analyzer.tuner.engines.surrogate import (
 from analyzer.tuner.space.genes import Allele, Chromosome, Mutation, Space
 from analyzer.tuner.space.mechanisms import without
 
-WHOLE = 2000  # chromosomes: in a space up to this size all are considered
-CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
-STEPS = 12  # of a climb: most genes of a child are as the model likes them already
+WHOLE = 2000  # chromosomes: all are considered in a space of at most this size
+CLUTCHES = 8  # times the brood's size at most: most of a late brood is known already
+STEPS = 12  # of a climb: most genes of a child are optimal for the model already
 FAR = math.log(2.0)  # from the best's log fitness
-EQUAL = 1e-6  # parts of a value, so that the last bits of a sum, which vary by CPU, decide nothing
+EQUAL = 1e-6  # share of a value: the last bits of a sum vary by CPU, and must not decide
 Key = tuple[Allele, ...]
 
 
@@ -61,7 +61,7 @@ class StartUpEngine:
     """A population that remembers all measurements.
 
     ``predicted``: seconds by read_ahead_kb. ``earlier``: a campaign on a like board. ``tried``: the
-    part of the space that is proposed at present.
+    part of the space for present proposals.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class StartUpEngine:
     def inform(
         self, weights: Mapping[str, float], default: Chromosome, absent: Collection[str]
     ) -> None:
-        """Take the scenarios, and the mechanisms without which genes cannot act.
+        """Process the scenarios, and the mechanisms without which genes cannot act.
 
         The default has been run, so the founders do not include it.
         """
@@ -95,82 +95,91 @@ class StartUpEngine:
             self._begin(weights, absent, (default,))
 
     def _begin(
-        self, weights: Mapping[str, float], absent: Collection[str], known: Sequence[Chromosome]
+        self,
+        weights: Mapping[str, float],
+        absent: Collection[str],
+        run_already: Sequence[Chromosome],
     ) -> None:
         self.scenarios = tuple(weights)
         self.rng = Random(self._seed)
         shares = [weight / sum(weights.values()) for weight in weights.values()]
         self.model = Surrogate(self.space, Random(self._seed), shares)
         self._restrict(absent)
-        small, keys = bool(self._every), set(map(self.space.key, known))
+        small, keys = bool(self._every), set(map(self.space.key, run_already))
         first = founders(self.recipe, self.tried, self._seeds, self.prediction, small, self.rng)
         self._founders = [
-            one for one in distinct(self.space, first) if self.space.key(one) not in keys
+            chromosome
+            for chromosome in distinct(self.space, first)
+            if self.space.key(chromosome) not in keys
         ]
 
     def _restrict(self, absent: Collection[str]) -> None:
-        """Propose only what may win: hopeless windows and genes that cannot act are left out."""
+        """Restrict proposals: leave out hopeless windows and genes that cannot act."""
         space = without(self.space, absent)
         if all(map(is_idle, self.scenarios)):
             space = self.prediction.pruned(space, self.recipe.hopeless)
         self.tried = space
         whole = space.size <= WHOLE and self.recipe.breeds != "always"
-        self._every = {space.key(one): one for one in space.enumerate()} if whole else {}
+        self._every = (
+            {space.key(chromosome): chromosome for chromosome in space.enumerate()} if whole else {}
+        )
 
     def ask(self) -> list[Chromosome]:
         """Return the founders, then one at a time: a child, or a repeat.
 
-        None when all are known, and had all their runs.
+        Empty when all are known, and had all their runs.
         """
         if self._founders:
             return list(self._founders)
         self._children += 1
         strange = self._children % self.recipe.strange == 0
-        asked = self._stranger() if strange else None
-        asked = asked or self._topmost(self.promising())
-        return [asked] if asked else []
+        proposal = self._stranger() if strange else None
+        proposal = proposal or self._topmost(self.promising())
+        return [proposal] if proposal else []
 
     def ask_runs(self, count: int) -> list[Wanted]:
         """Return as many runs of children or repeats; the founders, in every scenario, at first.
 
-        Each is chosen as if those before it had the results that the model expects of them
-        (kriging believer: Ginsbourger, Le Riche and Carraro, *Kriging is well-suited to parallelize
+        Each run is chosen as if the earlier ones had the results that the model expects (kriging
+        believer: Ginsbourger, Le Riche and Carraro, *Kriging is well-suited to parallelize
         optimization*, 2010, 4.2).
         """
         if self._founders:
-            return [Wanted(one) for one in self._founders]
-        known, asked = dict(self.results), list[Wanted]()
+            return [Wanted(chromosome) for chromosome in self._founders]
+        results, runs = dict(self.results), list[Wanted]()
         try:
-            while len(asked) < count and (run := self._next_run()):
-                asked.append(run)
-                if len(asked) < count:
+            while len(runs) < count and (run := self._next_run()):
+                runs.append(run)
+                if len(runs) < count:
                     self._believe(run)
         finally:
-            self.results = known
-        return asked
+            self.results = results
+        return runs
 
     def _next_run(self) -> Wanted | None:
-        """Return the next run: of a possible best where it has none yet, else of a child."""
+        """Return the next run: of a possible best in an unmeasured scenario, else of a child."""
         if (hopeful := self._hopeful()) is not None:
             return self._most_informative(hopeful.chromosome, hopeful.gains.keys())
-        asked = self.ask()
-        return self._most_informative(asked[0], ()) if asked else None
+        proposal = self.ask()
+        return self._most_informative(proposal[0], ()) if proposal else None
 
     def _hopeful(self) -> Scored | None:
-        """Return what would be believed best if it had been run in every scenario.
+        """Return the chromosome that would be the best if it had been run in every scenario.
 
-        The best must have been: beside a load that it never had it may be hopeless.
+        The best must have run in all: under an unmeasured load it may be hopeless.
         """
-        partial = [one for one in self.results.values() if not one.fitness and one.gains]
-        partial = [one for one in partial if not one.final]
+        partial = [
+            result for result in self.results.values() if not result.fitness and result.gains
+        ]
+        partial = [result for result in partial if not result.final]
         if not partial:
             return None
-        tried = [self.best(), *(one.chromosome for one in partial)]
+        tried = [self.best(), *(result.chromosome for result in partial)]
         top = int(np.argmax(self._guess(tried).mean.mean(axis=0)))
         return partial[top - 1] if top else None
 
     def _most_informative(self, chromosome: Chromosome, but: Collection[str]) -> Wanted:
-        """Return the run of a chromosome that shows most, where it may be run, ``but`` these."""
+        """Return the most informative possible run of a chromosome, not in ``but``."""
         before = self.results.get(self.space.key(chromosome))
         spent = {*but, *(before.spent if before else ())}
         informs = self.model.informs(self._points([chromosome]))
@@ -178,7 +187,7 @@ class StartUpEngine:
         return Wanted(chromosome, self.scenarios[self._largest(informs)])
 
     def _believe(self, run: Wanted) -> None:
-        """Take the model's estimate as the result of one more run, until the next real ones."""
+        """Use the model's estimate as the result of one more run, until the next real ones."""
         gain = self.gain(run.chromosome)
         key, scenario = self.space.key(run.chromosome), str(run.scenario)
         before = self.results.get(key)
@@ -190,39 +199,41 @@ class StartUpEngine:
     def tell(self, scored: Sequence[Scored]) -> None:
         """Process the present fitness of the chromosomes."""
         self._founders = []
-        self.results.update({self.space.key(one.chromosome): one for one in scored})
+        self.results.update({self.space.key(score.chromosome): score for score in scored})
         self._learn()
 
     def best(self) -> Chromosome:
-        """Return the chromosome that is probably best of those with results in every scenario."""
+        """Return the probably best chromosome of those with results in every scenario."""
         return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
 
     def gain(self, chromosome: Chromosome) -> float:
-        """Return the log fitness that the model estimates of a chromosome."""
+        """Return the model's estimate of a chromosome's log fitness."""
         return float(self._guess([chromosome]).mean.mean())
 
     def knows(self, chromosome: Chromosome) -> bool:
-        """Return whether it has a result."""
+        """Return whether a chromosome has a result."""
         return self.space.key(chromosome) in self.results
 
     def promising(self) -> Chromosome | None:
-        """Return the chromosome of which one more run can be expected to improve most.
+        """Return the chromosome whose next run has the largest expected improvement.
 
-        It is a new one, or one that is measured; None when all are known, and had all their runs.
+        It may be new or measured; None when all are known, and had all their runs.
         """
         return self._most_promising([*self._unknown(self._bred()), *self._repeatable()])
 
     def _topmost(self, here: Chromosome | None) -> Chromosome | None:
         """Return the top of a climb from ``here``: one gene after the other is changed.
 
-        It ends where no neighbour that is not measured promises more. A small space is known whole,
-        and a recipe that always breeds takes its child as it is.
+        It ends where no unmeasured neighbour promises more. A small space is known whole, and a
+        recipe that always breeds keeps its child unchanged.
         """
         if here is None or self._every or self.recipe.breeds == "always":
             return here
         best, promise = self._guess([self.best()]).mean, -math.inf
         for _ in range(STEPS):
-            near = [one for one in self.tried.neighbours(here) if not self.knows(one)]
+            near = [
+                neighbour for neighbour in self.tried.neighbours(here) if not self.knows(neighbour)
+            ]
             if not near:
                 return here
             tried = [here, *near]
@@ -234,42 +245,42 @@ class StartUpEngine:
         return here
 
     def promising_repeat(self) -> Chromosome | None:
-        """Return the most promising measured one; None if none can be repeated."""
+        """Return the most promising measured chromosome; None if none can be repeated."""
         return self._most_promising(self._repeatable())
 
     def _learn(self) -> None:
         """Train the model with the results.
 
-        One that is ``FAR`` worse than the best in a scenario, or failed, counts as exactly ``FAR``
-        worse: more detail does not help to find the best, and compared with a start that takes
-        fifty times as long all others would seem equal.
+        A chromosome that is ``FAR`` worse than the best in a scenario, or failed, counts as exactly
+        ``FAR`` worse: more detail does not help to find the best, and compared with a start that
+        takes fifty times as long all others would seem equal.
         """
         self.model.learn(*self._data())
 
     def _data(self) -> tuple[Points, Runs]:
-        known = list(self.results.values())
-        made = [
+        results = list(self.results.values())
+        measured = [
             (row, place, runs)
-            for row, one in enumerate(known)
-            for place, runs in self._runs(one).items()
+            for row, result in enumerate(results)
+            for place, runs in self._runs(result).items()
         ]
-        rows = np.array([row for row, _, _ in made], dtype=np.intp)
-        places = np.array([place for _, place, _ in made], dtype=np.intp)
-        means = np.array([runs.mean() for _, _, runs in made])
+        rows = np.array([row for row, _, _ in measured], dtype=np.intp)
+        places = np.array([place for _, place, _ in measured], dtype=np.intp)
+        means = np.array([runs.mean() for _, _, runs in measured])
         least = np.array([_least(means[places == place]) for place in range(len(self.scenarios))])
         squares = np.zeros(len(self.scenarios))
-        for (_, place, runs), mean in zip(made, means, strict=True):
+        for (_, place, runs), mean in zip(measured, means, strict=True):
             if mean > least[place]:
                 squares[place] += float(((runs - mean) ** 2).sum())
-        counts = np.array([len(runs) for _, _, runs in made], dtype=np.float64)
-        found = Runs(rows, places, counts, np.maximum(means, least[places]), squares)
-        return self._points([one.chromosome for one in known]), found
+        counts = np.array([len(runs) for _, _, runs in measured], dtype=np.float64)
+        data = Runs(rows, places, counts, np.maximum(means, least[places]), squares)
+        return self._points([result.chromosome for result in results]), data
 
-    def _runs(self, one: Scored) -> dict[int, Floats]:
-        """Return the log fitness of each run by the scenario's place; -inf for one that failed."""
-        gains: Mapping[str, Sequence[float]] = one.gains
+    def _runs(self, result: Scored) -> dict[int, Floats]:
+        """Return the log fitness of each run by the scenario's place; -inf for a failed run."""
+        gains: Mapping[str, Sequence[float]] = result.gains
         if not gains:
-            alone = math.log(one.fitness) if one.fitness > 0 else -math.inf
+            alone = math.log(result.fitness) if result.fitness > 0 else -math.inf
             gains = {scenario: [alone] for scenario in self.scenarios}
         return {
             place: np.array(gains[scenario])
@@ -279,9 +290,9 @@ class StartUpEngine:
 
     @property
     def _good(self) -> list[Chromosome]:
-        """Those that have results in every scenario, and did not fail; else any."""
-        good = [one.chromosome for one in self.results.values() if one.fitness > 0]
-        return good or [one.chromosome for one in self.results.values()]
+        """The chromosomes with results in every scenario and without a failure; else any."""
+        good = [result.chromosome for result in self.results.values() if result.fitness > 0]
+        return good or [result.chromosome for result in self.results.values()]
 
     def _guess(self, chromosomes: Sequence[Chromosome]) -> Guess:
         return self.model.guess(self._points(chromosomes))
@@ -290,7 +301,7 @@ class StartUpEngine:
         return self.model.points(chromosomes, *self._expected.of(chromosomes, self.scenarios))
 
     def _stranger(self) -> Chromosome | None:
-        """Return the chromosome that is least like all that were measured."""
+        """Return the chromosome least similar to all measured ones."""
         strangers = self._unknown(self._random())
         if not strangers:
             return None
@@ -298,9 +309,9 @@ class StartUpEngine:
 
     def _repeatable(self) -> list[Chromosome]:
         return [
-            one.chromosome
-            for one in self.results.values()
-            if (one.fitness > 0 or one.gains) and not one.final
+            result.chromosome
+            for result in self.results.values()
+            if (result.fitness > 0 or result.gains) and not result.final
         ]
 
     def _most_promising(self, tried: Sequence[Chromosome]) -> Chromosome | None:
@@ -310,13 +321,15 @@ class StartUpEngine:
         return tried[self._largest(expected_improvement(self._guess(tried), best))]
 
     def _largest(self, values: Floats) -> int:
-        """Return where the largest value is, any of them if there are several."""
+        """Return the index of the largest value; a random one of several."""
         return self.rng.choice(np.flatnonzero(values >= values.max() * (1 - EQUAL)).tolist())
 
     def _unknown(self, children: Iterator[Child]) -> list[Chromosome]:
         """Return a brood of unmeasured chromosomes: all of a small space, else ``children``."""
         if self._every:
-            return [one for key, one in self._every.items() if key not in self.results]
+            return [
+                chromosome for key, chromosome in self._every.items() if key not in self.results
+            ]
         fresh = (child for child in children if self.space.key(child) not in self.results)
         return list(islice(distinct(self.space, fresh), self.recipe.brood))
 
@@ -326,18 +339,18 @@ class StartUpEngine:
 
     def _bred(self) -> Iterator[Child]:
         """Yield children of the fittest."""
-        parents = sorted(self.results.values(), key=lambda one: -one.fitness)
+        parents = sorted(self.results.values(), key=lambda result: -result.fitness)
         parents = parents[: self.recipe.population]
-        fitness = [one.fitness for one in parents]
+        fitness = [result.fitness for result in parents]
         rates = self._mutation_rates()
         for _ in range(CLUTCHES * self.recipe.brood):
             pair = operators.tournament(fitness, 2, self.recipe.tournament, self.rng)
-            one, other = (parents[index].chromosome for index in pair)
-            child, _ = operators.uniform(self.tried, one, other, self.rng)
+            one_parent, other = (parents[index].chromosome for index in pair)
+            child, _ = operators.uniform(self.tried, one_parent, other, self.rng)
             yield self._mutated(child, rates)
 
     def _mutation_rates(self) -> list[float]:
-        """Return each gene's chance: one mutation in a child, half of it where it matters."""
+        """Return each gene's rate: one mutation in a child, half of it in genes that matter."""
         free = np.array([len(gene.alleles) > 1 for gene in self.tried.genes], dtype=np.float64)
         matters = self.model.matters * free
         if not free.any():
@@ -354,6 +367,6 @@ class StartUpEngine:
 
 
 def _least(means: Floats) -> float:
-    """Return the lowest log fitness that counts as such beside others of these."""
+    """Return the lowest log fitness that is not raised, given these means."""
     most = means.max() if len(means) else -math.inf
     return float(most - FAR) if np.isfinite(most) else 0.0

@@ -1,14 +1,13 @@
-"""Estimates the fitness of chromosomes from those that were measured.
+"""Estimates the fitness of chromosomes from measured ones.
 
 A Gaussian process over log fitness (Rasmussen and Williams, *Gaussian Processes for Machine
-Learning*, 2006, algorithm 2.1) whose kernel is a product over the genes of 1 − s + s·r: r is the
-correlation of two alleles, s how much the gene matters. The product expands into the constant, all
-main effects and all interactions (as in functional ANOVA); a gene with s = 0 does not matter. In
-addition each chromosome has a part of its *own*, independent of all others, and each run has noise.
-
-Scenarios are one more gene of words: what a chromosome gains in one of them is learnt from its runs
-there, and from those in the others as far as they agree. Each scenario has a noise of its own. What
-counts is the weighted mean over the scenarios (``guess``), of which each run shows a part.
+Learning*, 2006, algorithm 2.1) with a kernel that is a product over the genes of 1 − s + s·r: r is
+the correlation of two alleles, s how much the gene matters. The product expands into the constant,
+all main effects and all interactions (as in functional ANOVA); a gene with s = 0 does not matter.
+In addition each chromosome has a part of its *own*, independent of all others, and each run has
+noise. Scenarios are one more gene of words: a chromosome's gain in one of them is learnt from its
+runs there, and from its runs in the others as far as they agree. Each scenario has its own noise.
+The weighted mean over the scenarios counts (``guess``), and each run shows a part of it.
 
 A few dozen runs do not determine s, own and noise; relying on the most likely values would be
 overconfident. So estimates are averaged over several *views* of them, drawn by Gibbs sampling from
@@ -32,7 +31,7 @@ from analyzer.tuner.space.genes import Chromosome, Gene, Space
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-# The possible values of a view; variances are relative to that of the process.
+# The possible values of a view; variances are relative to the process's.
 MATTERS = np.array([0.002, 0.02, 0.06, 0.15, 0.35, 0.7])
 OWN = np.array([1e-6, 0.01, 0.03, 0.1, 0.3])
 NOISE = np.array([1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0])
@@ -45,13 +44,14 @@ BEFORE_THE_FIRST = 3  # burn-in: draws that still depend on the starting point
 UNLEARNT = 0.5  # s of every gene before any data
 REACH = 0.4  # of a gene's range: correlation length of alleles
 TRUST = 0.5  # standard deviation of the slope of each expectation
-TINY = 1e-8  # variance of log fitness, so that equal values are not special case
+TINY = 1e-8  # variance of log fitness, so that equal values are not a special case
 
 
 def correlation(gene: Gene) -> Floats:
-    """Return how alike the gene's alleles are: a square matrix, NONE last.
+    """Return the correlation of the gene's alleles: a square matrix, NONE last.
 
-    Numbers by their distance on the scale of the gene's places (Matérn 3/2); words not at all.
+    Numbers by their distance on the scale of the gene's places (Matérn 3/2); words are
+    uncorrelated.
     """
     count = len(gene.alleles)
     alike = np.eye(count + 1)
@@ -68,8 +68,8 @@ class Points:
 
     ``places``: of their alleles, NONE last: chromosomes × genes. ``expected``: the log fitness that
     each source expects of them in each scenario: chromosomes × scenarios × sources (a prediction,
-    an earlier campaign). ``before``: that of all sources together, before any data: chromosomes ×
-    scenarios.
+    an earlier campaign). ``before``: the expectation of all sources together, before any data:
+    chromosomes × scenarios.
     """
 
     places: Places
@@ -81,7 +81,7 @@ class Points:
 class Runs:
     """Measurements: the number of runs of a chromosome in a scenario, and their mean log fitness.
 
-    ``rows``: places of the chromosomes among the points, ``scenarios`` those of the scenarios.
+    ``rows``: places of the chromosomes among the points, ``scenarios``: places of the scenarios.
     ``squares``: by scenario, the sum of squared deviations of single runs from those means.
     """
 
@@ -138,9 +138,9 @@ class Surrogate:
         return np.asarray(np.mean([view.matters[:-1] for view in self._views], axis=0))
 
     def points(self, chromosomes: Sequence[Chromosome], expected: Floats, before: Floats) -> Points:
-        """Return chromosomes as places; see Points for the others."""
+        """Return chromosomes as places; see Points for ``expected`` and ``before``."""
         columns = [
-            [table.get(one[name], len(table)) for one in chromosomes]
+            [table.get(chromosome[name], len(table)) for chromosome in chromosomes]
             for name, table in self._tables.items()
         ]
         shape = len(self._tables), len(chromosomes)
@@ -207,19 +207,22 @@ class Surrogate:
     def informs(self, point: Points) -> Floats:
         """Return how much one more run of a chromosome shows of its mean fitness, by scenario.
 
-        It is the variance of the mean that such a run explains, averaged over the views.
+        The result is the variance of the mean that such a run explains, averaged over the views.
         """
         expected = self._mean_over_scenarios(point.expected)
         pull = self._across(point, self._weights, expected) @ self._inverse
         s, own = self._matters[:, -1], self._own[:, 0, 0]
         informs = []
         for scenario, weight in enumerate(self._weights):
-            alone, there = np.eye(len(self._weights))[scenario], point.expected[:, scenario]
-            across = self._across(point, alone, there)
-            slopes = self._trust * float((expected @ there.T)[0, 0])
+            alone, expected_alone = (
+                np.eye(len(self._weights))[scenario],
+                point.expected[:, scenario],
+            )
+            across = self._across(point, alone, expected_alone)
+            slopes = self._trust * float((expected @ expected_alone.T)[0, 0])
             shared = 1 - s + (s + own) * weight + slopes - (pull * across).sum(axis=2)[:, 0]
-            known = ((across @ self._inverse) * across).sum(axis=2)[:, 0]
-            variance = 1 + own + self._trust * float((there**2).sum()) - known
+            reduction = ((across @ self._inverse) * across).sum(axis=2)[:, 0]
+            variance = 1 + own + self._trust * float((expected_alone**2).sum()) - reduction
             explained = shared**2 / (np.maximum(variance, TINY) + self._noise[:, scenario])
             informs.append(float((self._variance * explained).mean()))
         return np.array(informs)
@@ -227,13 +230,13 @@ class Surrogate:
     def strangeness(self, points: Points) -> Floats:
         """Return how different chromosomes are from all measured ones, from 0 to 1.
 
-        It is the remaining variance if every gene and every combination matters.
+        The result is the remaining variance if every gene and every combination matters.
         """
         unlearnt = np.full((1, len(self._alike)), UNLEARNT)
         logs = list(self._logs_of(unlearnt, self._points.places))
-        known = self._product(self._points.places, logs)[0]
+        covariance = self._product(self._points.places, logs)[0]
         across = self._product(points.places, logs)[0]
-        inverse = np.linalg.inv(known + 1e-6 * np.eye(len(known)))
+        inverse = np.linalg.inv(covariance + 1e-6 * np.eye(len(covariance)))
         return np.asarray(np.maximum(1 - ((across @ inverse) * across).sum(axis=1), 0.0))
 
     def _mean_over_scenarios(self, values: Floats) -> Floats:
@@ -245,48 +248,48 @@ class Surrogate:
 
         views × points × known, without noise.
         """
-        there = weights[self._runs.scenarios]
+        run_weights = weights[self._runs.scenarios]
         across = self._product(points.places)
-        across *= self._scenario_factor(there[None])
-        same = (points.places[:, None] == self._known).all(axis=2) * there
+        across *= self._scenario_factor(run_weights[None])
+        same = (points.places[:, None] == self._known).all(axis=2) * run_weights
         across += self._own * same
         return np.asarray(across + self._slopes(expected))
 
     def _scenario_factor(self, same: Floats) -> Floats:
-        """Return the kernel's factor of the scenario; ``same``: the weight of equal ones."""
+        """Return the kernel's factor of the scenario; ``same``: the weight of equal scenarios."""
         s = self._matters[:, -1][:, None, None]
         return np.asarray(1 - s + s * same)
 
     def _slopes(self, expected: Floats) -> Floats:
-        """Return the covariance with known runs since sources are trusted so far."""
+        """Return the covariance with known runs by the present trust in the sources."""
         return np.asarray(self._trust * (expected @ self._expected.T))
 
-    def _logs_of(self, matters: Floats, known: Places) -> Iterator[Floats]:
-        """Yield each gene's factor of the kernel as logarithms: views × alleles × known.
+    def _logs_of(self, matters: Floats, run_places: Places) -> Iterator[Floats]:
+        """Yield each gene's factor of the kernel as logarithms: views × alleles × known runs.
 
         ``matters``: of the genes, one row for each view.
         """
         for gene, alike in enumerate(self._alike):
-            unlike = 1 - alike[:, known[:, gene]]
+            unlike = 1 - alike[:, run_places[:, gene]]
             yield np.log1p(-matters[:, gene, None, None] * unlike)
 
     def _product(self, places: Places, logs: Sequence[Floats] | None = None) -> Floats:
-        """Return the kernel of places × known ones by view; ``logs``: factors of other views.
+        """Return the kernel of places × known runs by view; ``logs``: factors of other views.
 
-        Alleles that the first place has are summed up once: those beside it differ in few genes.
+        The alleles of the first place are summed up once: the other places differ in few genes.
         """
         logs = self._logs if logs is None else logs
         first = sum(log[:, place] for log, place in zip(logs, places[0], strict=True))
         product = np.repeat(np.asarray(first)[:, None], len(places), axis=1)
         for gene, log in enumerate(logs):
-            (others,) = np.nonzero(places[:, gene] != places[0, gene])
-            if len(others):
+            (changed,) = np.nonzero(places[:, gene] != places[0, gene])
+            if len(changed):
                 changes = log - log[:, places[0, gene]][:, None]
-                product[:, others] += changes[:, places[others, gene]]
+                product[:, changed] += changes[:, places[changed, gene]]
         return np.asarray(np.exp(product, out=product))
 
     def _factors(self) -> Iterator[Floats]:
-        """Yield how alike the known runs are in each gene, and in their scenario."""
+        """Yield the correlation of the known runs in each gene, and in their scenario."""
         for gene, alike in enumerate(self._alike):
             yield alike[self._known[:, gene, None], self._known[None, :, gene]]
         yield self._same_scenario
@@ -294,7 +297,7 @@ class Surrogate:
     def _drawn(self, view: _View) -> _View:
         """Return the next view: each part is drawn in turn, given the others.
 
-        A gene of which all known chromosomes have the same allele is drawn from its prior.
+        A gene with the same allele in all known chromosomes is drawn from its prior.
         """
         matters, own, noise = view.matters.copy(), view.own, view.noise.copy()
         runs, count = self._runs, len(self._rest)
@@ -310,8 +313,8 @@ class Surrogate:
             if factor.min() == 1.0:
                 matters[gene] = MATTERS[self._chosen(MATTERS_PRIOR)]
                 continue
-            others = product / (1 - matters[gene] + matters[gene] * factor)
-            products = others * (1 - values + values * factor)
+            product_without = product / (1 - matters[gene] + matters[gene] * factor)
+            products = product_without * (1 - values + values * factor)
             diagonal = each * (own + noise[runs.scenarios] / runs.counts)
             at = self._draw(products + trust + diagonal, noise[None], MATTERS_PRIOR)
             matters[gene], product = MATTERS[at], products[at]
@@ -340,7 +343,7 @@ class Surrogate:
         return self._chosen(logs - 0.5 * (np.log(noise) * repeats).sum(axis=1))
 
     def _chosen(self, logs: Floats) -> int:
-        """Return an index, drawn by the logarithms of chances."""
+        """Return a random index, by the logarithms of probabilities."""
         chances = np.exp(logs - logs.max())
         return self._rng.choices(range(len(chances)), chances.tolist())[0]
 
@@ -365,8 +368,9 @@ def expected_improvement(guess: Guess, best: Floats) -> Floats:
 
     Averaged over the views. It is the augmented expected improvement of Huang, Allen, Notz and Zeng
     (*Global optimization of stochastic black-box systems via sequential kriging meta-models*, 2006,
-    equation 12): that of Jones, Schonlau and Welch, reduced if a run adds little information beyond
-    its noise. So a measured chromosome is repeated only if that is more informative than a new one.
+    equation 12): the criterion of Jones, Schonlau and Welch, reduced if a run adds little
+    information beyond its noise. So a measured chromosome is repeated only if that is more
+    informative than a new one.
     """
     z = (guess.mean - best) / guess.deviation
     density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)

@@ -1,9 +1,9 @@
-"""How much slower each board of a fleet is than the others, estimated from the runs they share.
+"""How much slower each board of a fleet is than the others, estimated from shared runs.
 
-The log of a run's cost is that of its chromosome in its scenario, plus an effect of its board, plus
-noise: a two-way layout without interaction (Searle, Casella and McCulloch, *Variance Components*,
-1992, 4.9), fitted by least squares. Only chromosomes that several boards have run tell something;
-the default is one of them. The effects sum to 0.
+The log of a run's cost is the log cost of its chromosome in its scenario, plus an effect of its
+board, plus noise: a two-way layout without interaction (Searle, Casella and McCulloch, *Variance
+Components*, 1992, 4.9), fitted by least squares. Only chromosomes that several boards have run
+contribute; the default is one of them. The effects sum to 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from analyzer.tuner.store.records import Evaluation, Objective
 class BoardEffect:
     """The log cost of a board relative to the mean of all; ``low``, ``high``: its 95 % interval.
 
-    None where the runs cannot tell: 0 is the effect then.
+    The interval is None, and the effect 0, where the runs do not determine it.
     """
 
     effect: float = 0.0
@@ -38,10 +38,10 @@ def board_effects(
     """Return the effect of each board."""
     sign = 1.0 if objective == "seconds" else -1.0
     cells: Mapping[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
-    for one in runs:
-        if one.attempt.status == "ok" and one.attempt.value is not None:
-            cells[key_of(one.chromosome), one.scenario].append(
-                (one.board, sign * math.log(one.attempt.value))
+    for run in runs:
+        if run.attempt.status == "ok" and run.attempt.value is not None:
+            cells[key_of(run.chromosome), run.scenario].append(
+                (run.board, sign * math.log(run.attempt.value))
             )
     columns, logs, freedom = [], [], 0
     for cell in cells.values():

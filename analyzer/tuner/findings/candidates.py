@@ -2,7 +2,7 @@
 
 A search judges constraints (feasibility.py) by few runs of each chromosome, the confirmation by
 more, which do not select it. If they refuse the winner's genes, the next chromosome of the ranking
-is confirmed in its place, CANDIDATES at most; if they refuse all of them, the default stays.
+is confirmed instead, CANDIDATES at most; if they refuse all of them, the default stays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CANDIDATES = 3
 
 @dataclass(frozen=True)
 class Settled:
-    """The winner with its confirmed part; ``refused``: the parts of others that were refused."""
+    """The winner with its confirmed part; ``refused``: the refused parts of others."""
 
     winner: Chromosome
     confirmed: ProvenGenes
@@ -32,7 +32,7 @@ class Settled:
 
 
 def candidates(standings: Standings, believed: str | None) -> list[Chromosome]:
-    """Return the chromosomes to confirm, best first: those better than the default, few of them.
+    """Return the chromosomes to confirm, best first: a few that are better than the default.
 
     ``believed``: the best by the engine's estimate, if it makes one.
     """
@@ -50,19 +50,19 @@ def settle(
     effects: Effects,
     ranked: Sequence[Chromosome],
     runs: Runs,
-    made: Sequence[Evaluation],
+    attempts: Sequence[Evaluation],
     predicted: Chromosome | None = None,
-    left: int | None = None,
+    runs_left: int | None = None,
 ) -> Settled:
-    """Return the first of ``ranked`` whose genes are confirmed and violate no constraint.
+    """Return the first of ``ranked`` with confirmed genes that violate no constraint.
 
-    ``runs`` are the good ones of the confirmation, ``made`` its attempts; ``predicted`` and
-    ``left`` as in confirm.py. Called again with the runs that it asks for, it continues.
+    ``runs`` are the good ones of the confirmation, ``attempts`` its attempts; ``predicted`` and
+    ``runs_left`` as in confirm.py. A second call with the requested runs continues.
     """
-    feasibility = Feasibility(spec, good_attempts(made))
+    feasibility = Feasibility(spec, good_attempts(attempts))
     refused: list[tuple[Chromosome, Comparison]] = []
     for winner in [*ranked, space.default()]:
-        confirmed = confirm(space, effects, winner, runs, spec.scenarios, predicted, left)
+        confirmed = confirm(space, effects, winner, runs, spec.scenarios, predicted, runs_left)
         if confirmed.to_run:
             break
         violations = feasibility.violations(key_of(confirmed.chromosome))
@@ -72,10 +72,12 @@ def settle(
     return Settled(winner, confirmed, tuple(refused))
 
 
-def good_attempts(made: Sequence[Evaluation]) -> Callable[[str, str], list[Attempt]]:
+def good_attempts(attempts: Sequence[Evaluation]) -> Callable[[str, str], list[Attempt]]:
     """Return a look-up of good attempts by a chromosome's key and a scenario."""
     by_key: dict[tuple[str, str], list[Attempt]] = {}
-    for one in made:
-        if one.attempt.status == "ok":
-            by_key.setdefault((key_of(one.chromosome), one.scenario), []).append(one.attempt)
+    for attempt in attempts:
+        if attempt.attempt.status == "ok":
+            by_key.setdefault((key_of(attempt.chromosome), attempt.scenario), []).append(
+                attempt.attempt
+            )
     return lambda key, scenario: by_key.get((key, scenario), [])

@@ -38,12 +38,12 @@ class Change:
 
     @property
     def saves(self) -> bool:
-        """Whether it certainly costs less, and by more than is negligible."""
+        """Whether it certainly costs less, by more than a negligible amount."""
         return self.high is not None and self.high < 0 and self.effect < -NEGLIGIBLE
 
     @property
     def costs(self) -> bool:
-        """Whether it certainly costs more, and by more than is negligible."""
+        """Whether it certainly costs more, by more than a negligible amount."""
         return self.low is not None and self.low > 0 and self.effect > NEGLIGIBLE
 
 
@@ -82,7 +82,7 @@ class Runs:
     def count(self, chromosome: Chromosome, scenarios: Iterable[str]) -> int:
         """Return its number of good runs in the one of ``scenarios`` with the fewest."""
         key = key_of(chromosome)
-        return min((len(self._logs.get((key, one), [])) for one in scenarios), default=0)
+        return min((len(self._logs.get((key, name), [])) for name in scenarios), default=0)
 
     def noise(self, scenario: str | None = None) -> float | None:
         """Return the standard deviation of a run, relative to its cost; None if it is unknown.
@@ -90,9 +90,9 @@ class Runs:
         From all repeats of any chromosome, in one scenario or over all of them.
         """
         noises = [noises for name, noises in self._noises.items() if scenario in (None, name)]
-        pooled = [one.pooled for one in noises if one.pooled]
-        freedom = sum(one.freedom for one in pooled)
-        squares = sum(one.variance * one.freedom for one in pooled)
+        pooled = [noise.pooled for noise in noises if noise.pooled]
+        freedom = sum(noise.freedom for noise in pooled)
+        squares = sum(noise.variance * noise.freedom for noise in pooled)
         return math.sqrt(squares / freedom) if freedom else None
 
     def change(
@@ -104,26 +104,26 @@ class Runs:
     ) -> Change | None:
         """Return the extra cost of ``chromosome`` over ``other``; None if one was not run.
 
-        Over several scenarios, those in which both were run, it is the weighted geometric mean. The
+        Over several scenarios with runs of both, the cost is the weighted geometric mean. The
         interval (two-sided) is Welch's, with the noise of each of the two in each scenario
         (noise.py).
         """
         pairs = [
-            (name, self._logs[one], self._logs[two])
+            (name, self._logs[own_key], self._logs[other_key])
             for name in self.scenarios
             if scenario in (None, name)
-            and (one := (key_of(chromosome), name)) in self._logs
-            and (two := (key_of(other), name)) in self._logs
+            and (own_key := (key_of(chromosome), name)) in self._logs
+            and (other_key := (key_of(other), name)) in self._logs
         ]
         if not pairs:
             return None
         weights = [self.weight(name) for name, _, _ in pairs]
         middle = weighted_mean([fmean(ours) - fmean(theirs) for _, ours, theirs in pairs], weights)
         errors = [self._error(*pair) for pair in pairs]
-        known = [error for error in errors if error]
-        if len(known) < len(errors):
+        known_errors = [error for error in errors if error]
+        if len(known_errors) < len(errors):
             return Change(math.expm1(middle))
-        width = _width(known, weights, confidence)
+        width = _width(known_errors, weights, confidence)
         return Change(math.expm1(middle), math.expm1(middle - width), math.expm1(middle + width))
 
     def weight(self, scenario: str) -> float:
@@ -142,15 +142,15 @@ class Runs:
         """Return the noise of the difference of two means; None if it is unknown.
 
         Welch, *The generalization of Student's problem when several different population variances
-        are involved* (1947). The freedom is Satterthwaite's, at most that of all repeats, from
-        which both noises may come.
+        are involved* (1947). The freedom is Satterthwaite's, at most the freedom of all repeats,
+        from which both noises may come.
         """
         pooled = self.pooled(scenario)
         if pooled is None:
             return None
-        found = [(self.noise_of(scenario, logs) or pooled, len(logs)) for logs in (ours, theirs)]
-        total = sum(noise.variance / runs for noise, runs in found)
-        of_freedom = sum((noise.variance / runs) ** 2 / noise.freedom for noise, runs in found)
+        noises = [(self.noise_of(scenario, logs) or pooled, len(logs)) for logs in (ours, theirs)]
+        total = sum(noise.variance / runs for noise, runs in noises)
+        of_freedom = sum((noise.variance / runs) ** 2 / noise.freedom for noise, runs in noises)
         freedom = total**2 / of_freedom if of_freedom else pooled.freedom
         return Noise(total, min(freedom, pooled.freedom))
 

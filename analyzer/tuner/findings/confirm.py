@@ -1,18 +1,18 @@
-"""Confirms what a search found, gene by gene, within a number of runs.
+"""Confirms the result of a search, gene by gene, within a number of runs.
 
 A search ends with a chromosome in which most genes have random values, and which was selected
 because its runs were good. Separate runs correct both: of the default, of the default with the
 predicted window, of the winner, of the winner with only the genes that likely save something, and
-of that one with each of its genes reset. The measurements of the search do not enter the figures,
-so the luck that made a chromosome the winner does not count as its gain.
+of that chromosome with each of its genes reset. The measurements of the search do not enter the
+figures, so the luck that made a chromosome the winner does not count as its gain.
 
-A gene is *proven alone* if the start certainly takes longer without it. Genes that are not may
-save together: if two of them do the same, each can be reset without a loss. They are kept if the
-start certainly takes longer without all of them: *proven together*. All others are reset.
+A gene is *proven alone* if the start certainly takes longer without it. Other genes may save
+together: if two of them do the same, each can be reset without a loss. They are kept if the start
+certainly takes longer without all of them: *proven together*. All others are reset.
 
 Every chromosome gets a few runs first. A comparison that shows more than a negligible saving, but
-not with certainty, gets more of them, as far as the runs that are left last (``LADDER``). Data that
-are looked at repeatedly mislead more often than once, so a decision needs the confidence ``SURE``.
+not with certainty, gets more of them, as far as the remaining runs last (``LADDER``). Data that are
+looked at repeatedly mislead more often than once, so a decision needs the confidence ``SURE``.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from analyzer.tuner.findings.effects import Effects, GeneEffect
 from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
 
 SURE = 1 - (1 - CONFIDENCE) / 2
-SHOWN = LADDER[1]  # runs of the chromosomes that are shown, if so many are left
-_PROMISING = 0.4  # parts of the interval's half: a saving that more runs may show
+SHOWN = LADDER[1]  # runs of the reported chromosomes, if enough remain
+_PROMISING = 0.4  # share of the interval's half: a saving that more runs may show
 Answer = Literal["tuned", "predicted", "default"]
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A gene that is kept; ``change``: the relative cost compared with a chromosome without it.
+    """A kept gene; ``change``: the relative cost compared with a chromosome without it.
 
-    ``alone``: the change is certain; otherwise that of ``ProvenGenes.together`` is.
+    ``alone``: the change is certain; otherwise ``ProvenGenes.together`` is.
     """
 
     gene: str
@@ -59,7 +59,7 @@ class Repeats:
 
 @dataclass(frozen=True)
 class ProvenGenes:
-    """The chromosome to set, as far as decided: only the genes that are proven.
+    """The chromosome to set, as far as decided: only the proven genes.
 
     ``answer``: whether that is part of the winner, the predicted window alone, or the default.
     ``together``: the change by all genes that are not proven alone. ``over_default``,
@@ -96,17 +96,17 @@ def confirm(
     runs: Runs,
     scenarios: Sequence[str],
     predicted: Chromosome | None = None,
-    left: int | None = None,
+    runs_left: int | None = None,
 ) -> ProvenGenes:
     """Return the genes of ``winner`` confirmed by ``runs``, and the runs to make next.
 
-    ``effects`` are those of the search; ``predicted``: the default with the predicted window;
-    ``left``: the number of runs that may still be made, None without a limit. The runs of these
-    three chromosomes are requested in any case. Called again with the requested runs, it continues;
-    with the same runs it returns the same.
+    ``effects`` are the search's; ``predicted``: the default with the predicted window;
+    ``runs_left``: the number of runs that may still be made, None without a limit. The runs of
+    these three chromosomes are requested in any case. A second call with the requested runs
+    continues; with the same runs it returns the same.
     """
     ranked = _ranked(space, effects, winner, predicted)
-    return _Confirmation(space, winner, predicted, runs, scenarios, left).result(ranked)
+    return _Confirmation(space, winner, predicted, runs, scenarios, runs_left).result(ranked)
 
 
 def _ranked(
@@ -117,13 +117,13 @@ def _ranked(
     A predicted allele likely saves, whatever the search's effects are.
     """
     by_name = {effect.gene: effect for effect in effects.genes}
-    found = []
+    likely_savings = []
     for gene in differing(space, winner):
         likely, saving = _likely(by_name.get(gene.name), winner[gene.name])
         foreseen = predicted is not None and winner[gene.name] == predicted[gene.name]
-        found.append((gene.name, likely or foreseen, saving))
-    found.sort(key=lambda one: (not one[1], one[2]))
-    return [(name, likely) for name, likely, _ in found]
+        likely_savings.append((gene.name, likely or foreseen, saving))
+    likely_savings.sort(key=lambda saving_gene: (not saving_gene[1], saving_gene[2]))
+    return [(name, likely) for name, likely, _ in likely_savings]
 
 
 def _likely(effect: GeneEffect | None, allele: Allele) -> tuple[bool, float]:
@@ -135,7 +135,7 @@ def _likely(effect: GeneEffect | None, allele: Allele) -> tuple[bool, float]:
 
 @dataclass(frozen=True)
 class _Proven:
-    """Genes that are proven alone and together, and the change by those that are together."""
+    """Genes proven alone and together, and the joint change of the latter."""
 
     alone: list[str]
     together: list[str] = field(default_factory=list)
@@ -147,7 +147,7 @@ class _Lacking(Exception):
 
 
 class _Unaffordable(Exception):
-    """Runs are missing, and there are not so many left."""
+    """Runs are missing, and too few remain."""
 
 
 class _Confirmation:
@@ -158,14 +158,14 @@ class _Confirmation:
         predicted: Chromosome | None,
         runs: Runs,
         scenarios: Sequence[str],
-        left: int | None,
+        runs_left: int | None,
     ) -> None:
         self._space = space
         self._winner = winner
         self._predicted = predicted
         self._runs = runs
         self._scenarios = scenarios
-        self._left = left
+        self._left = runs_left
         self._lacking: list[Repeats] = []
 
     def result(self, ranked: list[tuple[str, bool]]) -> ProvenGenes:
@@ -174,13 +174,13 @@ class _Confirmation:
             self._need(self._rows, whatever=True)
             kept = self._enough([name for name, _ in ranked], kept)
             gains = self._gains(kept)
-            found = self._answered(self._proven(kept, gains), gains)
-            self._need([*self._rows, found.chromosome], SHOWN)
+            proven = self._answered(self._proven(kept, gains), gains)
+            self._need([*self._rows, proven.chromosome], SHOWN)
         except _Unaffordable:
             pass
         except _Lacking:
-            found = ProvenGenes(self._only(kept), to_run=tuple(self._lacking))
-        return self._compared(found)
+            proven = ProvenGenes(self._only(kept), to_run=tuple(self._lacking))
+        return self._compared(proven)
 
     @property
     def _rows(self) -> list[Chromosome]:
@@ -188,7 +188,7 @@ class _Confirmation:
         return [self._space.default(), *foreseen, self._winner]
 
     def _answered(self, proven: _Proven, gains: dict[str, Change]) -> ProvenGenes:
-        """Return the tuned genes, or less if the runs do not show that they are better."""
+        """Return the tuned genes, or fewer if the runs do not show that they are better."""
         tuned: Chromosome = self._only([*proven.alone, *proven.together])
         default, foreseen = self._space.default(), self._predicted
         base = foreseen if foreseen is not None and self._shows(foreseen, default) else default
@@ -204,7 +204,7 @@ class _Confirmation:
         return ProvenGenes(tuned, "tuned", tuple(kept), proven.joint)
 
     def _foreseen(self, chromosome: Chromosome) -> ProvenGenes:
-        """Return the answer that is the predicted window alone; several disks have several."""
+        """Return the predicted window alone as the answer; several disks have several windows."""
         change = self._change(chromosome, self._space.default(), SURE)
         names = [gene.name for gene in differing(self._space, chromosome)]
         alone = len(names) == 1
@@ -217,18 +217,18 @@ class _Confirmation:
         assert change is not None, "genes that are proven together have a change"
         return Gain(name, chromosome[name], self._space.gene(name).default, change, alone)
 
-    def _compared(self, found: ProvenGenes) -> ProvenGenes:
-        """Return what was found, compared with the other rows; None where runs are missing."""
-        default, chromosome = self._space.default(), found.chromosome
-        found = replace(
-            found,
+    def _compared(self, proven: ProvenGenes) -> ProvenGenes:
+        """Return the genes with comparisons to the other rows; None where runs are missing."""
+        default, chromosome = self._space.default(), proven.chromosome
+        proven = replace(
+            proven,
             over_default=self._runs.change(chromosome, default),
             over_winner=self._runs.change(chromosome, self._winner),
         )
         if self._predicted is None:
-            return found
+            return proven
         return replace(
-            found,
+            proven,
             over_predicted=self._runs.change(chromosome, self._predicted),
             predicted=self._runs.change(self._predicted, default),
         )
@@ -248,24 +248,24 @@ class _Confirmation:
     def _too_few(self, kept: Collection[str]) -> bool:
         """Return whether these genes alone cost more than the winner.
 
-        Or are measured slower than the default, unlike the winner: runs that vary widely do not
-        show that they cost more, however slow they are.
+        Also if they are measured slower than the default, unlike the winner: runs that vary widely
+        do not show that they cost more, however slow they are.
         """
         alone = self._only(kept)
         if self._shows(self._winner, alone):
             return True
         default = self._space.default()
         alone_over, winner_over = (
-            self._change(one, default).effect for one in (alone, self._winner)
+            self._change(each, default).effect for each in (alone, self._winner)
         )
         return alone_over > NEGLIGIBLE >= winner_over
 
     def _gains(self, kept: list[str]) -> dict[str, Change]:
-        """Return the effect of each gene: the cost with all genes against that without the gene.
+        """Return the effect of each gene: the cost with all genes against the cost without it.
 
-        The intervals are simultaneous (Bonferroni's correction). If there are too few runs left for
-        all genes, it is that of the first ones, and the runs are kept that compare all genes with
-        those that are proven alone.
+        The intervals are simultaneous (Bonferroni's correction). If too few runs remain for all
+        genes, only the first genes have an effect, and the runs are reserved that compare all genes
+        with the genes proven alone.
         """
         whole = self._only(kept)
         without = {name: self._only([k for k in kept if k != name]) for name in kept}
@@ -282,10 +282,10 @@ class _Confirmation:
         return dict(zip(without, changes, strict=True))
 
     def _proven(self, kept: list[str], gains: dict[str, Change]) -> _Proven:
-        """Return the genes that are proven alone, and those that are proven only together.
+        """Return the genes that are proven alone, and the genes that are proven only together.
 
-        The latter save beside the former. Where the former by themselves cannot be run any more, or
-        are not shown to save, all of them together may save against the default.
+        The latter save in addition to the former. Where the former by themselves cannot be run any
+        more, or are not shown to save, all of them together may save against the default.
         """
         alone = [name for name in kept if name in gains and gains[name].saves]
         rest = [name for name in kept if name not in alone]
@@ -307,7 +307,7 @@ class _Confirmation:
         return _Proven([])
 
     def _fewest(self, alone: list[str], rest: list[str]) -> list[str]:
-        """Return the first of the ``rest`` that are as good as all of them, beside ``alone``."""
+        """Return the first of the ``rest`` that are as good as all of them, with ``alone``."""
         whole, base = self._only([*alone, *rest]), self._only(alone)
         count = 1
         while count < len(rest):
@@ -324,36 +324,39 @@ class _Confirmation:
     def _only(self, kept: Collection[str]) -> dict[str, Allele]:
         return only(self._space, self._winner, kept)
 
-    def _shows(self, one: Chromosome, other: Chromosome) -> bool:
-        """Return whether the runs show that ``one`` costs less than ``other``."""
-        return self._decided([(one, other)], SURE)[0].saves
+    def _shows(self, faster: Chromosome, other: Chromosome) -> bool:
+        """Return whether the runs show that ``faster`` costs less than ``other``."""
+        return self._decided([(faster, other)], SURE)[0].saves
 
     def _decided(
         self, pairs: Sequence[tuple[Chromosome, Chromosome]], confidence: float
     ) -> list[Change]:
         """Return the changes of pairs; raise _Lacking if more runs can decide some of them."""
-        changes = [self._change(one, other, confidence) for one, other in pairs]
+        changes = [self._change(first, second, confidence) for first, second in pairs]
         undecided = [
             (change.effect, pair)
             for change, pair in zip(changes, pairs, strict=True)
             if _promising(change)
         ]
-        wanted: dict[str, Repeats] = {}
-        for _, pair in sorted(undecided, key=lambda one: one[0]):
-            more = wanted | {key_of(one.chromosome): one for one in self._next(pair)}
+        needed: dict[str, Repeats] = {}
+        for _, pair in sorted(undecided, key=lambda entry: entry[0]):
+            more = needed | {key_of(repeat.chromosome): repeat for repeat in self._next(pair)}
             if self._affords(more.values()):
-                wanted = more
-        if wanted:
-            self._lacking = list(wanted.values())
+                needed = more
+        if needed:
+            self._lacking = list(needed.values())
             raise _Lacking
         return changes
 
     def _next(self, pair: tuple[Chromosome, Chromosome]) -> list[Repeats]:
-        """Return the next number of runs of a pair: more of the one that has fewer, or of both."""
+        """Return the next number of runs of a pair: more of the one with fewer, or of both."""
         fewest = min(map(self._count, pair))
         higher = [runs for runs in LADDER if runs > fewest]
         return [
-            Repeats(one, runs) for runs in higher[:1] for one in pair if self._count(one) < runs
+            Repeats(chromosome, runs)
+            for runs in higher[:1]
+            for chromosome in pair
+            if self._count(chromosome) < runs
         ]
 
     def _change(
@@ -370,13 +373,17 @@ class _Confirmation:
         whatever: bool = False,
         spare: int = 0,
     ) -> None:
-        """Raise _Lacking if one of them was not run so often, or _Unaffordable.
+        """Raise _Lacking if a chromosome has fewer runs, or _Unaffordable.
 
-        ``whatever``: also if there are not so many runs left; ``spare``: runs of a further
-        chromosome that must be left then.
+        ``whatever``: also if too few runs remain; ``spare``: runs of a further chromosome that must
+        remain then.
         """
         unique = {key_of(chromosome): chromosome for chromosome in chromosomes}
-        lacking = [Repeats(one, runs) for one in unique.values() if self._count(one) < runs]
+        lacking = [
+            Repeats(chromosome, runs)
+            for chromosome in unique.values()
+            if self._count(chromosome) < runs
+        ]
         if not lacking:
             return
         if not whatever and not self._affords(lacking, spare):
@@ -384,8 +391,8 @@ class _Confirmation:
         self._lacking = lacking
         raise _Lacking
 
-    def _affords(self, wanted: Iterable[Repeats], spare: int = 0) -> bool:
-        rounds = spare + sum(one.runs - self._count(one.chromosome) for one in wanted)
+    def _affords(self, repeats: Iterable[Repeats], spare: int = 0) -> bool:
+        rounds = spare + sum(repeat.runs - self._count(repeat.chromosome) for repeat in repeats)
         return self._left is None or rounds * len(self._scenarios) <= self._left
 
     def _count(self, chromosome: Chromosome) -> int:

@@ -1,4 +1,4 @@
-"""Makes the runs that confirm a search's winner, and stores them with those of the search."""
+"""Makes the runs that confirm a search's winner, and stores them with the search's runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from analyzer.tuner.store.store import Store
 class Confirming:
     """The progress of a confirmation: runs made, and runs of the present step still to make.
 
-    ``most``: the number of runs that it may have; None without a limit.
+    ``most``: the maximum number of runs; None without a limit.
     """
 
     made: int
@@ -53,49 +53,53 @@ class ConfirmingRuns:
     def run(self) -> ProvenGenes:
         """Make the missing runs until all is decided; stored runs are not repeated.
 
-        Chromosomes that are compared are run in turn, so that a drift of the machine affects them
-        equally. Raises CampaignError for one that cannot be run any more, DisturbedError when other
+        Compared chromosomes are run in turn, so that a drift of the machine affects them equally.
+        Raises CampaignError for a chromosome that cannot be run any more, DisturbedError when other
         processes are the cause.
         """
         scenarios = self._search.spec.scenarios
-        while (found := self._confirmed()).to_run:
+        while (confirmed := self._confirmed()).to_run:
             runs = self._search.good_runs(self._made)
             self._make(
                 [
-                    Repeats(one.chromosome, one.runs - runs.count(one.chromosome, scenarios))
-                    for one in found.to_run
+                    Repeats(
+                        repeats.chromosome, repeats.runs - runs.count(repeats.chromosome, scenarios)
+                    )
+                    for repeats in confirmed.to_run
                 ]
             )
-        return found
+        return confirmed
 
     def _make(self, lacking: Sequence[Repeats]) -> None:
-        """Make the runs that chromosomes lack."""
+        """Make the missing runs of chromosomes."""
         scenarios = len(self._search.spec.scenarios)
-        for turn in range(max(one.runs for one in lacking)):
-            due = [one.chromosome for one in lacking if one.runs > turn]
-            left = sum(max(one.runs - turn, 0) for one in lacking) * scenarios
-            self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), left)
+        for turn in range(max(repeats.runs for repeats in lacking)):
+            due = [repeats.chromosome for repeats in lacking if repeats.runs > turn]
+            runs_left = sum(max(repeats.runs - turn, 0) for repeats in lacking) * scenarios
+            self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), runs_left)
 
     def _confirmed(self) -> ProvenGenes:
         return self._search.settled_by(self._made).confirmed
 
-    def _turn(self, due: Sequence[Chromosome], rng: random.Random, left: int) -> None:
-        pairs = [(one, scenario) for one in due for scenario in self._search.spec.scenarios]
+    def _turn(self, due: Sequence[Chromosome], rng: random.Random, runs_left: int) -> None:
+        pairs = [
+            (chromosome, scenario) for chromosome in due for scenario in self._search.spec.scenarios
+        ]
         for number, (chromosome, scenario) in enumerate(rng.sample(pairs, len(pairs)), 1):
             self._good_run(chromosome, scenario)
-            self._on_progress(self._progress(left - number))
+            self._on_progress(self._progress(runs_left - number))
 
-    def _progress(self, left: int) -> Confirming:
-        return Confirming(len(self._made), left, self._search.allowance)
+    def _progress(self, runs_left: int) -> Confirming:
+        return Confirming(len(self._made), runs_left, self._search.allowance)
 
     def _good_run(self, chromosome: Chromosome, scenario: str) -> None:
         for _ in range(TRIES):
-            one = self._evaluate(chromosome, scenario)
-            self._store.add(one, "confirmation")
-            self._made.append(one)
-            if one.attempt.status == "ok":
+            evaluation = self._evaluate(chromosome, scenario)
+            self._store.add(evaluation, "confirmation")
+            self._made.append(evaluation)
+            if evaluation.attempt.status == "ok":
                 return
-        raise failed_for_good("the best chromosome cannot be confirmed", one.attempt)
+        raise failed_for_good("the best chromosome cannot be confirmed", evaluation.attempt)
 
     def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
         key = key_of(chromosome)

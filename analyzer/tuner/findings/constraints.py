@@ -1,4 +1,4 @@
-"""What a campaign's constraints refused, with the figures, and which of them were not checked."""
+"""The chromosomes that a campaign's constraints refused, and constraints that were not checked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Refused:
 class Checked:
     """A constraint in a campaign.
 
-    ``most``: the allowed excess in parts of the default's figure, None without a limit.
+    ``most``: the allowed excess as a share of the default's figure, None without a limit.
     ``unchecked``: why it was not checked, by scenario. ``default`` and ``tuned``: medians by
     scenario.
     """
@@ -51,7 +51,7 @@ class Checked:
 
 
 def checked(results: Contest) -> list[Checked]:
-    """Return every constraint with what it refused."""
+    """Return every constraint with the chromosomes that it refused."""
     limits, feasibility = limits_of(results.spec), results.standings.feasibility
     shares = {"wear": limits.wear, "memory": limits.memory} if limits else {}
     refused, figures = _refused(results), _tuned(results)
@@ -60,9 +60,17 @@ def checked(results: Contest) -> list[Checked]:
             constraint,
             shares.get(constraint.name),
             feasibility.unchecked(constraint),
-            tuple(one for one in refused if one.figures.constraint == constraint),
-            {one.scenario: one.default for one in figures if one.constraint == constraint},
-            {one.scenario: one.value for one in figures if one.constraint == constraint},
+            tuple(refusal for refusal in refused if refusal.figures.constraint == constraint),
+            {
+                comparison.scenario: comparison.default
+                for comparison in figures
+                if comparison.constraint == constraint
+            },
+            {
+                comparison.scenario: comparison.value
+                for comparison in figures
+                if comparison.constraint == constraint
+            },
         )
         for constraint in CONSTRAINTS
     ]
@@ -72,65 +80,66 @@ def _refused(results: Contest) -> list[Refused]:
     """Return the refused chromosomes, each with the first limit that it exceeds; fastest first."""
     default, standings = results.space.default(), results.standings
     by_key = {key: standings.violations(key) for key in standings.chromosomes()}
-    found = [
-        Refused(one, violations[0], results.runs.change(one, default), "search")
+    by_search = [
+        Refused(chromosome, violations[0], results.runs.change(chromosome, default), "search")
         for key, violations in by_key.items()
         if violations
-        for one in [chromosome_of(key)]
+        for chromosome in [chromosome_of(key)]
     ]
-    found.sort(key=lambda one: one.change.effect if one.change else 0.0)
+    by_search.sort(key=lambda refusal: refusal.change.effect if refusal.change else 0.0)
     confirmed = [
-        Refused(one, figures, results.confirming.change(one, default), "confirmation")
-        for one, figures in results.settled.refused
+        Refused(chromosome, figures, results.confirming.change(chromosome, default), "confirmation")
+        for chromosome, figures in results.settled.refused
     ]
-    return confirmed + found
+    return confirmed + by_search
 
 
 def _tuned(results: Contest) -> list[Comparison]:
-    """Return the figures of the confirmed chromosome, by its own runs if there are some."""
+    """Return the figures of the confirmed chromosome, by its own runs if there are any."""
     confirming = Feasibility(results.spec, good_attempts(results.confirmation))
     key = key_of(results.confirmed.chromosome)
     return confirming.comparisons(key) or results.standings.feasibility.comparisons(key)
 
 
-def sentences(one: Checked) -> list[Note]:
-    """Return a constraint in words: what it refused or could not check may change the answer."""
-    name, quantity = one.constraint.name, one.constraint.quantity
+def sentences(outcome: Checked) -> list[Note]:
+    """Return a constraint in words: refusals and unchecked scenarios may change the answer."""
+    name, quantity = outcome.constraint.name, outcome.constraint.quantity
     by_reason: dict[str, list[str]] = {}
-    for scenario, why in one.unchecked.items():
+    for scenario, why in outcome.unchecked.items():
         by_reason.setdefault(why, []).append(scenario)
-    found = [
+    notes = [
         Note(f"{name}: not checked in {', '.join(some)}: {why}", NoteKind.ANSWER)
         for why, some in by_reason.items()
     ]
-    if one.most is None or (one.unchecked and not one.default and not one.refused):
-        return found
-    if one.refused:
-        found.append(Note(_refusal(one), NoteKind.ANSWER))
+    if outcome.most is None or (outcome.unchecked and not outcome.default and not outcome.refused):
+        return notes
+    if outcome.refused:
+        notes.append(Note(_refusal(outcome), NoteKind.ANSWER))
     figures = "; ".join(
-        f"{scenario}: {number(one.default[scenario])} with the default, {number(tuned)} tuned"
-        for scenario, tuned in one.tuned.items()
+        f"{scenario}: {number(outcome.default[scenario])} with the default, {number(tuned)} tuned"
+        for scenario, tuned in outcome.tuned.items()
     )
-    if not one.refused:
-        found.append(Note(f"{name}: no chromosome was refused", NoteKind.DETAIL))
-    more = any(tuned > one.default[scenario] for scenario, tuned in one.tuned.items())
-    if figures and (one.refused or more):
+    if not outcome.refused:
+        notes.append(Note(f"{name}: no chromosome was refused", NoteKind.DETAIL))
+    more = any(tuned > outcome.default[scenario] for scenario, tuned in outcome.tuned.items())
+    if figures and (outcome.refused or more):
         kind = NoteKind.ANSWER if more else NoteKind.DETAIL
-        found.append(Note(f"{name}: {quantity} in {figures}", kind))
-    return found
+        notes.append(Note(f"{name}: {quantity} in {figures}", kind))
+    return notes
 
 
-def _refusal(one: Checked) -> str:
-    first = one.refused[0]
+def _refusal(outcome: Checked) -> str:
+    first = outcome.refused[0]
     figures = first.figures
     change = (
         "" if first.change is None else f" (time {percent_text(first.change.effect, signed=True)})"
     )
     return (
-        f"{one.constraint.name}: refused {plural(len(one.refused), 'chromosome')}, with more than "
-        f"{100 * (one.most or 0):g} % more {one.constraint.quantity} than the default. The fastest "
-        f"of them{change} has {number(figures.value)} in {figures.scenario}, the default has "
-        f"{number(figures.default)}. To allow it: --allow {one.constraint.name}"
+        f"{outcome.constraint.name}: refused {plural(len(outcome.refused), 'chromosome')}, "
+        f"with more than {100 * (outcome.most or 0):g} % more {outcome.constraint.quantity} "
+        f"than the default. The fastest of them{change} has {number(figures.value)} in "
+        f"{figures.scenario}, the default has {number(figures.default)}. "
+        f"To allow it: --allow {outcome.constraint.name}"
     )
 
 

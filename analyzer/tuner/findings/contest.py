@@ -1,6 +1,6 @@
 """The results of a campaign or of one of its contests.
 
-Everything that a report or a boot script uses of a TUNING file; results.py adds its document.
+All data that a report or a boot script uses from a TUNING file; results.py adds its document.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from boards.base.brief import brief
 
 @dataclass(frozen=True, repr=False)
 class Contest:
-    """A stored campaign, or the part of it in which scenarios that take turns were searched.
+    """A stored campaign, or its part for one scenario if scenarios take turns.
 
-    ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
+    ``search``: the attempts of the search, ``confirmation``: the later attempts of its winner;
     ``generations``: the results given to the engine, fitness with each chromosome; ``believed``:
-    the best by the engine's estimate, None if it is the measured best; ``lost``: attempts that
-    count for nothing, since their board was lost in them, or the target failed. ``allowance``: the
-    number of runs that the confirmation may have, None without a limit.
+    the best by the engine's estimate, None if it is the measured best; ``lost``: attempts that do
+    not count, since their board was lost in them, or the target failed. ``allowance``: the maximum
+    number of runs of the confirmation, None without a limit.
     """
 
     __repr__ = brief
@@ -70,19 +70,19 @@ class Contest:
     def _check_chromosomes(self, name: str) -> None:
         """Raise StoreError for a chromosome of other genes than the campaign's."""
         kinds: dict[str, Iterable[Chromosome]] = {
-            "run": (one.chromosome for one in (*self.search, *self.confirmation)),
-            "generation": (one for scored in self.generations for one, _ in scored),
+            "run": (evaluation.chromosome for evaluation in (*self.search, *self.confirmation)),
+            "generation": (chromosome for scored in self.generations for chromosome, _ in scored),
             "best": (chromosome_of(self.believed),) if self.believed else (),
         }
-        sound: set[int] = set()  # a store makes one object of equal chromosomes
+        sound: set[int] = set()  # a store returns one object for equal chromosomes
         for kind, chromosomes in kinds.items():
-            for one in chromosomes:
-                if id(one) not in sound and (wrong := self.space.lacking(one)):
+            for chromosome in chromosomes:
+                if id(chromosome) not in sound and (wrong := self.space.lacking(chromosome)):
                     raise StoreError(
                         f"{name} is damaged: in the chromosome of a {kind}, {wrong}",
                         "restore a copy of it, or start a new campaign",
                     )
-                sound.add(id(one))
+                sound.add(id(chromosome))
 
     @cached_property
     def contests(self) -> list[Self]:
@@ -104,8 +104,14 @@ class Contest:
         return replace(
             self,
             spec=contested(self.spec, turns)[number],
-            search=[one for one in self.search if one.scenario == scenarios[number]],
-            confirmation=[one for one in self.confirmation if one.scenario == scenarios[number]],
+            search=[
+                evaluation for evaluation in self.search if evaluation.scenario == scenarios[number]
+            ],
+            confirmation=[
+                evaluation
+                for evaluation in self.confirmation
+                if evaluation.scenario == scenarios[number]
+            ],
             generations=[
                 scored
                 for generation, scored in enumerate(self.generations)
@@ -116,7 +122,7 @@ class Contest:
 
     @cached_property
     def space(self) -> Space:
-        """The genes that were tuned; GeneError if the store's do not make sense."""
+        """The tuned genes; GeneError if the store's are invalid."""
         return CampaignSetup.of(self.spec).space
 
     @cached_property
@@ -133,15 +139,13 @@ class Contest:
     def standings(self) -> Standings:
         """The ranking by the search's attempts."""
         standings = Standings(self.spec)
-        for one in self.search:
-            standings.add(one)
+        for evaluation in self.search:
+            standings.add(evaluation)
         return standings
 
     @cached_property
     def winner(self) -> Chromosome:
-        """The best chromosome of the search that the confirmation did not refuse; the default where
-        none is better.
-        """
+        """The best chromosome that the confirmation did not refuse, or the default."""
         if not self.confirmation:
             return [*self._candidates, chromosome_of(self.standings.default)][0]
         return self.settled.winner
@@ -165,15 +169,19 @@ class Contest:
         """How much slower each board is than the others, by the good runs of both stages."""
         return self._boards_by(self.confirmation)
 
-    def _boards_by(self, made: Sequence[Evaluation]) -> list[BoardEffect]:
-        runs = [*self.search, *made]
+    def _boards_by(self, attempts: Sequence[Evaluation]) -> list[BoardEffect]:
+        runs = [*self.search, *attempts]
         return board_effects(runs, len(self.spec.boards), self.spec.objective)
 
-    def good_runs(self, made: Sequence[Evaluation]) -> Runs:
-        """Return the good ones of a stage's attempts, as the mean of all boards would make them."""
-        found = self.boards if made in (self.search, self.confirmation) else self._boards_by(made)
-        effects = [one.effect for one in found]
-        return good_runs(made, self.spec.objective, effects, weights_of(self.spec))
+    def good_runs(self, attempts: Sequence[Evaluation]) -> Runs:
+        """Return the good runs of a stage's attempts, adjusted to the mean of all boards."""
+        effects_of_boards = (
+            self.boards
+            if attempts in (self.search, self.confirmation)
+            else self._boards_by(attempts)
+        )
+        effects = [board_effect.effect for board_effect in effects_of_boards]
+        return good_runs(attempts, self.spec.objective, effects, weights_of(self.spec))
 
     @cached_property
     def effects(self) -> Effects:
@@ -190,18 +198,18 @@ class Contest:
         """The winner, by the confirmation's runs so far."""
         return self.settled_by(self.confirmation)
 
-    def settled_by(self, made: Sequence[Evaluation]) -> Settled:
+    def settled_by(self, attempts: Sequence[Evaluation]) -> Settled:
         """Return the winner by these attempts of a confirmation."""
-        left = None if self.allowance is None else max(self.allowance - len(made), 0)
+        runs_left = None if self.allowance is None else max(self.allowance - len(attempts), 0)
         return settle(
             self.spec,
             self.space,
             self.effects,
             self._candidates,
-            self.good_runs(made),
-            made,
+            self.good_runs(attempts),
+            attempts,
             self.predicted,
-            left,
+            runs_left,
         )
 
     @cached_property
@@ -217,7 +225,7 @@ class Contest:
 
     @cached_property
     def losses(self) -> list[str]:
-        """What a power cut may lose with the confirmed chromosome more than with the default."""
+        """The data that a power cut may lose in addition with the confirmed chromosome."""
         return [loss.sentence for loss in losses_of(self.space, self.confirmed.chromosome)]
 
     def values(self, costs: Sequence[float]) -> list[float]:
@@ -233,23 +241,23 @@ def good_runs(
 ) -> Runs:
     """Return the good runs with their costs, less the ``effects`` of their boards (logs).
 
-    ``weights``: of scenarios; 1 where none is given.
+    ``weights``: of scenarios; 1 by default.
     """
     return Runs(
         [
             Run(
-                one.chromosome,
-                one.scenario,
-                cost_of(one.attempt.value, objective)
-                * math.exp(-effects[one.board] if effects else 0.0),
+                evaluation.chromosome,
+                evaluation.scenario,
+                cost_of(evaluation.attempt.value, objective)
+                * math.exp(-effects[evaluation.board] if effects else 0.0),
             )
-            for one in evaluations
-            if one.attempt.status == "ok" and one.attempt.value is not None
+            for evaluation in evaluations
+            if evaluation.attempt.status == "ok" and evaluation.attempt.value is not None
         ],
         weights or {},
     )
 
 
 def cost_of(value: float, objective: Objective) -> float:
-    """Return the cost of a value: seconds, or one over a rate; and the value of a cost."""
+    """Return the cost of a value: seconds, or the inverse of a rate; and the value of a cost."""
     return value if objective == "seconds" else 1 / value

@@ -36,7 +36,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GeneGain(Effect, frozen=True, kw_only=True):
-    """A gene that differs from the default, and what it changes."""
+    """A gene that differs from the default, and its effect."""
 
     gene: str
     value: Allele
@@ -91,7 +91,7 @@ class RefusedResult(Effect, frozen=True, kw_only=True):
 
 
 class ConstraintResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A constraint: what is limited, what was refused, and where it was not checked."""
+    """A constraint: its limit, its refusals, and the scenarios where it was not checked."""
 
     constraint: Annotated[Name, says("the word for --allow")]
     counter: Annotated[str, says("as evaluations store it")]
@@ -117,7 +117,7 @@ class AimResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrontResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A chromosome that none beats in time and counters of all scenarios."""
+    """A chromosome that no other beats in time and counters of all scenarios."""
 
     chromosome: Settings
     aims: list[AimResult]
@@ -140,7 +140,7 @@ class EarlierResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TuningDocument(Document, frozen=True, kw_only=True):
-    """The outcome of a campaign; changes and effects are parts of the cost, -0.12 saves 12 %.
+    """The outcome of a campaign; changes and effects are shares of the cost, -0.12 saves 12 %.
 
     Where scenarios take turns, ``turns`` has an outcome for each in place of the fields after it.
     """
@@ -206,7 +206,9 @@ class TuningDocument(Document, frozen=True, kw_only=True):
 
 def document(results: Contest) -> TuningDocument:
     """Return the outcome; an outcome for each scenario where scenarios take turns."""
-    outcomes = [TuningDocument(**_campaign(one), **_outcome(one)) for one in results.contests]
+    outcomes = [
+        TuningDocument(**_campaign(contest), **_outcome(contest)) for contest in results.contests
+    ]
     if results.takes_turns:
         return TuningDocument(**_campaign(results), turns=outcomes)
     return outcomes[0]
@@ -230,30 +232,36 @@ def _campaign(results: Contest) -> dict[str, Any]:
 
 
 def boards_of(results: Contest) -> list[BoardResult]:
-    """Return the boards of a fleet; none where one board made all runs."""
+    """Return the boards of a fleet; empty where one board made all runs."""
     if not results.spec.others:
         return []
-    good = [one for one in (*results.search, *results.confirmation) if one.attempt.status == "ok"]
-    runs, lost = (Counter(one.board for one in some) for some in (good, results.lost))
+    good = [
+        evaluation
+        for evaluation in (*results.search, *results.confirmation)
+        if evaluation.attempt.status == "ok"
+    ]
+    runs, lost = (Counter(run.board for run in some) for some in (good, results.lost))
     return [
         BoardResult(
             board=board.name,
             runs=runs[place],
             lost=lost[place],
-            effect=math.expm1(found.effect),
-            low=None if found.low is None else math.expm1(found.low),
-            high=None if found.high is None else math.expm1(found.high),
+            effect=math.expm1(board_effect.effect),
+            low=None if board_effect.low is None else math.expm1(board_effect.low),
+            high=None if board_effect.high is None else math.expm1(board_effect.high),
         )
-        for place, (board, found) in enumerate(
+        for place, (board, board_effect) in enumerate(
             zip(results.spec.boards, results.boards, strict=True)
         )
     ]
 
 
-def _earlier(found: Earlier | None) -> EarlierResult | UnsetType:
-    if found is None:
+def _earlier(earlier: Earlier | None) -> EarlierResult | UnsetType:
+    if earlier is None:
         return UNSET
-    return EarlierResult(board=found.board, runs=found.attempts, chromosomes=len(found.measured))
+    return EarlierResult(
+        board=earlier.board, runs=earlier.attempts, chromosomes=len(earlier.measured)
+    )
 
 
 def _outcome(results: Contest) -> dict[str, Any]:
@@ -285,17 +293,17 @@ def _outcome(results: Contest) -> dict[str, Any]:
         "left_out": results.left_out,
         "limited": dict(results.space.limited),
         "losses": results.losses,
-        "constraints": [_constraint(one) for one in checked(results)],
+        "constraints": [_constraint(constraint) for constraint in checked(results)],
         "weights": dict(results.standings.weights),
         "front": _front(results),
     }
 
 
 def _front(results: Contest) -> list[FrontResult]:
-    found = trades(results)
+    trade_front = trades(results)
     return [
         FrontResult(
-            chromosome=dict(one.chromosome),
+            chromosome=dict(trade.chromosome),
             aims=[
                 AimResult(
                     scenario=scenario,
@@ -303,10 +311,10 @@ def _front(results: Contest) -> list[FrontResult]:
                     counters={name: value for name, value in values.items() if name is not None},
                 )
                 for scenario in results.spec.scenarios
-                for values in [found.of(one, scenario)]
+                for values in [trade_front.of(trade, scenario)]
             ],
         )
-        for one in found.front[:MOST_OF_FRONT]
+        for trade in trade_front.front[:MOST_OF_FRONT]
     ]
 
 
@@ -317,7 +325,7 @@ def _change(change: Change | None) -> dict[str, float | None]:
 
 
 def _over_predicted(results: Contest) -> dict[str, Effect]:
-    """Return the comparisons with the predicted window; none where there is none."""
+    """Return the comparisons with the predicted window; empty without one."""
     if results.predicted is None:
         return {}
     confirmed = results.confirmed
@@ -348,14 +356,14 @@ def _scenario(results: Contest, scenario: str) -> ScenarioResult:
     )
 
 
-def _constraint(one: Checked) -> ConstraintResult:
+def _constraint(checked_constraint: Checked) -> ConstraintResult:
     return ConstraintResult(
-        constraint=one.constraint.name,
-        counter=one.constraint.counter,
-        quantity=one.constraint.quantity,
-        most=one.most,
-        floor=one.constraint.floor,
-        unchecked=dict(one.unchecked),
+        constraint=checked_constraint.constraint.name,
+        counter=checked_constraint.constraint.counter,
+        quantity=checked_constraint.constraint.quantity,
+        most=checked_constraint.most,
+        floor=checked_constraint.constraint.floor,
+        unchecked=dict(checked_constraint.unchecked),
         refused=[
             RefusedResult(
                 chromosome=dict(refused.chromosome),
@@ -367,10 +375,10 @@ def _constraint(one: Checked) -> ConstraintResult:
                 runs=refused.figures.runs,
                 **_change(refused.change),
             )
-            for refused in one.refused
+            for refused in checked_constraint.refused
         ],
-        default=dict(one.default),
-        tuned=dict(one.tuned),
+        default=dict(checked_constraint.default),
+        tuned=dict(checked_constraint.tuned),
     )
 
 
@@ -382,12 +390,12 @@ def _effect(effect: GeneEffect) -> GeneResult:
         inseparable_from=list(effect.inseparable_from),
         levels=[
             LevelResult(
-                alleles=list(one.level.alleles),
-                effect=one.effect,
-                low=one.low,
-                high=one.high,
-                chromosomes=one.chromosomes,
+                alleles=list(level.level.alleles),
+                effect=level.effect,
+                low=level.low,
+                high=level.high,
+                chromosomes=level.chromosomes,
             )
-            for one in effect.levels
+            for level in effect.levels
         ],
     )

@@ -1,4 +1,4 @@
-"""What a campaign leaves to a later one on a like board (engines/earlier.py)."""
+"""The results that a campaign passes to a later one on a like board (engines/earlier.py)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from analyzer.tuner.space.genes import Chromosome
 
 
 class EarlierError(AnalyzerError, ValueError):
-    """A campaign that a new one cannot begin from; ``remedy`` says what to do."""
+    """A campaign that cannot be the beginning of another; ``remedy`` says what to do."""
 
 
 def earlier_of(results: Results) -> Earlier:
-    """Return what a campaign found; raises EarlierError if it has no good run.
+    """Return the results of a campaign; raises EarlierError if it has no good run.
 
-    Refused chromosomes count as ``FAR`` worse than the best, as in the search. If there are more
-    than MOST chromosomes, the best half of those is kept, and others at even distances.
+    Refused chromosomes count as ``FAR`` worse than the best, as in the search. With more than MOST
+    chromosomes, the best half of MOST is kept, and others at even distances.
     """
     standings = results.standings
     gains = {key: standings.gain(key) for key in standings.chromosomes()}
@@ -48,7 +48,7 @@ def earlier_of(results: Results) -> Earlier:
             )
             for key in keys
         ],
-        best=[_alleles(one, names) for one in _best(results)],
+        best=[_alleles(chromosome, names) for chromosome in _best(results)],
         squares=sum(float(np.var(some) * len(some)) for some in runs.values()),
     )
 
@@ -57,11 +57,11 @@ def _best(results: Results) -> list[Chromosome]:
     """Return the confirmed settings, and the best of the search."""
     first = [results.confirmed.chromosome] if results.confirmation else []
     ranked = map(chromosome_of, results.standings.ranking())
-    found: list[Chromosome] = []
-    for one in (*first, *ranked):
-        if one not in found and one != results.space.default():
-            found.append(one)
-    return found[:FOUNDERS]
+    chromosomes: list[Chromosome] = []
+    for chromosome in (*first, *ranked):
+        if chromosome not in chromosomes and chromosome != results.space.default():
+            chromosomes.append(chromosome)
+    return chromosomes[:FOUNDERS]
 
 
 def _thinned(ranked: list[str]) -> list[str]:

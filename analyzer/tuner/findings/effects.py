@@ -1,18 +1,17 @@
-"""Which genes matter: the effect of each on the cost of a run, with simultaneous intervals.
+"""The genes that matter: the effect of each on the cost of a run, with simultaneous intervals.
 
-An additive model of log cost on the levels of all genes at once, fitted by ridge regression
-(Hoerl and Kennard 1970; its strength by generalised cross-validation, Golub, Heath and Wahba
-1979). Repeats of a chromosome count once, by their mean: they share the error of the model.
-Intervals are a wild bootstrap's (Liu 1988), widened so that they are simultaneous (by the
-largest studentised deviation, as Romano and Wolf 2005): otherwise one gene in twenty would matter
-by chance.
+An additive model of log cost on the levels of all genes at once, fitted by ridge regression (Hoerl
+and Kennard 1970; its strength by generalised cross-validation, Golub, Heath and Wahba 1979).
+Repeats of a chromosome count once, by their mean: they share the error of the model. Intervals are
+a wild bootstrap's (Liu 1988), widened so that they are simultaneous (by the largest studentised
+deviation, as Romano and Wolf 2005): otherwise one gene in twenty would matter by chance.
 
 A genetic search samples unevenly. Fitting all genes at once keeps the effects of other genes in the
 same chromosomes from being attributed to a gene, unlike a mean by level. If two genes always
 changed together, no method can separate their effects: such genes are reported as inseparable,
 without an effect. Levels of few chromosomes have no estimate, and no level has one if there are
-hardly more chromosomes than levels: confirm.py makes more runs. Effects are means over the
-chromosomes that were tried, which crowd around good ones.
+hardly more chromosomes than levels: confirm.py makes more runs. Effects are means over the tried
+chromosomes, which crowd around good ones.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from analyzer.tuner.space.levels import MOST_LEVELS, Level, levels_of
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["matters", "not shown", "cannot be told"]
 
-FEWEST_CHROMOSOMES = 3  # that a level needs for its effect to be estimated
+FEWEST_CHROMOSOMES = 3  # needed for an estimate of a level's effect
 INSEPARABLE = 0.9  # share of a level's variance that other genes explain
 _EACH = 2  # chromosomes for each level of a gene, where its numbers are cut into ranges
 _SPARE = 2  # chromosomes for each independent level; with fewer, nothing is estimated
 _RESAMPLES = 1000
-_MOST_CELLS = 4_000_000  # chromosomes × levels: of a larger campaign its last chromosomes
+_MOST_CELLS = 4_000_000  # chromosomes × levels: a larger campaign uses its last chromosomes
 _PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
 
 
@@ -47,7 +46,7 @@ _PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
 class LevelEffect:
     """The cost of one level of a gene relative to the gene's default: -0.12 is 12 % less.
 
-    ``low`` and ``high`` are the interval, None where too few chromosomes had the level or the
+    ``low`` and ``high`` are the interval, None where too few chromosomes had this level or the
     default's.
     """
 
@@ -58,7 +57,7 @@ class LevelEffect:
     chromosomes: int
 
     def stands_out(self, noise: float) -> bool:
-        """Whether the interval leaves out 0 and the effect is larger than ``noise``."""
+        """Return whether the interval excludes 0 and the effect is larger than ``noise``."""
         if self.low is None or self.high is None:
             return False
         return (self.low > 0 or self.high < 0) and abs(self.effect) > noise
@@ -66,7 +65,7 @@ class LevelEffect:
 
 @dataclass(frozen=True)
 class GeneEffect:
-    """All levels of a gene against its default, and whether it matters."""
+    """The effects of all levels of a gene against its default, and whether the gene matters."""
 
     gene: str
     default: Level
@@ -81,17 +80,17 @@ class GeneEffect:
         return max(estimated or self.levels, key=lambda level: abs(level.effect))
 
     def of(self, allele: Allele) -> LevelEffect | None:
-        """Return the effect of the level that ``allele`` is in; None for the default's."""
-        return next((one for one in self.levels if allele in one.level.alleles), None)
+        """Return the effect of the level with ``allele``; None for the default's level."""
+        return next((level for level in self.levels if allele in level.level.alleles), None)
 
 
 @dataclass(frozen=True)
 class Effects:
-    """The main effects of a campaign, largest first, and how good the model is.
+    """The main effects of a campaign, largest first, and the quality of the model.
 
     ``noise`` is the standard deviation of a run relative to its cost, None where no chromosome was
-    repeated; ``explained`` the leave-one-out R²: a fit to few chromosomes is close to each of them
-    by itself.
+    repeated; ``explained`` is the leave-one-out R²: a fit to few chromosomes is close to each of
+    them by itself.
     """
 
     genes: tuple[GeneEffect, ...]
@@ -101,14 +100,16 @@ class Effects:
 
 
 def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effects:
-    """Return the effects of the genes that were varied, in one scenario or over all of them.
+    """Return the effects of the varied genes, in one scenario or over all of them.
 
-    Over all, a cost is the weighted geometric mean of those in each scenario, and chromosomes that
-    were not run in all of them are left out. The same runs give the same figures. Of tens of
-    thousands of chromosomes, the last ones are used.
+    Over all scenarios, a cost is the weighted geometric mean of the scenarios' costs, and
+    chromosomes that were not run in all of them are left out. The same runs give the same figures.
+    Of tens of thousands of chromosomes, the last ones are used.
     """
     scenarios = runs.scenarios if scenario is None else (scenario,)
-    found_in_all = [one for one in runs.chromosomes if runs.count(one, scenarios)]
+    found_in_all = [
+        chromosome for chromosome in runs.chromosomes if runs.count(chromosome, scenarios)
+    ]
     chromosomes = found_in_all[-(_MOST_CELLS // max(_most_levels(space), 1)) :]
     weights = [runs.weight(s) for s in scenarios]
     by_scenario = [[np.mean(np.log(runs.costs(c, s))) for s in scenarios] for c in chromosomes]
@@ -116,16 +117,19 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
     noise = runs.noise(scenario)
     most = max(len(chromosomes) // (_EACH * max(len(space.genes), 1)), 2)
     varied = (_Columns.of(gene, chromosomes, min(most, MOST_LEVELS)) for gene in space.genes)
-    columns = [one for one in varied if one.varies]
-    found: list[GeneEffect] = []
+    columns = [each for each in varied if each.varies]
+    effects: list[GeneEffect] = []
     explained = 0.0
     if columns:
         fit = _Fit(log_costs - log_costs.mean(), columns)
         explained = fit.explained
-        found = [_gene_effect(one, columns, fit, max(noise or 0, NEGLIGIBLE)) for one in columns]
+        effects = [
+            _gene_effect(gene_columns, columns, fit, max(noise or 0, NEGLIGIBLE))
+            for gene_columns in columns
+        ]
     order = {"matters": 0, "cannot be told": 1, "not shown": 2}
-    found.sort(key=lambda gene: (order[gene.verdict], -abs(gene.largest.effect)))
-    return Effects(tuple(found), noise, explained, len(chromosomes))
+    effects.sort(key=lambda gene: (order[gene.verdict], -abs(gene.largest.effect)))
+    return Effects(tuple(effects), noise, explained, len(chromosomes))
 
 
 def _most_levels(space: Space) -> int:
@@ -150,39 +154,45 @@ class _Columns:
     @classmethod
     def of(cls, gene: Gene, chromosomes: Sequence[Chromosome], most: int) -> _Columns:
         alleles = [c[gene.name] if applies(gene, c) else None for c in chromosomes]
-        default, others = levels_of([one for one in alleles if one is not None], gene.default, most)
-        columns = [[float(allele in level.alleles) for allele in alleles] for level in others]
-        indicator = np.array(columns).reshape(len(others), len(alleles)).T
+        default, other_levels = levels_of(
+            [allele for allele in alleles if allele is not None], gene.default, most
+        )
+        columns = [[float(allele in level.alleles) for allele in alleles] for level in other_levels]
+        indicator = np.array(columns).reshape(len(other_levels), len(alleles)).T
         has_default = np.array([allele in default.alleles for allele in alleles])
-        return cls(gene.name, default, others, indicator, has_default)
+        return cls(gene.name, default, other_levels, indicator, has_default)
 
 
 class _Fit:
-    """The ridge regression and its bootstrap; column order is that of the genes' levels."""
+    """The ridge regression and its bootstrap; columns are in the order of the genes' levels."""
 
     def __init__(self, y: Floats, columns: Sequence[_Columns]) -> None:
-        indicators = np.hstack([one.indicator for one in columns])
+        indicators = np.hstack([gene_columns.indicator for gene_columns in columns])
         self.x = indicators - indicators.mean(axis=0)
-        # R of X = QR: regressions of columns on others are those of X, with few rows.
+        # R of X = QR: regressions of columns on others are the same as for X, with few rows.
         self.triangle = np.asarray(np.linalg.qr(self.x, mode="r"), dtype=np.float64)
         solve, influence = self._solver(y)
         self.beta = solve @ y
-        left = y - self.x @ self.beta
-        self.explained = _explained(y, left, influence)
+        residuals = y - self.x @ self.beta
+        self.explained = _explained(y, residuals, influence)
         rng = np.random.default_rng(0)  # resampling only: the same runs give the same intervals
         signs = rng.choice([-1.0, 1.0], (_RESAMPLES, len(y)))
         # A residual shrinks by the weight of its own row in the fit (HC3: MacKinnon, White 1985).
-        deviations = (signs * (left / np.maximum(1 - influence, 0.1))) @ solve.T
+        deviations = (signs * (residuals / np.maximum(1 - influence, 0.1))) @ solve.T
         error = np.sqrt(np.mean(deviations**2, axis=0) + 1e-18)
         self.counts = np.count_nonzero(indicators, axis=0)
-        of_default = [np.count_nonzero(one.has_default) for one in columns for _ in one.levels]
+        of_default = [
+            np.count_nonzero(gene_columns.has_default)
+            for gene_columns in columns
+            for _ in gene_columns.levels
+        ]
         enough = len(y) - 1 >= _SPARE * int(np.linalg.matrix_rank(self.x))
         self.estimated = (np.minimum(self.counts, of_default) >= FEWEST_CHROMOSOMES) & enough
         largest = np.abs(deviations / error)[:, self.estimated].max(axis=1, initial=0.0)
         self.width = float(np.quantile(largest, CONFIDENCE)) * error
 
     def _solver(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return the matrix that makes coefficients of y, and each row's influence on itself."""
+        """Return the matrix from y to coefficients, and each row's influence on itself."""
         u, s, vt = np.linalg.svd(self.x, full_matrices=False)
         keep = s > 1e-9 * s[0]
         u, s, vt = u[:, keep], s[keep], vt[keep]
@@ -191,7 +201,7 @@ class _Fit:
 
 
 def _penalty(u: Floats, s: Floats, y: Floats) -> float:
-    """Return the penalty of the least generalised cross-validation error."""
+    """Return the penalty with the least generalised cross-validation error."""
     rows, projected = len(y), u.T @ y
     beyond = float(y @ y - projected @ projected)
 
@@ -200,39 +210,43 @@ def _penalty(u: Floats, s: Floats, y: Floats) -> float:
         freedom = rows - 1 - float(shrink.sum())
         if freedom <= 0:
             return math.inf
-        left = float(np.sum(((1 - shrink) * projected) ** 2)) + beyond
-        return max(left, 0.0) / freedom**2
+        error_squares = float(np.sum(((1 - shrink) * projected) ** 2)) + beyond
+        return max(error_squares, 0.0) / freedom**2
 
     return float(min(_PENALTIES, key=error))
 
 
-def _explained(y: Floats, left: Floats, influence: Floats) -> float:
-    """Return the share of variance of rows left out that is predicted (PRESS: Allen 1974); ≥ 0.
+def _explained(y: Floats, residuals: Floats, influence: Floats) -> float:
+    """Return the share of variance predicted for left-out rows (PRESS: Allen 1974); at least 0.
 
-    Without a row, the mean is another, too: each row weighs 1/n in that.
+    Without a row, the mean changes, too: each row weighs 1/n in it.
     """
     rows = len(y)
-    by_genes = left / np.maximum(1 - influence - 1 / rows, 1e-9)
+    by_genes = residuals / np.maximum(1 - influence - 1 / rows, 1e-9)
     by_mean = y * rows / max(rows - 1, 1)
     total = float(by_mean @ by_mean)
     return max(1 - float(by_genes @ by_genes) / total, 0.0) if total else 0.0
 
 
-def _gene_effect(one: _Columns, all_of: Sequence[_Columns], fit: _Fit, noise: float) -> GeneEffect:
+def _gene_effect(
+    gene_columns: _Columns, all_of: Sequence[_Columns], fit: _Fit, noise: float
+) -> GeneEffect:
     begin = 0
     for other in all_of:
-        if other is one:
+        if other is gene_columns:
             break
         begin += len(other.levels)
-    mine = range(begin, begin + len(one.levels))
-    levels = tuple(_level_effect(level, i, fit) for level, i in zip(one.levels, mine, strict=True))
+    mine = range(begin, begin + len(gene_columns.levels))
+    levels = tuple(
+        _level_effect(level, i, fit) for level, i in zip(gene_columns.levels, mine, strict=True)
+    )
     estimated = [i for i in mine if fit.estimated[i]]
-    partners = _partners(one, all_of, fit, estimated)
+    partners = _partners(gene_columns, all_of, fit, estimated)
     if not estimated or partners:
         verdict: Verdict = "cannot be told"
     else:
-        verdict = "matters" if any(one.stands_out(noise) for one in levels) else "not shown"
-    return GeneEffect(one.gene, one.default, levels, verdict, partners)
+        verdict = "matters" if any(level.stands_out(noise) for level in levels) else "not shown"
+    return GeneEffect(gene_columns.gene, gene_columns.default, levels, verdict, partners)
 
 
 def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
@@ -244,22 +258,24 @@ def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
 
 
 def _partners(
-    one: _Columns, all_of: Sequence[_Columns], fit: _Fit, estimated: Sequence[int]
+    gene_columns: _Columns, all_of: Sequence[_Columns], fit: _Fit, estimated: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return the genes that changed together with a gene; none if they can be distinguished.
+    """Return the genes that changed together with a gene; empty if they can be distinguished.
 
     By the adjusted share of explained variance, since many genes explain anything by chance.
     """
     owners = [other.gene for other in all_of for _ in other.levels]
-    others = [i for i, owner in enumerate(owners) if owner != one.gene]
-    rank = int(np.linalg.matrix_rank(fit.triangle[:, others])) if others else 0
+    other_columns = [i for i, owner in enumerate(owners) if owner != gene_columns.gene]
+    rank = int(np.linalg.matrix_rank(fit.triangle[:, other_columns])) if other_columns else 0
     freedom = (len(fit.x) - 1) / max(len(fit.x) - 1 - rank, 1)
     partners: Counter[str] = Counter()
-    if others and estimated:
+    if other_columns and estimated:
         y = fit.triangle[:, estimated]
-        weights = np.linalg.lstsq(fit.triangle[:, others], y, rcond=None)[0]
-        left = y - fit.triangle[:, others] @ weights
-        explained = np.sum(left**2, axis=0) * freedom < (1 - INSEPARABLE) * np.sum(y**2, axis=0)
+        weights = np.linalg.lstsq(fit.triangle[:, other_columns], y, rcond=None)[0]
+        residuals = y - fit.triangle[:, other_columns] @ weights
+        explained = np.sum(residuals**2, axis=0) * freedom < (1 - INSEPARABLE) * np.sum(
+            y**2, axis=0
+        )
         heaviest = np.argmax(np.abs(weights), axis=0)
-        partners.update(owners[others[row]] for row in heaviest[explained].tolist())
+        partners.update(owners[other_columns[row]] for row in heaviest[explained].tolist())
     return tuple(sorted(partners))

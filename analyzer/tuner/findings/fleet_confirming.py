@@ -1,7 +1,7 @@
 """Confirms a search's winner on several like boards at the same time.
 
-The runs of each chromosome are shared out evenly, and a board's effect is taken off its runs, so
-that no chromosome gains by the boards that it was run on.
+The runs of each chromosome are shared out evenly, and a board's effect is subtracted from its runs,
+so that no chromosome gains by its boards.
 """
 
 from __future__ import annotations
@@ -38,24 +38,26 @@ class FleetConfirmingRuns(ConfirmingRuns):
     ) -> None:
         super().__init__(store, Nobody(), None, on_progress, contest)
         self._crew = Crew(boards, self._keep_lost, tell)
-        self._repeats = Counter((key_of(one.chromosome), one.scenario) for one in self._made)
+        self._repeats = Counter(
+            (key_of(evaluation.chromosome), evaluation.scenario) for evaluation in self._made
+        )
 
     def _make(self, lacking: Sequence[Repeats]) -> None:
-        """Make all runs that are lacking, those of a turn in random order."""
+        """Make all missing runs, the runs of a turn in random order."""
         boards = len(self._store.spec.boards)
         rng = random.Random(f"{self._store.spec.seed}/{len(self._made)}")
-        for turn in range(max(one.runs for one in lacking)):
+        for turn in range(max(repeats.runs for repeats in lacking)):
             pairs = [
-                (place, one.chromosome, scenario)
-                for place, one in enumerate(lacking)
-                if one.runs > turn
+                (place, repeats.chromosome, scenario)
+                for place, repeats in enumerate(lacking)
+                if repeats.runs > turn
                 for scenario in self._search.spec.scenarios
             ]
-            for place, one, scenario in rng.sample(pairs, len(pairs)):
-                self._submit(one, scenario, first=(place + turn) % boards)
+            for place, chromosome, scenario in rng.sample(pairs, len(pairs)):
+                self._submit(chromosome, scenario, first=(place + turn) % boards)
         failures = Counter[tuple[str, str]]()
-        for _, board, made in self._crew.results():
-            run = replace(made, board=board, number=self._store.last_number() + 1)
+        for _, board, result in self._crew.results():
+            run = replace(result, board=board, number=self._store.last_number() + 1)
             self._store.add(run, "confirmation")
             self._made.append(run)
             self._judge(run, failures)
@@ -73,17 +75,17 @@ class FleetConfirmingRuns(ConfirmingRuns):
         self._repeats[pair] += 1
         self._crew.submit(Job(due, first=first, avoid=avoid))
 
-    def _judge(self, one: Evaluation, failures: Counter[tuple[str, str]]) -> None:
+    def _judge(self, evaluation: Evaluation, failures: Counter[tuple[str, str]]) -> None:
         """Repeat a failed run on another board; raise CampaignError after TRIES in a row."""
-        pair = key_of(one.chromosome), one.scenario
-        if one.attempt.status == "ok":
+        pair = key_of(evaluation.chromosome), evaluation.scenario
+        if evaluation.attempt.status == "ok":
             failures[pair] = 0
             return
         failures[pair] += 1
         if failures[pair] >= TRIES:
-            raise failed_for_good("the best chromosome cannot be confirmed", one.attempt)
-        self._submit(one.chromosome, one.scenario, avoid=one.board)
+            raise failed_for_good("the best chromosome cannot be confirmed", evaluation.attempt)
+        self._submit(evaluation.chromosome, evaluation.scenario, avoid=evaluation.board)
 
-    def _keep_lost(self, board: int, one: Evaluation) -> None:
-        made = replace(one, board=board, number=self._store.last_number() + 1)
-        self._store.add(made, "confirmation", withdrawn=True)
+    def _keep_lost(self, board: int, lost: Evaluation) -> None:
+        evaluation = replace(lost, board=board, number=self._store.last_number() + 1)
+        self._store.add(evaluation, "confirmation", withdrawn=True)

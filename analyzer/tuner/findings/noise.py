@@ -1,14 +1,14 @@
-"""The noise of a chromosome's runs: its own, drawn towards that of the others where they agree.
+"""The noise of a chromosome's runs: its own, moderated towards the others' where they agree.
 
 A handful of runs shows its own noise poorly, and one noise pooled over all chromosomes is wrong
 where they differ: beside a reader, bfq with two requests takes 1.6 s or more than 20, which says
 nothing about any other setting. So variances are *moderated* (Smyth, *Linear models and empirical
 Bayes methods for assessing differential expression in microarray experiments*, 2004, sections 3 and
-6.2): they are taken to come from a scaled inverse chi-square distribution, whose scale and degrees
-of freedom follow from the mean and the variance of their logarithms. If they differ by no more than
-chance all chromosomes have the pooled one. A variance that stands out upwards is not moderated, as
-that would make the noisiest chromosome seem better known than it is (for the reason see Phipson et
-al., *Robust hyperparameter estimation protects against hypervariable genes*, 2016).
+6.2): they are assumed to come from a scaled inverse chi-square distribution, with a scale and
+degrees of freedom from the mean and the variance of their logarithms. If they differ by no more
+than chance, all chromosomes have the pooled one. A variance that stands out upwards is not
+moderated, as that would make the noisiest chromosome seem better known than it is (for the reason
+see Phipson et al., *Robust hyperparameter estimation protects against hypervariable genes*, 2016).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from analyzer.tuner.campaign.budget import LADDER
 
 OWN = LADDER[0]  # runs of a chromosome; with fewer it has the pooled noise
 STANDS_OUT = 1.0  # standard deviations of the logarithm of a variance
-_LEAST = 1e-5  # of the median variance: that of equal runs has no logarithm
+_LEAST = 1e-5  # of the median variance: the variance 0 of equal runs has no logarithm
 _BISECTIONS = 60
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The variance of a run's log cost, and the degrees of freedom that it is known by."""
+    """The variance of a run's log cost, and the degrees of freedom of its estimate."""
 
     variance: float
     freedom: float
@@ -54,20 +54,20 @@ class _Spread:
 
 @dataclass(frozen=True)
 class _Prior:
-    """What a variance is before its runs are seen: distribution of it, and of its logarithm."""
+    """The distribution of a variance, and of its logarithm, before its runs are seen."""
 
     variance: float
     freedom: float
     log_mean: float
     log_variance: float
 
-    def moderated(self, one: _Spread) -> Noise:
-        known_by = trigamma(one.freedom / 2)
-        above = _unbiased_log(one, 0.0) - self.log_mean
+    def moderated(self, spread: _Spread) -> Noise:
+        known_by = trigamma(spread.freedom / 2)
+        above = _unbiased_log(spread, 0.0) - self.log_mean
         if above > STANDS_OUT * math.sqrt(self.log_variance + known_by):
-            return Noise(one.variance, one.freedom)
-        freedom = self.freedom + one.freedom
-        return Noise((self.freedom * self.variance + one.squares) / freedom, freedom)
+            return Noise(spread.variance, spread.freedom)
+        freedom = self.freedom + spread.freedom
+        return Noise((self.freedom * self.variance + spread.squares) / freedom, freedom)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,10 @@ class Noises:
     def pooled(self) -> Noise | None:
         """The noise of all repeats; None if there are none."""
         spreads = [_Spread.of(logs) for logs in self.logs]
-        freedom = sum(one.freedom for one in spreads)
-        return Noise(sum(one.squares for one in spreads) / freedom, freedom) if freedom else None
+        freedom = sum(spread.freedom for spread in spreads)
+        return (
+            Noise(sum(spread.squares for spread in spreads) / freedom, freedom) if freedom else None
+        )
 
     def of(self, logs: Sequence[float]) -> Noise | None:
         """Return the noise of the chromosome with these runs; None if nothing was run twice."""
@@ -93,11 +95,11 @@ class Noises:
     def _prior(self) -> _Prior | None:
         """The distribution of the variances; None if they differ by no more than chance."""
         spreads = [_Spread.of(logs) for logs in self.logs if len(logs) >= OWN]
-        known = [one.variance for one in spreads if one.squares]
-        if len(spreads) < 2 or not known:
+        variances = [spread.variance for spread in spreads if spread.squares]
+        if len(spreads) < 2 or not variances:
             return None
-        logs = [_unbiased_log(one, _LEAST * median(known)) for one in spreads]
-        excess = variance(logs) - fmean(trigamma(one.freedom / 2) for one in spreads)
+        logs = [_unbiased_log(spread, _LEAST * median(variances)) for spread in spreads]
+        excess = variance(logs) - fmean(trigamma(spread.freedom / 2) for spread in spreads)
         if excess <= 0:
             return None
         half, mean = _inverse_trigamma(excess), fmean(logs)
@@ -105,10 +107,10 @@ class Noises:
         return _Prior(scale, 2 * half, mean, excess)
 
 
-def _unbiased_log(one: _Spread, least: float) -> float:
-    """Return the logarithm of a variance, without the bias that few degrees of freedom give it."""
-    log = math.log(max(one.variance, least)) if max(one.variance, least) else -math.inf
-    return log - digamma(one.freedom / 2) + math.log(one.freedom / 2)
+def _unbiased_log(spread: _Spread, least: float) -> float:
+    """Return the logarithm of a variance, without its bias by few degrees of freedom."""
+    log = math.log(max(spread.variance, least)) if max(spread.variance, least) else -math.inf
+    return log - digamma(spread.freedom / 2) + math.log(spread.freedom / 2)
 
 
 def digamma(x: float) -> float:
@@ -130,7 +132,7 @@ def trigamma(x: float) -> float:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Return where ψ′, which falls from infinity to 0, has a positive value."""
+    """Return the inverse of ψ′, which falls from infinity to 0, for a positive value."""
     low, high = 1e-3, 1e6
     for _ in range(_BISECTIONS):
         middle = math.sqrt(low * high)

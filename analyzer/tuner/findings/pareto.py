@@ -1,4 +1,4 @@
-"""Where scenarios disagree: the chromosomes that none beats in all of them."""
+"""Where scenarios disagree: the chromosomes that no other beats in all of them."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def points(runs: Runs) -> list[Point]:
 
 def front(of: Sequence[Point]) -> list[Point]:
     """Return the points that no other is as good as in every scenario and better in one."""
-    return [one for one in of if not any(_beats(other.costs, one.costs) for other in of)]
+    return [point for point in of if not any(_beats(other.costs, point.costs) for other in of)]
 
 
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+def _beats(costs: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return costs != other and all(a <= b for a, b in zip(costs, other, strict=True))
 
 
 def disagree(runs: Runs) -> bool:
-    """Return whether one scenario's best certainly costs more than another's best does there."""
-    found = points(runs)
-    if len(runs.scenarios) < 2 or not found:
+    """Return whether one scenario's best certainly costs more than another's best there."""
+    costs_of_all = points(runs)
+    if len(runs.scenarios) < 2 or not costs_of_all:
         return False
     columns = range(len(runs.scenarios))
-    best = [min(found, key=lambda point: point.costs[i]).chromosome for i in columns]
+    best = [min(costs_of_all, key=lambda point: point.costs[i]).chromosome for i in columns]
     changes = [
         runs.change(other, best[i], scenario)
         for i, scenario in enumerate(runs.scenarios)

@@ -1,8 +1,8 @@
-"""Plans: the settings that suit each fingerprint's workloads, out of TUNING files.
+"""Plans: the settings that suit each fingerprint's workloads, from TUNING files.
 
-A TUNING file has the top genes of fingerprints, and those of patterns (engines/patterns.py) under
-their names. A pattern whose fitness is 0 is *inert* (IOPerf, section 7): it was seen on a machine
-at work, and no settings are learnt for it yet.
+A TUNING file has the top genes of fingerprints, and of patterns (engines/patterns.py) under their
+names. A pattern with fitness 0 is *inert* (IOPerf, section 7): it was seen on a machine at work,
+and no settings are learnt for it yet.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def read_plans(
 ) -> Plans:
     """Return (knob, value) by fingerprint or pattern, for those with top genes in a TUNING file.
 
-    Only values that differ from those the campaign found are set. ``disks``: if others than the
-    campaign's. ``risked``: also values with which a power cut loses more than with those found or
-    the kernel's own. ``learns``: a file that has none is one that will. Raises StoreError, also for
-    such a value, and GeneError.
+    Only values that differ from the campaign's initial values are set. ``disks``: if others than
+    the campaign's. ``risked``: also values with which a power cut loses more than with the initial
+    or the kernel's own values. ``learns``: a file without top genes is allowed, since it will learn
+    them. Raises StoreError, also for such a value, and GeneError.
     """
     with Store.read(path) as store:
         space, top = CampaignSetup.of(store.spec).space, store.top_genes()
@@ -52,12 +52,12 @@ def read_plans(
             raise StoreError(message, "learn them again")
     plans = {
         name: _changes(space, genes.chromosome, on)
-        for name, genes in sorted(top.items(), key=lambda one: -one[1].fitness)
+        for name, genes in sorted(top.items(), key=lambda entry: -entry[1].fitness)
         if name in BY_NAME or genes.fitness > INERT
     }
-    found = dict(space.settings(space.default(), on))
+    campaign_values = dict(space.settings(space.default(), on))
     for knob, value in [setting for plan in plans.values() for setting in plan]:
-        loss = loss_of(knob, value, found.get(knob))
+        loss = loss_of(knob, value, campaign_values.get(knob))
         if loss is not None and not risked:
             raise StoreError(
                 f"{path}: {loss.sentence}", "to apply it anyway, add --allow durability"
@@ -82,7 +82,7 @@ def for_watcher(plans: Plans) -> tuple[Plans, dict[str, Pattern]]:
 
 
 def patterns_in(path: Path) -> dict[Pattern, TopGenes]:
-    """Return the patterns in a TUNING file, the inert ones too, in the order they came."""
+    """Return the patterns in a TUNING file, including inert ones, in the order of storing."""
     with Store.read(path) as store:
         return _patterns(store)
 
@@ -93,15 +93,15 @@ def note_pattern(path: Path, pattern: Pattern) -> bool:
     Raises StoreError.
     """
     with Store.resume(path) as store:
-        known = _patterns(store)
-        if len(known) >= MOST_PATTERNS or nearest(known, pattern) is not None:
+        patterns = _patterns(store)
+        if len(patterns) >= MOST_PATTERNS or nearest(patterns, pattern) is not None:
             return False
         store.put_top_genes(pattern.name, TopGenes(store.spec.default, INERT))
     return True
 
 
 def keep_pattern(path: Path, pattern: Pattern, learnt: TopGenes) -> None:
-    """Store what was learnt for a pattern. Raises StoreError."""
+    """Store the settings learnt for a pattern. Raises StoreError."""
     with Store.resume(path) as store:
         store.put_top_genes(pattern.name, learnt)
 
@@ -120,8 +120,8 @@ def check_learning(path: Path) -> None:
 def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
     """Store the best of a TUNING file as the top genes of a fingerprint; return it.
 
-    It is the confirmed part of the winner, if any. Raises StoreError, also if scenarios took turns,
-    and GeneError.
+    The best is the confirmed part of the winner, if any. Raises StoreError, also if scenarios took
+    turns, and GeneError.
     """
     with Store.resume(path) as store:
         results = Results.of(store)
@@ -138,6 +138,6 @@ def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
 
 
 def _changes(space: Space, chromosome: Chromosome, disks: Sequence[str]) -> list[tuple[str, str]]:
-    found = dict(space.settings(space.default(), disks))
+    default_values = dict(space.settings(space.default(), disks))
     settings = space.settings(space.repair(chromosome), disks)
-    return [(knob, value) for knob, value in settings if found.get(knob) != value]
+    return [(knob, value) for knob, value in settings if default_values.get(knob) != value]

@@ -1,8 +1,8 @@
-"""What settings trade for what: time, sectors written and waiting for memory, in each scenario.
+"""Trade-offs between settings: time, sectors written and waiting for memory, in each scenario.
 
-The front holds the chromosomes that none beats in all of these aims. The user's weights choose one
-of them: the front is ordered by the campaign's gain, with these weights. Counters are compared in
-steps of their floor (feasibility.py), under which a difference is in a run or not by chance: the
+The front holds the chromosomes that no other beats in all of these aims. The user's weights choose
+one of them: the front is ordered by the campaign's gain, with these weights. Counters are compared
+in steps of their floor (feasibility.py), since smaller differences fall into a run by chance: the
 boxes of Laumanns, Thiele, Deb and Zitzler, *Combining convergence and diversity in evolutionary
 multiobjective optimization* (2002). Chromosomes that violate a constraint are left out.
 """
@@ -23,13 +23,13 @@ from analyzer.tuner.space.genes import Chromosome, Space
 
 @dataclass(frozen=True)
 class Aim:
-    """What to have little of: the cost, or ``counter``, in a scenario."""
+    """A quantity to minimise: the cost, or ``counter``, in a scenario."""
 
     scenario: str
     counter: Constraint | None = None
 
     def step(self, value: float) -> float:
-        """Return what is compared: values of the same step are alike."""
+        """Return the compared value: values of the same step are equal."""
         return value if self.counter is None else math.floor(value / self.counter.floor)
 
 
@@ -43,7 +43,7 @@ class Trade:
 
 @dataclass(frozen=True)
 class Trades:
-    """The aims of a campaign, and the chromosomes that none beats in all of them, best gain first.
+    """The aims of a campaign, and the chromosomes that no other beats, best gain first.
 
     ``paid``: counters of which the first certainly has more than the default, beyond their floor.
     """
@@ -52,11 +52,11 @@ class Trades:
     front: tuple[Trade, ...]
     paid: tuple[Aim, ...] = ()
 
-    def of(self, one: Trade, scenario: str) -> dict[Name | None, float]:
-        """Return the figures in a scenario by the name of their constraint; None is the cost's."""
+    def of(self, trade: Trade, scenario: str) -> dict[Name | None, float]:
+        """Return the figures in a scenario by the name of their constraint; None for the cost."""
         return {
             None if aim.counter is None else aim.counter.name: value
-            for aim, value in zip(self.aims, one.values, strict=True)
+            for aim, value in zip(self.aims, trade.values, strict=True)
             if aim.scenario == scenario
         }
 
@@ -75,30 +75,31 @@ def trades(results: Contest) -> Trades:
     aims = tuple(
         aim
         for scenario in scenarios
-        for aim in (Aim(scenario), *(one for one in counted if one.scenario == scenario))
+        for aim in (Aim(scenario), *(aim for aim in counted if aim.scenario == scenario))
     )
-    found = [
+    measured = [
         Trade(chromosome_of(key), tuple(median(_values(results, key, aim)) for aim in aims))
         for key in ranked
     ]
-    front = _unbeaten(aims, found)
-    paid = [one for one in counted if ranked and _more_than_default(results, ranked[0], one)]
+    front = _unbeaten(aims, measured)
+    paid = [aim for aim in counted if ranked and _more_than_default(results, ranked[0], aim)]
     return Trades(aims, tuple(front), tuple(paid))
 
 
 def genes_text(space: Space, chromosome: Chromosome) -> str:
-    """Return the genes in which a chromosome differs from the default, in words."""
+    """Return the genes of a chromosome that differ from the default, in words."""
     genes = differing(space, chromosome)
     return ", ".join(f"{gene.name} {chromosome[gene.name]}" for gene in genes) or "the default"
 
 
-def _unbeaten(aims: Sequence[Aim], found: Sequence[Trade]) -> list[Trade]:
+def _unbeaten(aims: Sequence[Aim], measured: Sequence[Trade]) -> list[Trade]:
     steps = [
-        tuple(aim.step(value) for aim, value in zip(aims, one.values, strict=True)) for one in found
+        tuple(aim.step(value) for aim, value in zip(aims, trade.values, strict=True))
+        for trade in measured
     ]
     return [
-        one
-        for one, own in zip(found, steps, strict=True)
+        trade
+        for trade, own in zip(measured, steps, strict=True)
         if not any(
             other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in steps
         )
@@ -110,12 +111,14 @@ def _values(results: Contest, key: str, aim: Aim) -> list[float]:
     if aim.counter is None:
         return results.runs.costs(chromosome_of(key), aim.scenario)
     good = results.standings.good(key, aim.scenario)
-    if any(aim.counter.counter not in one.metrics for one in good):
+    if any(aim.counter.counter not in attempt.metrics for attempt in good):
         return []
-    return [one.metrics[aim.counter.counter] for one in good]
+    return [attempt.metrics[aim.counter.counter] for attempt in good]
 
 
 def _more_than_default(results: Contest, key: str, aim: Aim) -> bool:
     assert aim.counter is not None, "a cost is not a counter"
-    own, default = (_values(results, one, aim) for one in (key, results.standings.default))
+    own, default = (
+        _values(results, chromosome_key, aim) for chromosome_key in (key, results.standings.default)
+    )
     return bool(default) and compared(aim.counter, 0.0, aim.scenario, own, default).violated

@@ -1,4 +1,4 @@
-"""The genes that foreread knows (catalogue.toml), and the space of those that a board has."""
+"""The genes that foreread knows (catalogue.toml), and the space of a board's genes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Mechanism = Literal["reclaim", "writes", "queue"]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A gene as the catalogue has it; its head explains the fields that Gene lacks."""
+    """A gene of the catalogue; the head of catalogue.toml explains the fields that Gene lacks."""
 
     name: Name
     kind: Kind
@@ -56,7 +56,7 @@ class _Catalogue(msgspec.Struct, forbid_unknown_fields=True):
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Return the catalogue, in the order in which genes are written."""
+    """Return the catalogue, in the order of writing genes."""
     return tuple(msgspec.toml.decode(CATALOGUE.read_bytes(), type=_Catalogue).gene)
 
 
@@ -65,21 +65,21 @@ def _entry(name: str) -> Entry:
 
 
 def usual_names() -> list[str]:
-    """Return the genes that are tuned unless others are asked for."""
+    """Return the genes that are tuned by default."""
     return [entry.name for entry in entries() if not entry.asked]
 
 
 def knobs(disks: Sequence[str], names: Iterable[str] | None = None, mounted: str = "") -> list[str]:
     """Return the knobs that a probe has to read for the genes ``names`` (default: all).
 
-    Those of the policies of CPUs are a pattern, of which the probe finds all.
-    ``mounted``: where the file system is mounted whose options are genes, if there is one.
+    The knobs of the policies of CPUs are a pattern, which the probe expands. ``mounted``: the mount
+    point of the file system with options as genes, if there is one.
     """
-    wanted = None if names is None else set(names)
+    chosen_names = None if names is None else set(names)
     templates = [
         knob
         for entry in entries()
-        if wanted is None or entry.name in wanted
+        if chosen_names is None or entry.name in chosen_names
         for knob in (entry.knob, entry.at_most, entry.offered)
         if knob and (mounted or DIRECTORY not in knob)
     ]
@@ -97,31 +97,31 @@ def space_of(
     mounted: str = "",
     risked: Collection[str] = (),
 ) -> Space:
-    """Return the genes that a board has, with the values found as their defaults.
+    """Return the genes of a board, with the present values as their defaults.
 
-    ``probe``: the value of each knob of ``knobs``, without unreadable ones. ``names``: the genes
-    wanted, by default all; those that the board lacks are in ``left_out``. ``levels``: alleles to
-    use in place of the catalogue's, by gene; the value found is added. ``windows``: the
-    read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
-    ``risked``: genes that may have alleles with which a power cut loses more than with the value
-    found; the others lack these alleles, as ``limited`` says. With several disks each has its own
+    ``probe``: the value of each knob of ``knobs``, without unreadable ones. ``names``: the
+    requested genes, by default all; genes that the board lacks are in ``left_out``. ``levels``:
+    alleles to use in place of the catalogue's, by gene; the present value is added. ``windows``:
+    the read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
+    ``risked``: genes that may have alleles with which a power cut loses more than with the present
+    value; the others lack these alleles, as ``limited`` says. With several disks each has its own
     window, ``read_ahead_kb:NAME``. Raises GeneError for unknown names.
     """
-    known = [entry.name for entry in entries()]
+    known_names = [entry.name for entry in entries()]
     for name in (*(names or ()), *(levels or {})):
-        if name not in known:
-            raise GeneError(f"no gene {name!r}", f"choose from: {', '.join(known)}")
-    names = known if names is None else names
+        if name not in known_names:
+            raise GeneError(f"no gene {name!r}", f"choose from: {', '.join(known_names)}")
+    names = known_names if names is None else names
     genes: list[Gene] = []
     left_out: dict[str, str] = {}
     limited: dict[str, str] = {}
-    for entry in map(_entry, sorted(names, key=known.index)):
+    for entry in map(_entry, sorted(names, key=known_names.index)):
         many = entry.per_disk and len(disks) > 1
         for disk in disks if many else [""]:
-            found = _Board(probe, [disk] if disk else disks, names, windows, mounted)
+            board = _Board(probe, [disk] if disk else disks, names, windows, mounted)
             name = f"{entry.name}:{disk}" if disk else entry.name
             try:
-                every = found.gene(entry, disk, (levels or {}).get(entry.name, ()))
+                every = board.gene(entry, disk, (levels or {}).get(entry.name, ()))
                 gene = every if entry.name in risked else _durable(entry, every)
             except _Lacking as why:
                 left_out[name] = str(why)
@@ -143,7 +143,7 @@ def _durable(entry: Entry, gene: Gene) -> Gene:
 
 
 class _Lacking(Exception):
-    """The board does not have a gene, or not so that it could be tuned."""
+    """The board lacks a gene, or the gene cannot be tuned there."""
 
 
 class _Board:
@@ -197,14 +197,14 @@ class _Board:
         return True
 
     def _check_found(self, entry: Entry, default: Allele) -> None:
-        """Raise _Lacking for a value that could not be put back."""
+        """Raise _Lacking for a value that could not be restored."""
         try:
             check_put_back(self._paths(entry.knob)[0], str(default))
         except KnobError as error:
             raise _Lacking(str(error)) from error
 
     def _choices(self, entry: Entry) -> tuple[list[Allele], Allele]:
-        """Return the alleles, and the one found."""
+        """Return the alleles, and the present one."""
         text = self._text(self._paths(entry.knob)[0])
         if entry.offered:
             return self._listed(entry, text)
@@ -221,25 +221,27 @@ class _Board:
         values = entry.levels or [level for level in around if level >= entry.least]
         return [level for level in values if most is None or level <= most], value
 
-    def _listed(self, entry: Entry, found: str) -> tuple[list[Allele], Allele]:
-        """Return the words that files list for all knobs of the gene, and the one found."""
-        if any(self._text(path) != found for path in self._paths(entry.knob)):
+    def _listed(self, entry: Entry, value: str) -> tuple[list[Allele], Allele]:
+        """Return the words that files list for all knobs of the gene, and the present one."""
+        if any(self._text(path) != value for path in self._paths(entry.knob)):
             raise _Lacking("its value is not the same for all CPUs")
         lists = [self._text(path).split() for path in self._paths(entry.offered)]
         words = [*filter(_WORD.fullmatch, lists[0])]
-        return [word for word in words if all(word in one for one in lists)], found
+        return [word for word in words if all(word in offered for offered in lists)], value
 
     def _requires(self, entry: Entry) -> dict[str, tuple[Allele, ...]]:
-        """Return the gene's requirements of other genes, without given ones that are not tuned."""
+        """Return the gene's requirements of other genes, without met ones of fixed genes."""
         required = {
             name: allowed
             for name, allowed in entry.requires.items()
             if name in self._names or self._choices(_entry(name))[1] not in allowed
         }
         for name, excluded in entry.unless.items():
-            others = [one for one in self._choices(_entry(name))[0] if one not in excluded]
-            if name in self._names and others:
-                required[name] = tuple(others)
+            allowed_alleles = [
+                allele for allele in self._choices(_entry(name))[0] if allele not in excluded
+            ]
+            if name in self._names and allowed_alleles:
+                required[name] = tuple(allowed_alleles)
         return required
 
     def _here(self, knob: str) -> str:
@@ -258,10 +260,12 @@ class _Board:
     def _of_policies(self, knob: str) -> list[str]:
         """Return a knob of each policy of CPUs that the board has."""
         file = re.compile(re.escape(knob).replace(re.escape(POLICY), r"policy(\d{1,3})"), re.ASCII)
-        found = [(int(match[1]), path) for path in self._probe if (match := file.fullmatch(path))]
-        if not found:
+        paths_by_number = [
+            (int(match[1]), path) for path in self._probe if (match := file.fullmatch(path))
+        ]
+        if not paths_by_number:
             raise _Lacking(f"the board has no {knob.replace(POLICY, 'policy0')} that can be read")
-        return [path for _, path in sorted(found)]
+        return [path for _, path in sorted(paths_by_number)]
 
     def _text(self, path: str) -> str:
         text = self._probe.get(path)
@@ -306,10 +310,10 @@ def _without_orphans(
             if name in kept
         )
         if lacks or not offered:
-            wanted = ", ".join(
+            schedulers = ", ".join(
                 allele for some in gene.requires.values() for allele in map(str, some)
             )
-            missing[gene.name] = f"it is a tunable of {wanted}, which is not one of the choices"
+            missing[gene.name] = f"it is a tunable of {schedulers}, which is not one of the choices"
             continue
         below = gene.below if gene.below in kept else ""
         kept[gene.name] = msgspec.structs.replace(gene, below=below)

@@ -1,4 +1,4 @@
-"""The durability of alleles: which of them lose more in a power cut, and what is lost, in words."""
+"""The durability of alleles: which of them lose more in a power cut, and the loss in words."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import msgspec
 class Durability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A gene that trades durability for time, as the catalogue describes it.
 
-    Of numbers a larger one loses more; those in ``lossy`` lose more than all others. ``loses`` says
-    what a power cut may lose, with ``{allele}``, and ``{seconds}`` of a number of centiseconds;
-    ``loses_most`` says it of a number in ``lossy``. ``usual``: the kernel's own value.
+    A larger number loses more; alleles in ``lossy`` lose more than all others. ``loses`` describes
+    the possible loss of a power cut, with ``{allele}``, and ``{seconds}`` for a number of
+    centiseconds; ``loses_most`` describes it for a number in ``lossy``. ``usual``: the kernel's own
+    value.
     """
 
     usual: int | str
@@ -31,7 +32,7 @@ class Durability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return self.rank(allele) > self.rank(than)
 
     def sentence(self, allele: int | str) -> str:
-        """Return what a power cut may lose with ``allele``."""
+        """Return the possible loss of a power cut with ``allele``, as a sentence."""
         number = allele if isinstance(allele, int) else 0
         text = (allele in self.lossy and self.loses_most) or self.loses
         return text.format(allele=allele, seconds=f"{number / 100:g}")

@@ -2,8 +2,8 @@
 
 A chromosome gives each gene of a space an allele. A gene that does not apply (a tunable of a
 scheduler that is not chosen) has the allele ``NONE``, as in Zadok et al., *Parametric Optimization
-of Storage Systems* (HotStorage 2015), section 3. A gene whose own choices include ``none`` (the
-scheduler) means the choice by it; such genes always apply.
+of Storage Systems* (HotStorage 2015), section 3. For a gene with the choice ``none`` (the
+scheduler) that allele means the choice; such genes always apply.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Gene(
 ):
     """One setting.
 
-    Its alleles are ``choices``, or else those of its kind from ``lowest`` to ``highest``: every
-    integer (``integer``, ``bits``), the powers of two (``power2``), or 0 and 1 (``boolean``).
-    ``requires``: other genes' alleles under one of which it applies. ``below``: a gene whose
-    allele its own must stay under. ``knob``: the file it is written to, ``{disk}`` being the
-    kernel's name of ``disk``, or of each disk if that is empty; it is written to ``more_knobs`` as
-    well; a mount option is a knob, too (boards.remount). ``mutation``: its own mutation operator
-    (see operators.py).
+    Its alleles are ``choices``, or else the numbers of its kind from ``lowest`` to ``highest``:
+    every integer (``integer``, ``bits``), the powers of two (``power2``), or 0 and 1 (``boolean``).
+    ``requires``: alleles of other genes; the gene applies if each of these genes has one of them.
+    ``below``: a gene with an allele that its own must stay under. ``knob``: the file to write, with
+    ``{disk}`` for the kernel's name of ``disk``, or of each disk if that is empty; it is written to
+    ``more_knobs`` as well; a mount option is a knob, too (boards.remount). ``mutation``: its own
+    mutation operator (see operators.py).
     """
 
     name: Name
@@ -73,7 +73,7 @@ class Gene(
     unit: str = ""
 
     def __post_init__(self) -> None:
-        """Raise GeneError for a gene without alleles, or whose default is not one of them."""
+        """Raise GeneError for a gene without alleles, or with a default that is not one of them."""
         if len(set(self.choices)) < len(self.choices):
             raise self._wrong("has the same choice twice")
         if self.ordered and self.choices:
@@ -89,9 +89,9 @@ class Gene(
         self._check_knobs()
 
     def _check_knobs(self) -> None:
-        """Raise GeneError unless each allele may be set, and the default may have been found.
+        """Raise GeneError unless each allele may be set, and the default may be restored.
 
-        A store, whoever wrote it, is read through here.
+        A store of any origin is checked here.
         """
         ends = self.alleles[:: max(len(self.alleles) - 1, 1)] if self.ordered else self.alleles
         try:
@@ -114,7 +114,7 @@ class Gene(
 
     @property
     def alleles(self) -> Sequence[Allele]:
-        """Every allele but NONE, numbers rising."""
+        """Every allele except NONE, numbers rising."""
         if self.choices:
             return self.choices
         if self.kind == "boolean":
@@ -125,14 +125,14 @@ class Gene(
         return range(self.lowest, self.highest + 1)
 
     def knob_paths(self, disks: Sequence[str]) -> list[str]:
-        """Return the files that it is written to, ``disks`` being those of the campaign."""
+        """Return the files that it is written to; ``disks`` are the campaign's."""
         return [*knob_paths(self.knob, [self.disk] if self.disk else disks), *self.more_knobs]
 
 
 def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
     """Return the files of a knob: one of each disk, or one where it is not a disk's.
 
-    Raises GeneError for names that no disk has.
+    Raises GeneError for invalid disk names.
     """
     if DISK not in knob:
         return [knob]
@@ -141,26 +141,26 @@ def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
     return [knob.replace(DISK, disk) for disk in disks]
 
 
-def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
-    """Return the closest of ``options`` to ``wanted``.
+def nearest(gene: Gene, options: Sequence[Allele], allele: Allele) -> Allele:
+    """Return the closest of ``options`` to ``allele``.
 
-    For a number the nearest (the lower of two), or the nearest to the default if ``wanted`` is not
+    For a number the nearest (the lower of two), or the nearest to the default if ``allele`` is not
     a number; otherwise the default if offered, or the first.
     """
-    if wanted in options or len(options) == 1:
-        return wanted if wanted in options else options[0]
+    if allele in options or len(options) == 1:
+        return allele if allele in options else options[0]
     if not gene.ordered:
         return gene.default if gene.default in options else options[0]
-    number = int(wanted if isinstance(wanted, int) else gene.default)
+    number = int(allele if isinstance(allele, int) else gene.default)
     at = bisect_left(options, number)
     return min(options[max(at - 1, 0) : at + 1], key=lambda option: abs(int(option) - number))
 
 
 @dataclass(frozen=True)
 class Space:
-    """The genes of one campaign, each after those that it depends on.
+    """The genes of one campaign, each after the genes that it depends on.
 
-    ``left_out``: genes that were asked for but are not here, and why; ``limited``: genes that lack
+    ``left_out``: requested genes that the space lacks, and why; ``limited``: genes that lack
     alleles of the catalogue, and why.
     """
 
@@ -169,7 +169,7 @@ class Space:
     limited: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise GeneError for names given twice, and for dependencies on genes not there yet."""
+        """Raise GeneError for duplicate names, and for dependencies on later genes."""
         seen: dict[str, Gene] = {}
         for gene in self.genes:
             if gene.name in seen:
@@ -219,14 +219,14 @@ class Space:
         """
         repaired: dict[str, Allele] = {}
         for gene in self.genes:
-            wanted = chromosome.get(gene.name, gene.default)
-            repaired[gene.name] = nearest(gene, self.options(gene, repaired), wanted)
+            allele = chromosome.get(gene.name, gene.default)
+            repaired[gene.name] = nearest(gene, self.options(gene, repaired), allele)
         return repaired
 
     def neighbours(self, chromosome: Chromosome) -> Iterator[dict[str, Allele]]:
         """Yield the valid chromosomes that differ by one gene, and by the genes that depend on it.
 
-        None is there twice.
+        No chromosome occurs twice.
         """
         for gene in self.genes:
             for allele in self.options(gene, chromosome):
@@ -235,7 +235,7 @@ class Space:
                     yield self.repair(changed) if gene.name in self.gates else changed
 
     def lacking(self, chromosome: Chromosome) -> str:
-        """Return what is wrong with the genes or an allele of a chromosome; empty if nothing is.
+        """Return an error about the genes or an allele of a chromosome; empty if there is none.
 
         Alleles need not go together: ``valid`` checks that.
         """
@@ -288,7 +288,7 @@ class Space:
         )
 
     def settings(self, chromosome: Chromosome, disks: Sequence[str]) -> list[tuple[str, str]]:
-        """Return (knob's path, value) of all genes that apply, in the order to be written.
+        """Return (knob's path, value) of all genes that apply, in the order of writing.
 
         Genes that others depend on come first: a scheduler before its tunables.
         """

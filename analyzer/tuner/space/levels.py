@@ -1,4 +1,4 @@
-"""The alleles of a gene as few levels, so that each has chromosomes enough to be compared."""
+"""The alleles of a gene as few levels, so that each has enough chromosomes to compare."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from analyzer.tuner.space.genes import Allele
 
 MOST_LEVELS = 12  # of a gene with numbers; more of them are grouped by size
-RANGES = 5  # that they are then cut into
+RANGES = 5  # of grouped numbers
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Level:
 def levels_of(
     alleles: Sequence[Allele], default: Allele, most: int = MOST_LEVELS
 ) -> tuple[Level, list[Level]]:
-    """Return the level that the default is in, and the others that occur.
+    """Return the level with the default, and the other levels that occur.
 
-    More than ``most`` numbers are cut into ranges, RANGES or ``most`` if that is less, that about
-    as many of ``alleles`` are in.
+    More than ``most`` numbers are cut into ranges, RANGES or ``most`` if that is less, with about
+    equally many of ``alleles`` in each.
     """
     counts = Counter(alleles)
     counts[default] += 0
@@ -38,17 +38,17 @@ def levels_of(
     few = len(numbers) <= most
     pieces = min(RANGES, most)
     ranges = [(number,) for number in numbers] if few else _ranges(numbers, counts, pieces)
-    levels = [Level(one) for one in [*sorted(words), *ranges]]
+    levels = [Level(alleles_of_level) for alleles_of_level in [*sorted(words), *ranges]]
     reference = next(level for level in levels if default in level.alleles)
     return reference, [level for level in levels if level is not reference]
 
 
 def _ranges(numbers: Sequence[int], counts: Counter[Allele], pieces: int) -> list[tuple[int, ...]]:
     total = sum(counts[number] for number in numbers)
-    made: dict[int, list[int]] = {}
+    by_range: dict[int, list[int]] = {}
     before = 0
     for number in numbers:
         middle = before + counts[number] / 2
-        made.setdefault(min(int(middle * pieces / total), pieces - 1), []).append(number)
+        by_range.setdefault(min(int(middle * pieces / total), pieces - 1), []).append(number)
         before += counts[number]
-    return [tuple(one) for one in made.values()]
+    return [tuple(numbers_of_range) for numbers_of_range in by_range.values()]

@@ -1,9 +1,9 @@
-"""Mechanisms of the kernel that genes need, and the counters that say whether one occurred.
+"""Mechanisms of the kernel that genes need, and the counters that show whether one occurred.
 
 A gene cannot act where its mechanism does not occur: swappiness without reclaim of memory, the
 limits of dirty memory without writes, the tunables of a scheduler without requests that wait for
-each other. The catalogue names a gene's mechanism (``acts_on``). All others may
-act always, and so may those of a mechanism whose counters a machine does not have.
+each other. The catalogue names a gene's mechanism (``acts_on``). All other genes may act always,
+and so may genes with a mechanism that a machine does not count.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 from analyzer.tuner.space.catalogue import Mechanism, entries
 from analyzer.tuner.space.genes import Gene, Space
 
-SEEN = 2  # runs in one scenario: a single one may be the accident of another process
-FEW_SECTORS = 256  # 128 KiB: some commits of a journal, which are in a run or not by chance
+SEEN = 2  # runs in one scenario: another process may affect a single one by chance
+FEW_SECTORS = 256  # 128 KiB: some commits of a journal, which fall into a run by chance
 Metrics = Mapping[str, float]
 
 
@@ -26,8 +26,8 @@ Metrics = Mapping[str, float]
 class Sign:
     """How a run shows that a mechanism occurred: its ``figure`` exceeds ``most``.
 
-    ``figure``: from the counters of a run (tracer.local.counters); None where they are not there.
-    ``lacking``: what is said where it never occurred.
+    ``figure``: from the counters of a run (tracer.local.counters); None where they are absent.
+    ``lacking``: the reason to report where it never occurred.
     """
 
     figure: Callable[[Metrics], float | None]
@@ -36,9 +36,9 @@ class Sign:
 
 
 def _reclaimed(metrics: Metrics) -> float | None:
-    """Return the pages that the kernel looked at for reclaim, by any of its counters."""
-    found = [value for name, value in metrics.items() if name.startswith("vmstat.pgscan")]
-    return sum(found) if found else None
+    """Return the pages that the kernel scanned for reclaim, by any of its counters."""
+    scanned = [value for name, value in metrics.items() if name.startswith("vmstat.pgscan")]
+    return sum(scanned) if scanned else None
 
 
 def _written(metrics: Metrics) -> float | None:
@@ -46,7 +46,7 @@ def _written(metrics: Metrics) -> float | None:
 
 
 def _waiting(metrics: Metrics) -> float | None:
-    """Return the milliseconds of requests in flight beyond those in which one was."""
+    """Return the milliseconds of requests in flight beyond the milliseconds with one in flight."""
     waited, busy = metrics.get("disk.waited_ms"), metrics.get("disk.busy_ms")
     return None if waited is None or busy is None else waited - busy
 
@@ -61,17 +61,17 @@ SIGNS: Mapping[Mechanism, Sign] = {
 def absent(runs: Iterable[tuple[str, Metrics]]) -> set[Mechanism]:
     """Return the mechanisms that did not occur in these good runs: (scenario, metrics).
 
-    One whose counters no run has may have occurred.
+    A mechanism without counters in any run may have occurred.
     """
-    seen, known = Counter[tuple[Mechanism, str]](), set[Mechanism]()
+    seen, counted = Counter[tuple[Mechanism, str]](), set[Mechanism]()
     for scenario, metrics in runs:
         for name, sign in SIGNS.items():
             figure = sign.figure(metrics)
             if figure is not None:
-                known.add(name)
+                counted.add(name)
                 seen[name, scenario] += figure > sign.most
     occurred = {name for (name, _), count in seen.items() if count >= SEEN}
-    return known - occurred
+    return counted - occurred
 
 
 def acts_on(gene: Gene) -> Mechanism | None:

@@ -1,7 +1,7 @@
-"""How much a TUNING file may hold: more than any campaign, and less than exhausts memory.
+"""Limits of a TUNING file: more than any campaign, and less than exhausts memory.
 
-A file may come from anybody. Its rows and the values in their JSON are counted before they are
-made, so that a file of the largest size takes less than 512 MiB.
+A file may be hostile. Its rows and the values in their JSON are counted before they are parsed, so
+that a file of the largest size needs less than 512 MiB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from boards.base.document import shown
 T = TypeVar("T")
 LARGEST_BYTES = 128 << 20  # of the file with its log; 50,000 attempts with 40 figures have 90 MiB
 MOST_ATTEMPTS = 50_000  # of a search, which ends then; at 2 s each more than a day
-LONGEST_VALUE = 5 << 20  # bytes of a text; those of the schema have 2^20 characters
+LONGEST_VALUE = 5 << 20  # bytes of a text; the schema's limit is 2^20 characters
 # Rows by table. A search may get ten times as many chromosomes as it tries.
 MOST_ROWS = {
     "boards": 16,
@@ -33,7 +33,7 @@ MOST_ROWS = {
 _MOST_VALUES = 4_000_000  # in all JSON of a file
 _NOT_OURS = "give a file of foreread tune"
 _DAMAGED = "restore a copy of it, or start a new campaign"
-# What SQLite writes last into a journal that names another one (pager.c, writeSuperJournal).
+# The last bytes of a journal that names another one (SQLite: pager.c, writeSuperJournal).
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 
 
@@ -42,11 +42,11 @@ class StoreError(AnalyzerError, ValueError):
 
 
 def check_files(path: Path) -> None:
-    """Raise StoreError unless a file and SQLite's logs beside it are regular, and not too large.
+    """Raise StoreError unless a file and SQLite's logs next to it are regular, and not too large.
 
-    A journal that names a further one is refused, too: SQLite deletes the file that it names.
+    A journal that names a further one is refused, too: SQLite deletes the named file.
     """
-    if not path.is_file():  # a pipe or device might never end
+    if not path.is_file():  # a pipe or device may never end
         what = "is not a file" if path.exists() else "does not exist"
         raise StoreError(f"{path} {what}", _NOT_OURS)
     place = path.resolve()  # where SQLite puts its logs
@@ -95,7 +95,7 @@ class StoredJson:
             raise StoreError(f"{self._name} has more values than any campaign", _NOT_OURS)
         try:
             return msgspec.json.decode(text, type=kind)
-        # UnicodeEncodeError: SQLite keeps surrogates that UTF-8 has no place for.
+        # UnicodeEncodeError: SQLite keeps surrogates that UTF-8 cannot encode.
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise StoreError(f"{self._name} is damaged: {shown(error)}", _DAMAGED) from error
 

@@ -16,7 +16,7 @@ Ended = Literal["finished", "nothing new", "noise", "evaluations", "seconds"]
 
 @dataclass(frozen=True)
 class BoardDisk:
-    """A disk that is tuned, as a boot script finds it again; 0 and empty are not known."""
+    """A tuned disk, as a boot script identifies it; 0 and empty mean unknown."""
 
     name: str
     size_bytes: int = 0
@@ -25,7 +25,7 @@ class BoardDisk:
 
 @dataclass(frozen=True, repr=False)
 class Hardware:
-    """The identity of a board: ``machine`` as uname has it, ``model`` of CPU or board."""
+    """The identity of a board: ``machine`` as in uname, ``model`` of CPU or board."""
 
     __repr__ = brief
 
@@ -36,7 +36,7 @@ class Hardware:
 
 @dataclass(frozen=True, repr=False)
 class Board:
-    """The setup of evaluations; those of different setups are not compared."""
+    """The setup of evaluations; evaluations of different setups are not compared."""
 
     __repr__ = brief
 
@@ -51,9 +51,9 @@ class Board:
 class Spec:
     """A campaign; its course depends on this and on the measurements.
 
-    ``others``: the boards that it is spread over besides ``board``, each like that one.
-    ``recipe`` and ``space`` are kept as text, to make the engine again. ``fewest`` and
-    ``most`` are the repeats of a chromosome in each scenario (racing.py).
+    ``others``: further boards of the campaign, each like ``board``. ``recipe`` and ``space`` are
+    kept as text, to make the engine again. ``fewest`` and ``most`` are the repeats of a chromosome
+    in each scenario (racing.py).
     """
 
     __repr__ = brief
@@ -80,10 +80,11 @@ class Spec:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """One attempt as it is stored.
+    """One stored attempt.
 
-    ``number`` counts all attempts from 1, ``repeat`` those of this chromosome in this scenario
-    from 0; ``started`` and ``ended`` are seconds since 1970; ``board`` is the place in Spec.boards.
+    ``number`` counts all attempts from 1, ``repeat`` the attempts of this chromosome in this
+    scenario from 0; ``started`` and ``ended`` are seconds since 1970; ``board`` is the place in
+    Spec.boards.
     """
 
     __repr__ = brief

@@ -33,9 +33,9 @@ WHERE stage = ? AND withdrawn <= ? ORDER BY e.id
 class Store:
     """An open store; a context manager. All methods raise StoreError.
 
-    ``spec`` is the campaign's; ``ended`` says why it ended, None while it can go on; ``best`` is
-    the chromosome that its engine believes best (evaluation.key_of), None if it relies on
-    measurements; ``allowance`` the number of runs that its confirmation may have, None without a
+    ``spec`` is the campaign's; ``ended`` is the reason of its end, None while it can go on;
+    ``best`` is the chromosome that its engine believes best (evaluation.key_of), None if it relies
+    on measurements; ``allowance`` is the maximum number of runs of its confirmation, None without a
     limit.
     """
 
@@ -62,7 +62,7 @@ class Store:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Return the store ``path`` as it is now; also while a campaign writes to it."""
+        """Return a copy of the present store ``path``; also while a campaign writes to it."""
         return cls._opened(store_file.open_to_read(path), str(path), None)
 
     @classmethod
@@ -93,30 +93,30 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the store; it is of no use then."""
+        """Close the store; it cannot be used afterwards."""
         store_file.close(self._connection, self._lock)
 
     def evaluations(self, withdrawn: bool = False, stage: Stage = "search") -> list[Evaluation]:
-        """Return a stage's attempts in the order they were made; ``withdrawn`` too if asked."""
+        """Return a stage's attempts in the order of their making; ``withdrawn``: also those."""
         return [self._evaluation(row) for row in self._rows(_EVALUATIONS, (stage, int(withdrawn)))]
 
     def withdrawn(self, stage: Stage = "search") -> list[Evaluation]:
-        """Return a stage's attempts that count for nothing."""
-        counted = {one.number for one in self.evaluations(stage=stage)}
+        """Return a stage's attempts that do not count."""
+        counted = {evaluation.number for evaluation in self.evaluations(stage=stage)}
         every = self.evaluations(withdrawn=True, stage=stage)
-        return [one for one in every if one.number not in counted]
+        return [evaluation for evaluation in every if evaluation.number not in counted]
 
     def add(self, evaluation: Evaluation, stage: Stage = "search", withdrawn: bool = False) -> None:
         """Store an attempt; it is on the disk when this returns.
 
-        ``withdrawn``: it counts for nothing, since the board was lost in it.
+        ``withdrawn``: the attempt does not count, since the board was lost in it.
         """
         board = self._boards[evaluation.board]
         with self._transaction():
             store_rows.insert_evaluation(self._connection, evaluation, stage, board, withdrawn)
 
     def withdraw_after(self, number: int) -> None:
-        """Take back the search's attempts after ``number``: they stay, and count for nothing."""
+        """Withdraw the search's attempts after ``number``: they stay, and do not count."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE evaluations SET withdrawn = 1 WHERE stage = 'search' AND id > ?", (number,)
@@ -153,8 +153,8 @@ class Store:
     ) -> None:
         """Store the results given to the engine for its ``generation``-th batch, from 0.
 
-        ``top``: the top genes that it has since then, by fingerprint; ``best``: the chromosome
-        that it believes best since then.
+        ``top``: its present top genes, by fingerprint; ``best``: the chromosome that it now
+        believes best.
         """
         with self._transaction():
             store_rows.insert_generation(self._connection, generation, scored)
@@ -177,7 +177,7 @@ class Store:
         self.allowance = runs
 
     def check_board(self, board: Board) -> None:
-        """Raise StoreError unless the campaign is of ``board``: runs of two cannot be compared."""
+        """Raise StoreError unless ``board`` is the campaign's: boards' runs are incomparable."""
         self.check_boards([board])
 
     def check_boards(self, boards: Sequence[Board | None]) -> None:
@@ -187,7 +187,7 @@ class Store:
                 continue
             if board == was_board:
                 continue
-            was, now = (_described(one) if one else "no board" for one in (was_board, board))
+            was, now = (_described(each) if each else "no board" for each in (was_board, board))
             message = f"{self.name} was measured on {was}, and this is {now}"
             raise StoreError(
                 message, "resume it there, or start a new campaign here with another -o TUNING"
@@ -222,7 +222,7 @@ class Store:
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")
         if not scenarios:
             raise StoreError(f"{self.name} has no scenario", "give a file of foreread tune")
-        board, *others = self._read_boards()
+        board, *other_boards = self._read_boards()
         spec = Spec(
             board=board,
             scenarios=tuple(scenario for (scenario,) in scenarios),
@@ -236,12 +236,12 @@ class Store:
             fewest=fewest,
             most=most,
             foreread=foreread,
-            others=tuple(others),
+            others=tuple(other_boards),
         )
         return spec, created, best and key_of(self._chromosome(best)), ended
 
     def _read_boards(self) -> list[Board]:
-        """Return the boards, that of the campaign first, and note their ids."""
+        """Return the boards, the campaign's first, and store their ids."""
         rows = self._rows(
             "SELECT id, name, kernel, page_bytes, disks, hardware FROM boards"
             " ORDER BY id <> (SELECT board FROM campaign), id"
@@ -291,5 +291,5 @@ class Store:
 
 
 def _described(board: Board) -> str:
-    known = (board.kernel, board.hardware.model or board.hardware.machine, *board.disks)
-    return f"{board.name} ({', '.join(filter(None, known))})"
+    properties = (board.kernel, board.hardware.model or board.hardware.machine, *board.disks)
+    return f"{board.name} ({', '.join(filter(None, properties))})"

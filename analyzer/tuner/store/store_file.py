@@ -40,12 +40,12 @@ _MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _NOT_OURS = "give a file of foreread tune"
 _DAMAGED = "restore a copy of it, or start a new campaign"
-_BUSY_S = 30.0  # how long a reader and the writer wait for each other
+_BUSY_S = 30.0  # maximum wait of a reader and the writer for each other
 _written: set[tuple[int, int]] = set()  # device and inode of the stores this process writes to
 
 
 def new_memory() -> sqlite3.Connection:
-    """Return an empty store that lasts as long as its connection."""
+    """Return an empty store that exists as long as its connection."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise StoreError(
             f"SQLite {sqlite3.sqlite_version} is too old for a store",
@@ -77,7 +77,7 @@ def write_new(path: Path, image: bytes) -> None:
 
 
 def is_store(path: Path) -> bool:
-    """Return whether ``path`` looks like a TUNING file; opening it finds out."""
+    """Return whether ``path`` looks like a TUNING file; only opening it checks the rest."""
     try:
         return apart(partial(_begins_as_sqlite, path))
     except (OSError, UnboundedError):
@@ -136,11 +136,11 @@ def close(connection: sqlite3.Connection, lock: int | None) -> None:
 
 @contextmanager
 def refused(path: Path | str, done: str) -> Iterator[None]:
-    """Turn SQLite's exceptions into StoreErrors; ``done`` names the failed operation."""
+    """Convert SQLite's exceptions to StoreErrors; ``done`` names the failed operation."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        if "decode" in str(error):  # Python's own, of text that is not UTF-8
+        if "decode" in str(error):  # Python's own error for text that is not UTF-8
             raise StoreError(f"{path} is damaged: a text is not UTF-8", _DAMAGED) from error
         remedy = (
             f"check the free space and the permissions of {path}, then repeat the command "
@@ -158,7 +158,7 @@ def _lock(path: Path) -> int:
     """Return a descriptor that holds the store; the kernel releases it when the process ends.
 
     Uses flock, which on Linux is independent of SQLite's locks (fcntl). A store that this process
-    writes to is refused before it is opened: to close it again would drop those.
+    writes to is refused before it is opened: closing it would drop those locks.
     """
     try:
         if _identity(path.stat()) in _written:
@@ -203,7 +203,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreError unless the file is a sound store of this schema, and of nothing else."""
+    """Raise StoreError unless the file is a sound store of this schema, and nothing else."""
     _check_size(connection, path)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
@@ -217,9 +217,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if _tables(connection) != _tables(new_memory()):
         raise StoreError(f"{path} has tables that foreread did not create", _NOT_OURS)
     for check in ("integrity_check(1)", "foreign_key_check"):
-        found = connection.execute(f"PRAGMA {check}").fetchone()
-        if found is not None and found != ("ok",):
-            raise StoreError(f"{path} is damaged: {' '.join(map(str, found))}", _DAMAGED)
+        problem = connection.execute(f"PRAGMA {check}").fetchone()
+        if problem is not None and problem != ("ok",):
+            raise StoreError(f"{path} is damaged: {' '.join(map(str, problem))}", _DAMAGED)
     for table, most in MOST_ROWS.items():
         rows = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         if rows > most:
@@ -230,7 +230,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 def _check_size(connection: sqlite3.Connection, path: Path) -> None:
     """Raise StoreError if the file is too large with the pages in its log."""
     size = [_pragma(connection, name) for name in ("page_count", "page_size")]
-    if not all(isinstance(one, int) for one in size) or math.prod(size) > LARGEST_BYTES:
+    if not all(isinstance(number, int) for number in size) or math.prod(size) > LARGEST_BYTES:
         raise StoreError(f"{path} is larger than a campaign can be", _NOT_OURS)
 
 

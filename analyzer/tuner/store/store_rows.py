@@ -1,4 +1,4 @@
-"""The rows of a store, written; the caller's transaction is around them."""
+"""Writes the rows of a store, within the caller's transaction."""
 
 from __future__ import annotations
 
@@ -40,19 +40,28 @@ def _insert_board(connection: sqlite3.Connection, board: Board) -> int | None:
 
 
 def insert_evaluation(
-    connection: sqlite3.Connection, one: Evaluation, stage: Stage, board: int, withdrawn: bool
+    connection: sqlite3.Connection,
+    evaluation: Evaluation,
+    stage: Stage,
+    board: int,
+    withdrawn: bool,
 ) -> None:
     """Write an attempt on the board with that id."""
-    attempt = one.attempt
+    attempt = evaluation.attempt
     connection.execute(
         "INSERT INTO evaluations VALUES (?, ?,"
         " (SELECT id FROM scenarios WHERE name = ?), ?,"
         " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(one.number, _chromosome_id(connection, one.chromosome), one.scenario, board),
-            *(one.repeat, one.seed, attempt.status, attempt.value),
+            *(
+                evaluation.number,
+                _chromosome_id(connection, evaluation.chromosome),
+                evaluation.scenario,
+                board,
+            ),
+            *(evaluation.repeat, evaluation.seed, attempt.status, attempt.value),
             *(_printed(dict(attempt.metrics)), _printed(attempt.notes)),
-            *(one.started, one.ended, stage, int(withdrawn)),
+            *(evaluation.started, evaluation.ended, stage, int(withdrawn)),
         ),
     )
 
@@ -61,16 +70,16 @@ def insert_generation(
     connection: sqlite3.Connection, generation: int, scored: Sequence[Scored]
 ) -> None:
     """Write the results given to the engine for a generation."""
-    for place, one in enumerate(scored):
-        chromosome = _chromosome_id(connection, one.chromosome)
+    for place, score in enumerate(scored):
+        chromosome = _chromosome_id(connection, score.chromosome)
         connection.execute(
             "INSERT INTO generations VALUES (?, ?, ?, ?)",
-            (generation, place, chromosome, one.fitness),
+            (generation, place, chromosome, score.fitness),
         )
 
 
 def put_best(connection: sqlite3.Connection, best: str) -> None:
-    """Write which chromosome is believed best, by its key."""
+    """Write the chromosome that is believed best, by its key."""
     believed = _chromosome_id(connection, chromosome_of(best))
     connection.execute("UPDATE campaign SET best = ?", (believed,))
 

@@ -295,9 +295,9 @@ def test_a_value_loses_data_whatever_its_gene_is_called():
 
 def test_a_value_is_compared_with_the_one_found_and_with_the_kernels_own():
     knob = "mount:commit=:/"
-    assert loss_of(knob, "5", found=1).value == 5  # less durable than the board
-    assert loss_of(knob, "60", found=100).value == 60  # a file may name any value as found
-    assert loss_of(knob, "60", found=100, usual=False) is None
+    assert loss_of(knob, "5", replaced=1).value == 5  # less durable than the board
+    assert loss_of(knob, "60", replaced=100).value == 60  # a file may name any value as found
+    assert loss_of(knob, "60", replaced=100, usual=False) is None
 
 
 def test_every_durability_says_what_is_lost():
