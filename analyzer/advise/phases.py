@@ -94,9 +94,9 @@ def frozen(variant: Variant, row: int, for_ns: float) -> Variant:
 def begins_ns(variant: Variant) -> Array:
     """Return for each step how much of the variant's time has passed when all before it are over.
 
-    Infinite where one of them is not over when the run ends.
+    All threads go on to their ends, also those that the run does not wait for.
     """
-    timed, run = variant.timed()
+    whole = variant.with_run(replace(variant.run, ends=-1))
+    timed, run = whole.timed()
     over = timed.over_ns[len(run.steps) - len(variant.run.steps) :]
-    over = np.where(np.isnan(over), np.inf, over)
     return np.maximum.accumulate(np.concatenate(([0.0], over)))[:-1]

@@ -61,7 +61,11 @@ def test_a_step_begins_when_the_steps_of_all_threads_before_it_are_over():
         {"operation": 3, "cpu_ns": 10},
     ]
     variant = variant_of(start_of(script, rows, [(0, 0), (0, 3), (0, 5)]), 0)
-    assert begins_ns(variant).tolist() == pytest.approx([0, 1410, 1e6 + 1410])
+    begins = pytest.approx([0, 1410, 1e6 + 1410])
+    assert begins_ns(variant).tolist() == begins
+    first_alone = variant.with_run(replace(variant.run, ends=0))
+    assert first_alone.cost().seconds < 1e-4
+    assert begins_ns(first_alone).tolist() == begins
 
 
 @pytest.mark.parametrize("op", [Op.PRESENT, Op.SINGLE])
