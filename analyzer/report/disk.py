@@ -64,11 +64,11 @@ def bytes_over_time(canvas: Canvas, subject: Subject) -> None:
         np.histogram(time_s[which], edges, weights=octets[which])[0] / width / 1e6
         for which in (~metadata, metadata)
     ]
-    ax.bar(edges[:-1], rates[0], width, align="edge", color=BLUE, label="file data")
-    ax.bar(
-        edges[:-1], rates[1], width, bottom=rates[0], align="edge", label="metadata", **_METADATA
-    )
+    both = rates[0] + rates[1]
+    ax.stairs(rates[0], edges, fill=True, color=BLUE, label="file data")
+    ax.stairs(both, edges, baseline=rates[0], fill=True, label="metadata", **_METADATA)
     ax.set_xlim(edges[0], edges[-1])
+    ax.set_ylim(0, 1.05 * both.max() or 1.0)
     ax.yaxis.set_major_formatter("{x:,.4g}")
     ax.set_xlabel("time since the start (s)")
     ax.set_ylabel("read (MB/s)")

@@ -57,4 +57,4 @@ def _seen(value: object) -> object:
 
 def _drawings(sections: list[Section]) -> dict[str, Markup]:
     plots = [b.plot for section in sections for b in section.blocks if isinstance(b, Figure)]
-    return {plot.name: Markup(inline_svg(plot.figure(), plot.name)) for plot in plots}
+    return {plot.name: Markup(inline_svg(plot.figure, plot.name)) for plot in plots}

@@ -134,7 +134,7 @@ class Sheets:
         """Set ``text`` wrapped to the width of the page."""
         # DejaVu Sans Bold and Mono run wider than the regular face that is measured.
         room_pt = (WIDTH_IN - indent) * 72 / (1.2 if weight == "bold" or mono else 1.02)
-        for line in wrapped(drawable(text), size_pt, room_pt):
+        for line in wrapped(text, size_pt, room_pt):
             self._need(size_pt * LEADING / 72)
             self._text(line, MARGIN_IN + indent, size_pt, weight=weight, mono=mono)
             self._y += size_pt * LEADING / 72
@@ -282,7 +282,7 @@ class Sheets:
 
     def _height(self, plot: Plot) -> float:
         """Return the height of a figure with title and caption."""
-        caption = wrapped(drawable(plot.caption), SMALL_PT, WIDTH_IN * 72 / 1.02)
+        caption = wrapped(plot.caption, SMALL_PT, WIDTH_IN * 72 / 1.02)
         return plot.height_in * self._scale + (len(caption) + 2) * SMALL_PT * LEADING / 72 + 0.1
 
     def _draw(self, plot: Plot, height: float) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from analyzer.report.blocks import (
-    Column,
-)
+from functools import lru_cache
+
+from analyzer.report.blocks import Column
 from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
 
 MOST_LINES = 4  # of one table cell
 
 
-def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
-    """Return ``text`` (drawable) in lines of at most ``room_pt``; too long words are cut."""
+@lru_cache(4096)  # the PDF is measured at several scales, and each line before it is set
+def wrapped(text: str, size_pt: float, room_pt: float) -> tuple[str, ...]:
+    """Return ``text`` in lines of at most ``room_pt``, as it can be drawn.
+
+    Words that are too long are cut.
+    """
     lines, line = [], ""
-    for word in text.split(" "):
+    for word in drawable(text).split(" "):
         candidate = f"{line} {word}" if line else word
         if text_width_pt(candidate, size_pt) <= room_pt:
             line = candidate
@@ -22,7 +26,7 @@ def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
             lines.append(line)
         *full, line = _cut(word, size_pt, room_pt)
         lines += full
-    return [*lines, line]
+    return (*lines, line)
 
 
 def _cut(word: str, size_pt: float, room_pt: float) -> list[str]:
@@ -43,12 +47,13 @@ def width_of(columns: list[Column], column: Column) -> float:
 
 def cell_lines(
     columns: list[Column], cells: list[str], size_pt: float, most_lines: int
-) -> list[list[str]]:
+) -> list[tuple[str, ...]]:
     """Return each cell's lines, at most ``most_lines``."""
-    made = []
+    cell_by_cell = []
     for column, cell in zip(columns, cells, strict=True):
         room_pt = (width_of(columns, column) - 0.08) * 72 / 1.08  # bold runs wider
-        lines = wrapped(drawable(cell), size_pt, room_pt)
-        cut = len(lines) > most_lines
-        made.append([*lines[: most_lines - 1], lines[most_lines - 1] + "…"] if cut else lines)
-    return made
+        lines = wrapped(cell, size_pt, room_pt)
+        if len(lines) > most_lines:
+            lines = (*lines[: most_lines - 1], f"{lines[most_lines - 1]}…")
+        cell_by_cell.append(lines)
+    return cell_by_cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from matplotlib.figure import Figure
 
@@ -33,11 +33,12 @@ class Plot:
     height_in: float
     draw: Callable[[Canvas], None]
 
+    @cached_property
     def figure(self) -> Figure:
-        """Return the figure, drawn; call it within ``style.drawing``."""
-        made = Figure(figsize=(WIDTH_IN, self.height_in), facecolor="white")
-        self.draw(made)
-        return made
+        """The figure, drawn once for page and PNG; use it within ``style.drawing``."""
+        figure = Figure(figsize=(WIDTH_IN, self.height_in), facecolor="white")
+        self.draw(figure)
+        return figure
 
 
 def seconds_plots(subject: Subject) -> list[Plot]:

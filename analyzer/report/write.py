@@ -33,7 +33,7 @@ from boards.base.written import write_whole
 from tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]
-FORMATS = 3  # HTML, PDF and PNG: each figure is drawn for each of them
+FORMATS = 2  # the page and the PNGs share a drawing of each figure; the PDF has its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +140,7 @@ def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:
     for plot in plots:
         path = output / f"{plot.name}.png"
         picture = io.BytesIO()
-        plot.figure().savefig(picture, format="png", metadata={"Software": None})
+        plot.figure.savefig(picture, format="png", metadata={"Software": None})
         write_whole(path, picture.getvalue())
         written.append(path)
     return tuple(written)

@@ -86,7 +86,7 @@ def test_every_gene_that_varied_has_a_picture(results):
         titles = [
             ax.get_title(loc="left")
             for figure in figures[1:]
-            for ax in figure.plot.figure().findobj(lambda x: hasattr(x, "get_xaxis"))
+            for ax in figure.plot.figure.findobj(lambda x: hasattr(x, "get_xaxis"))
         ]
     assert set(titles) == set(SPACE.names)
 
