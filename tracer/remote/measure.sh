@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034,SC2154
+# shellcheck shell=sh disable=SC2034,SC2154,SC3045
 # What a trial does around its run: starts the load of the scenario, takes the time, reads the
 # counters of disks, memory and processors and, if watched names disks, records their bios
 # (bios.sh). load.sh is the load.
@@ -169,10 +169,26 @@ count() {
     read -r line </proc/stat && echo "$1 stat $line"
 } 2>/dev/null
 
+# count_events KEY: bash seeks back after each line that it reads, and the kernel makes the text anew
+# each time, so that a number that has grown by a digit moves the next line. It reads all at once.
 count_events() {
-    while read -r line; do
-        case $line in nr_*) ;; *) echo "$1 vmstat $line" ;; esac
-    done </proc/vmstat
+    if [ -n "${BASH_VERSION-}" ]; then
+        read -r -d '' text </proc/vmstat
+        IFS='
+'
+        for line in $text; do
+            print_event "$1" "$line"
+        done
+        unset IFS
+    else
+        while read -r line; do
+            print_event "$1" "$line"
+        done </proc/vmstat
+    fi
+}
+
+print_event() {
+    case $2 in nr_*) ;; *) echo "$1 vmstat $2" ;; esac
 }
 
 # knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Selects every scheduler that a

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-from importlib import resources
-
 import pytest
-from shells import BUSYBOX, DASH, each_shell
+from shells import BUSYBOX, DASH, each_shell, function, printed
 
 from boards.mounts import MountPoint
 from tracer.local.disk.groups import group_folder, io_group
@@ -24,19 +20,6 @@ PROCESSES = [
     "5:cpu:/c\n1:name=systemd:/d\n0::/\n",
     "5:cpu:/c\n",
 ]
-
-
-def function(file, name):
-    """Return the shell function of that name."""
-    text = (resources.files("tracer.remote") / file).read_text()
-    return re.search(rf"^{name}\(\) {{\n.*?^}}\n", text, re.MULTILINE | re.DOTALL)[0]
-
-
-def printed(shell, text, lines):
-    words = [*shell, "-c", text]
-    done = subprocess.run(words, check=False, input=lines, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.removesuffix("\n")
 
 
 @pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
