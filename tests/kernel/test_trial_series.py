@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from machine_lock import nobody_records
 from owned import instances_of, jobs_of
 from series_trials import MEASURED, at, trials_by
 from shells import each_shell
@@ -218,3 +220,32 @@ def test_the_knobs_are_taken_by_one_series_only(driven, loop):
     ):
         bench.run(at(loop, 8))
     assert loop.window_kb() == 16
+
+
+def guards_of(pid):
+    """Return the processes of the shell that own, or wait to own, a job of that host."""
+    scripts = {f"{job}/job.sh" for job in jobs_of(pid)}
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = os.fsdecode(process.read_bytes()).split("\0")
+            if "guard_series" in words and scripts & set(words):
+                found.append(int(process.parent.name))
+    return found
+
+
+@pytest.mark.thorough
+def test_a_job_that_is_ended_while_it_waits_for_the_lock_leaves_no_process(loop):
+    words = [loop.device, str(loop.knob), "600", str(loop.busybox), "true"]
+    with (
+        nobody_records(),
+        subprocess.Popen(
+            [sys.executable, "-c", DRIVER, *words],
+            env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+            stderr=subprocess.DEVNULL,
+        ) as driver,
+    ):
+        wait_until(lambda: guards_of(driver.pid))
+        (guard,) = guards_of(driver.pid)
+        driver.kill()
+        wait_until(lambda: not jobs_of(driver.pid) and not is_running(guard))

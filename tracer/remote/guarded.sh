@@ -69,7 +69,7 @@ guard() {
     exec 9<>"$job/wake" 4<>"$job/changed" 5<>"$job/load.in"
     if ! take_lock >"$job/facts"; then
         conclude
-        pause 30
+        [ ! -d "$job" ] || pause 30
         rm -rf "$job"
         return
     fi

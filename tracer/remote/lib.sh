@@ -93,12 +93,13 @@ nap() {
 # ---- the lock, and recovery after a dead owner ----
 
 # take_lock: make this process the owner of the target's knobs. If another process owns them, print
-# the error and return 1.
+# the error and return 1. A job that is ended while it waits ends this process.
 take_lock() {
     start_of $$
     me="$$ $started"
     tries=0
     until own_lock; do
+        [ -d "$job" ] || exit 1
         if [ $tries -ge "$lock_wait_s" ]; then
             echo "error another foreread (pid ${owner%% *}) holds the settings of this machine|wait\
  until it has finished, or add --wait SECONDS"
@@ -107,7 +108,7 @@ take_lock() {
         tries=$((tries + 1))
         sleep 1
     done
-    echo "$me" >"$job/owner"
+    { echo "$me" >"$job/owner"; } 2>/dev/null || { rm -f "$lock" && exit 1; }
 }
 
 # own_lock: take the lock unless it has a living owner; also take the lock of a foreread that runs

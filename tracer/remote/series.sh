@@ -62,7 +62,7 @@ guard_series() {
     exec 9<>"$job/wake" 4<>"$job/changed"
     if ! take_lock >"$job/facts"; then
         conclude
-        pause 30
+        [ ! -d "$job" ] || pause 30
         rm -rf "$job"
         return
     fi
