@@ -144,11 +144,11 @@ class _Ready:
         rng = None if draw is None else np.random.default_rng((SEED, draw))
         own = len(self.run.steps) - len(self.start.run.steps)
         run = self.run if rng is None or not own else raced(self.run, own, rng)
-        device, cpu = self.start.drawn(rng)
+        start = self.start if rng is None else self.start.drawn(rng)
         if not window:
-            return Case(run, window, device, cpu, self.recorded)
-        reads = self._plugged if run is self.run else self.start.plugged(run, self.recorded)
-        return Case(reads, window, device, self.start.spared(cpu), self.recorded)
+            return Case(run, window, start.device, start.cpu, self.recorded)
+        reads = self._plugged if run is self.run else start.plugged(run, self.recorded)
+        return Case(reads, window, start.device, start.spared(start.cpu), self.recorded)
 
     @cached_property
     def _plugged(self) -> Run:

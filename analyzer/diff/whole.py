@@ -12,7 +12,8 @@ from analyzer.error import AnalyzerError, ArgumentError
 from analyzer.ingest.arguments import Pids, StrPath
 from analyzer.ingest.load import load
 from analyzer.predict.disk.device_model import device_from
-from analyzer.suite.read import BoardCases, Case, Suite, is_suite, read_suite
+from analyzer.suite import is_suite
+from analyzer.suite.read import BoardCases, Case, Suite, read_suite
 from boards.base.silent import silent
 
 Cases = dict[tuple[str, str], tuple[BoardCases, Case]]

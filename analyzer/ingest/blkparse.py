@@ -39,7 +39,7 @@ _KINDS = {b"Q": Kind.BIO_QUEUE, b"D": Kind.RQ_ISSUE, b"C": Kind.RQ_COMPLETE}
 _SKIPS = re.compile(rb"^Skips: (?:\d[\d,]*) forward \((\d[\d,]{0,24})[ \t]", re.M)
 
 
-def is_blkparse(head: bytes) -> bool:
+def begins(head: bytes) -> bool:
     """Return whether a line of blkparse is in ``head``."""
     return _ANY_LINE.search(head) is not None
 

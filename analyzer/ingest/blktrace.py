@@ -63,7 +63,7 @@ NOTES = (
 _DAMAGED = "copy the file again, or record again with blktrace -d DISK -o NAME"
 
 
-def is_blktrace(head: bytes) -> bool:
+def begins(head: bytes) -> bool:
     """Return whether ``head`` begins a blktrace file of either byte order."""
     return head.startswith(tuple(_MAGICS.values()))
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any, Protocol
 
-from analyzer.ingest import (
-    blkparse,
-    blktrace,
-    not_traces,
-    perf_header,
-    perfdata,
-    perfetto,
-    text,
-    tracedat,
-    tracefs,
-    tracing_data,
-)
+from analyzer.ingest import not_traces
 from analyzer.ingest.recording import Trace, TraceError
 from boards.base.bounded import open_regular
 from tracer.formats.limits import LimitError
 
 _Reader = Callable[[Path], Trace]
+
+
+class _Format(Protocol):
+    """The interface of each module of this package that reads a file of some format."""
+
+    def begins(self, head: bytes) -> bool:
+        """Return whether ``head`` begins a file of this format."""
+
+    def read(self, path: Path, **options: Any) -> Trace:
+        """Decode a file."""
+
 
 _HEAD_BYTES = 1 << 16
 # What may stand before the first line of a text: the viewer in a web page of systrace has 1 to 5
@@ -30,18 +33,9 @@ _HEAD_BYTES = 1 << 16
 _BEFORE_TEXT_BYTES = 16 << 20
 _MOST_FILES = 64  # of a folder, looked at
 _OF_BLKTRACE = re.compile(r"(.*)\.blktrace\.\d{1,5}")
-_Readers = tuple[tuple[Callable[[bytes], bool], _Reader], ...]
-_TEXTS: _Readers = (
-    (text.looks_like_text, text.read),
-    (blkparse.is_blkparse, blkparse.read),
-)
-_READERS: _Readers = (
-    (lambda head: head.startswith(perf_header.MAGICS), perfdata.read),
-    (lambda head: head.startswith(tracing_data.MAGIC), tracedat.read),
-    (blktrace.is_blktrace, blktrace.read),
-    *_TEXTS,
-    (perfetto.is_perfetto, perfetto.read),
-)
+# Modules, in the order in which they look at a file; one is imported when its turn comes.
+_TEXTS = ("text", "blkparse")
+_FORMATS = ("perfdata", "tracedat", "blktrace", *_TEXTS, "perfetto")
 
 
 def open_trace(path: Path, page_size: int | None = None) -> Trace:
@@ -52,8 +46,7 @@ def open_trace(path: Path, page_size: int | None = None) -> Trace:
     cannot be read, or is damaged.
     """
     try:
-        reader = _reader(path)
-        return text.read(path, page_size) if reader is text.read else reader(path)
+        return _reader(path, page_size)(path)
     except (TraceError, LimitError) as error:
         if str(path) in str(error):
             raise
@@ -64,18 +57,21 @@ def open_trace(path: Path, page_size: int | None = None) -> Trace:
         ) from error
 
 
-def _reader(path: Path) -> _Reader:
+def _reader(path: Path, page_size: int | None) -> _Reader:
     if path.is_dir():
         return _reader_of_folder(path)
     if path.exists() and not path.is_file():
         raise TraceError(f"{path} is neither a file nor a directory", not_traces.ACCEPTED)
     with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
-        reader = _reader_of(head, _READERS)
-        if reader is None and b"\0" not in head:
-            reader = _reader_of(head + file.read(_BEFORE_TEXT_BYTES), _TEXTS)
-    if reader is not None:
-        return reader
+        name = _format_of(head, _FORMATS)
+        if name is None and b"\0" not in head:
+            name = _format_of(head + file.read(_BEFORE_TEXT_BYTES), _TEXTS)
+    if name is not None:
+        read = _module(name).read
+        return partial(read, page_size=page_size) if name == "text" else read
+    from analyzer.ingest import perfdata  # noqa: PLC0415  (as all formats: only if it is needed)
+
     if perfdata.is_part(path):
         raise TraceError(
             f"{path} is a part of a perf.data directory", f"give the directory: {path.parent}"
@@ -84,16 +80,25 @@ def _reader(path: Path) -> _Reader:
     raise TraceError(f"{path} is not a trace: {what}", remedy)
 
 
-def _reader_of(beginning: bytes, readers: _Readers) -> _Reader | None:
-    return next((reader for begins, reader in readers if begins(beginning)), None)
+def _module(name: str) -> _Format:
+    module: _Format = import_module(f"analyzer.ingest.{name}")
+    return module
+
+
+def _format_of(beginning: bytes, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if _module(name).begins(beginning)), None)
 
 
 def _reader_of_folder(folder: Path) -> _Reader:
     """Return the reader for the content of a folder."""
-    if perfdata.is_directory(folder):
-        return perfdata.read
+    from analyzer.ingest import tracefs  # noqa: PLC0415  (as all formats: only if it is needed)
+
     if tracefs.is_pages(folder):
         return tracefs.read
+    from analyzer.ingest import blktrace, perfdata  # noqa: PLC0415
+
+    if perfdata.is_directory(folder):
+        return perfdata.read
     files = sorted(entry for entry in folder.iterdir() if entry.is_file())
     traces = {match[1]: file for file in files if (match := _OF_BLKTRACE.fullmatch(file.name))}
     if len(traces) == 1:
@@ -116,4 +121,4 @@ def _reader_of_folder(folder: Path) -> _Reader:
 def _is_trace(file: Path) -> bool:
     with open_regular(file) as opened:
         head = opened.read(_HEAD_BYTES)
-    return _reader_of(head, _READERS) is not None
+    return _format_of(head, _FORMATS) is not None

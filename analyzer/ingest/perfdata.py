@@ -160,6 +160,11 @@ class _File:
         return FieldReader(self.formats, find)
 
 
+def begins(head: bytes) -> bool:
+    """Return whether ``head`` begins a perf.data file of either byte order."""
+    return head.startswith(MAGICS)
+
+
 def is_directory(path: Path) -> bool:
     """Return whether this is a directory as ``perf record --threads`` or ``--kcore`` makes."""
     if not (path / _HEADER).is_file():

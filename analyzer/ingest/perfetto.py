@@ -43,7 +43,7 @@ class _Damaged(ValueError):
     """Bytes other than packets."""
 
 
-def is_perfetto(head: bytes) -> bool:
+def begins(head: bytes) -> bool:
     """Return whether ``head`` begins with packets of a trace: three, or the whole of it."""
     at = 0
     for _ in range(3):

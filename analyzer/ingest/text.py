@@ -106,13 +106,13 @@ def read(path: Path, page_size: int | None = None) -> Trace:
     )
 
 
-def looks_like_text(beginning: bytes) -> bool:
-    """Return whether a file with this ``beginning`` is a text trace."""
-    if beginning.startswith((b"# tracer:", b"cpus=")) or b"\n# tracer:" in beginning:
+def begins(head: bytes) -> bool:
+    """Return whether ``head`` begins a text trace, or has a line of one."""
+    if head.startswith((b"# tracer:", b"cpus=")) or b"\n# tracer:" in head:
         return True
-    if b"\0" not in beginning and any(names.search(beginning) for names in NAMES):
+    if b"\0" not in head and any(names.search(head) for names in NAMES):
         return True
-    return ANY_LINE.search(beginning) is not None
+    return ANY_LINE.search(head) is not None
 
 
 def _begin(text: Text) -> int:

@@ -30,11 +30,16 @@ from analyzer.ingest.tracedat_container import (
     check_expansion,
 )
 from analyzer.ingest.tracedat_layout import parse
-from analyzer.ingest.tracing_data import is_trace_page_size
+from analyzer.ingest.tracing_data import MAGIC, is_trace_page_size
 from boards.base.bounded import open_regular
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_SHIFT = 32
+
+
+def begins(head: bytes) -> bool:
+    """Return whether ``head`` begins a trace.dat."""
+    return head.startswith(MAGIC)
 
 
 def read(path: Path) -> Trace:

@@ -11,10 +11,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from analyzer.ingest.recording import SeenWindows, Trace, TraceError
-from analyzer.ingest.text_events import window_in
-from analyzer.ingest.text_lines import Text
+
+if TYPE_CHECKING:
+    from analyzer.ingest.text_lines import Text
 
 # What foreread export writes (analyzer/export/tracedat_formats.py).
 _OWN = "foreread:file_system"
@@ -29,6 +31,8 @@ _LINE = re.compile(
 
 def windows_of_text(text: Text) -> SeenWindows | None:
     """Return the windows in the lines of a text trace; None without any."""
+    from analyzer.ingest.text_events import window_in  # noqa: PLC0415  (for texts only)
+
     rows: list[tuple[int, int]] = []
     event = ""
     for name, payload in _LINE.findall(text):

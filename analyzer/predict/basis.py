@@ -187,6 +187,6 @@ def supported(verdict: Verdict, recording: Recording, lacks: Sequence[tuple[Lack
     why = next((why for lack, why in lacks if answer in lack.withheld), None)
     if why is None:
         return verdict
-    said = verdict.why if answer == Answer.NONE else "no window is recommended"
+    claim = verdict.why if answer == Answer.NONE else "no window is recommended"
     again = record_again(recording)
-    return Verdict("measure", None, f"{said.partition(':')[0]}, but {why}", remedy=again)
+    return Verdict("measure", None, f"{claim.partition(':')[0]}, but {why}", remedy=again)

@@ -10,9 +10,8 @@ from analyzer.ingest.losses import lost_events
 from analyzer.predict import board_default, remedy
 from analyzer.predict.basis import lacks_of, supported
 from analyzer.predict.counts import FIXED, Counts, curve_of
+from analyzer.predict.disks import sizes_note
 from analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
-from analyzer.predict.file_sizes import sizes_note
-from analyzer.predict.no_window import windowless
 from analyzer.predict.prediction import MINOR_SHARE, Curve, Prediction, Verdict, worth_setting
 from analyzer.predict.seconds import LADDER, Seconds
 from analyzer.predict.settings import INODES, best_settings, settings_of
@@ -22,6 +21,7 @@ from analyzer.predict.verdict import (
     decide_by_criterion,
     decide_by_seconds,
     decide_without_seconds,
+    windowless,
 )
 from boards.base.counted import plural
 from boards.base.note import Note, NoteKind
@@ -162,12 +162,12 @@ def _on_counts(
 
 def _unlike_windows(devices: Sequence[Curve]) -> Iterator[Note]:
     """Yield a note if the verdict compares with a window that not every disk has."""
-    known = [curve for curve in devices if curve.current_read_ahead_kb is not None]
-    if len({curve.current_read_ahead_kb for curve in known}) <= 1:
+    present = [curve for curve in devices if curve.current_read_ahead_kb is not None]
+    if len({curve.current_read_ahead_kb for curve in present}) <= 1:
         return
-    each = ", ".join(f"{curve.name} {curve.current_read_ahead_kb} KiB" for curve in known)
+    each = ", ".join(f"{curve.name} {curve.current_read_ahead_kb} KiB" for curve in present)
     least = MINOR_SHARE * sum(curve.tap for curve in devices)
-    weighty = {curve.current_read_ahead_kb for curve in known if curve.tap >= least}
+    weighty = {curve.current_read_ahead_kb for curve in present if curve.tap >= least}
     yield Note(
         f"the disks have different windows now ({each}): the verdict compares with the first",
         NoteKind.ANSWER if len(weighty) > 1 else NoteKind.DETAIL,

@@ -26,8 +26,8 @@ from analyzer.predict.disks import (
     metadata_reads,
     present_kb,
     reads_of,
+    sizes_of,
 )
-from analyzer.predict.file_sizes import sizes_of
 from analyzer.predict.prediction import Columns, Curve
 from analyzer.predict.verdict import Point
 from boards.base.counted import plural
@@ -122,8 +122,8 @@ def count_fixed(
     emulated = {disk: _emulate(group, most) for disk, group in groups.items()}
 
     def reads(disk: int, windows: Sequence[int]) -> tuple[Array, Array]:
-        found = _emulate(groups[disk], max(windows))
-        return found.requests[windows], found.loaded[windows]
+        fixed = _emulate(groups[disk], max(windows))
+        return fixed.requests[windows], fixed.loaded[windows]
 
     order = sorted(groups, key=lambda disk: (-emulated[disk].tap, disk))
     first = present[order[0]] if order else None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer.ingest.accesses import rows_of
+from analyzer.ingest.inserts import folio_pages
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.requests import requests_for
@@ -13,6 +15,7 @@ from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.predict.stacks import current_kb
 from analyzer.program.inode_tables import more_reads, tables_of
 from analyzer.program.steps import own_requests
+from boards.base.counted import plural
 from boards.base.units import pages_to_kib
 from emulator.linux.requests import SECTOR
 from tracer.formats.capture import Device, dev_text
@@ -88,3 +91,39 @@ def metadata_reads(recording: Recording, disk: int, reads: DiskReads) -> Metadat
     more, sectors = more_reads(tables_of(recording, disk), requests.take(metadata))
     octets = (int(requests["sectors"][metadata].astype(np.int64).sum()) + sectors) * SECTOR
     return MetadataReads(int(metadata.sum()) + more, -(-octets // recording.page_size))
+
+
+def sizes_of(recording: Recording) -> Array:
+    """Return the size of each file in bytes (i8); -1 where a capture does not have it.
+
+    Where a trace has no size, the file ends with the last page that entered the page cache. The
+    traces of 13 captures, read without their sizes: with files that end there the unused pages of a
+    window of 128 pages were 0.2 to 2.4 % too few, with endless files 2.6 to 12.5 times too many.
+    """
+    size = recording.files["size_bytes"]
+    if recording.capture.foreread is not None or not (size < 0).any():
+        return size
+    pages = np.zeros(recording.files.rows, np.int64)
+    accesses = recording.accesses
+    np.maximum.at(pages, accesses["file"], accesses["page"].astype(np.int64) + 1)
+    if recording.inserts is not None:
+        data = recording.inserts.data
+        row, known = rows_of(recording.files, data)
+        end = data["index"].astype(np.int64) + folio_pages(data)
+        np.maximum.at(pages, row[known], end[known])
+    return np.where(size < 0, pages * recording.page_size, size)
+
+
+def sizes_note(recording: Recording) -> str | None:
+    """Return what is assumed of accessed files without a known size; None if all have one."""
+    files = recording.files
+    unknown = int(((files["size_bytes"] < 0) & (files["accessed"] > 0)).sum())
+    if not unknown:
+        return None
+    what = f"{plural(unknown, 'accessed file', 'has')} no known size: "
+    if recording.capture.foreread is not None:
+        return f"{what}requests there are not clipped at the end of the file, so G is too high"
+    return (
+        f"{what}each counts up to the last page that was read of it, so G may be a little too low; "
+        "--inodes FILE gives the sizes"
+    )

@@ -11,8 +11,7 @@ from analyzer.ingest.inserts import devices_of
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
-from analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of
-from analyzer.predict.file_sizes import sizes_of
+from analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of, sizes_of
 from analyzer.program.blocks import Blocks, blocks_of
 from analyzer.program.build import build
 from boards.base.units import kib_to_pages

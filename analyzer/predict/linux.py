@@ -66,16 +66,16 @@ def predict_linux(
     version = asked_version(recording, model)
     first = inputs(recording, version)
     counts = count_linux(first, version, windows)
-    known = of_model(recording, version)
-    doubts = [*of_counts(counts), *known.doubts]
+    on_model = of_model(recording, version)
+    doubts = [*of_counts(counts), *on_model.doubts]
     if counts.clusters:
         missing, ways = unpredicted(recording, counts.clusters)
-        return conclude(counts, missing, [*doubts, Doubt(missing.why)], [*known.notes, *ways])
-    taken = [first, *(inputs(each, version) for each in more)]
-    seconds = time_starts(taken, version, device, counts)
+        return conclude(counts, missing, [*doubts, Doubt(missing.why)], [*on_model.notes, *ways])
+    recorded = [first, *(inputs(each, version) for each in more)]
+    seconds = time_starts(recorded, version, device, counts)
     if isinstance(seconds, Seconds):
         doubts += of_seconds(seconds)
-    return conclude(counts, seconds, doubts, known.notes)
+    return conclude(counts, seconds, doubts, on_model.notes)
 
 
 def count_linux(taken: Inputs, version: Version, windows: list[int] | None = None) -> Counts:
@@ -144,9 +144,9 @@ def _columns(version: Version) -> str:
 
 
 def _notes(taken: Inputs) -> list[str]:
-    found: list[str] = []
+    notes: list[str] = []
     if taken.notes:
-        found.append(
+        notes.append(
             f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
         )
     cold = taken.recording.capture.cold
@@ -157,8 +157,8 @@ def _notes(taken: Inputs) -> list[str]:
             f"{cached} that running processes map stayed cached, which ones is not in the capture: "
             "windows that reach them are predicted to read them"
         )
-        found.append(Note(text, NoteKind.ANSWER))
-    return [*found, *block_notes(taken.recording), *_request_limits(taken)]
+        notes.append(Note(text, NoteKind.ANSWER))
+    return [*notes, *block_notes(taken.recording), *_request_limits(taken)]
 
 
 def _request_limits(taken: Inputs) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,8 +61,8 @@ class Seconds:
         middle = self.replays[int(rows[len(rows) // 2])]
 
         def column(values: Array) -> list[float | None]:
-            known = dict(zip(bands.windows, values.tolist(), strict=True))
-            return [known.get(window) for window in windows]
+            by_window = dict(zip(bands.windows, values.tolist(), strict=True))
+            return [by_window.get(window) for window in windows]
 
         return Columns(
             seconds=column(bands.seconds),
@@ -73,14 +75,14 @@ class Seconds:
 
 
 def time_starts(
-    taken: Sequence[Inputs], version: Version, device: DeviceModel | None, counts: Counts
+    recorded: Sequence[Inputs], version: Version, device: DeviceModel | None, counts: Counts
 ) -> Seconds | Missing:
     """Return the seconds of a start-up, of which there are one or more recordings, by window.
 
     ``counts`` are of the first recording. ``device`` is learnt from each recording if it is None.
     """
     try:
-        starts = tuple(prepare(each, version, device) for each in taken)
+        starts = tuple(prepare(each, version, device) for each in recorded)
     except EvidenceError as error:
         return Missing(str(error), error.remedy)
     except DeviceModelError as error:
@@ -132,7 +134,13 @@ def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:
     """Return random draws (× windows) of a capture's seconds."""
     work = max(len(start.run.steps), 1) * len(windows)
     number = min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
-    return seconds_of([start.timed(windows, rng) for _ in range(number)])
+    starts = [start.drawn(rng) for _ in range(number)]
+
+    def seconds(drawn: Start) -> list[float]:
+        return [run.total_ns / 1e9 for run in drawn.timed(windows, threads=1)]
+
+    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), number)) as pool:
+        return np.array(list(pool.map(seconds, starts)))
 
 
 def _parts(runs: Sequence[Timed]) -> Array:

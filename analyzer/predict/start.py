@@ -116,7 +116,7 @@ class Start:
         """The seconds that readahead in inode tables spares at a window of 0."""
         if not self.inode_tables:
             return 0.0
-        with_readahead, without = (one.timed([0])[0] for one in (self, self.as_recorded()))
+        with_readahead, without = (start.timed([0])[0] for start in (self, self.as_recorded()))
         return (without.total_ns - with_readahead.total_ns) / 1e9
 
     def without_strangers(self) -> Start | None:
@@ -147,33 +147,36 @@ class Start:
             return cpu
         return replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
 
-    def drawn(self, rng: np.random.Generator | None) -> tuple[DeviceModel, CpuCost]:
-        """Return the device and the processor's cost; with ``rng`` those of a random draw."""
-        if rng is None:
-            return self.device, self.cpu
+    def drawn(self, rng: np.random.Generator) -> Start:
+        """Return the start with another possible device, and another cost of the processor."""
         device = self.device.perturbed(rng)
-        return device, self.cpu_samples.cost(rng) if self.cpu_samples else self.cpu
+        cpu = self.cpu_samples.cost(rng) if self.cpu_samples else self.cpu
+        return replace(self, device=device, cpu=cpu)
 
     def timed(
         self,
         windows: Sequence[int],
         rng: np.random.Generator | None = None,
         recorded: Timed | None = None,
+        threads: int | None = None,
     ) -> list[Timed]:
         """Replay the run under each of ``windows`` (pages); with ``rng`` for a random draw.
 
-        ``recorded`` is the recorded run, if it differs from the run at window 0.
+        ``recorded`` is the recorded run, if it differs from the run at window 0. Windows run in as
+        many ``threads``, None: one a processor.
         """
-        device, cpu = self.drawn(rng)
+        if rng is not None:
+            return self.drawn(rng).timed(windows, recorded=recorded, threads=threads)
+        run, device, cpu = self.run, self.device, self.cpu
         if not self.unplugged_ns:
-            return timed_windows(self.run, windows, device, cpu, recorded)
+            return timed_windows(run, windows, device, cpu, recorded, threads)
         ahead = [window for window in windows if window]
-        before = recorded or timed_windows(self.run, [0], device)[0]
-        plugged, spared = self.reading_ahead(self.run, before, cpu)
-        found = timed_windows(plugged, ahead, device, spared, before)
+        before = recorded or timed_windows(run, [0], device)[0]
+        plugged, spared = self.reading_ahead(run, before, cpu)
+        replays = timed_windows(plugged, ahead, device, spared, before, threads)
         if 0 in windows:
-            found += timed_windows(self.run, [0], device, cpu, before)
-        by_window = dict(zip([*ahead, 0], found, strict=False))
+            replays += timed_windows(run, [0], device, cpu, before)
+        by_window = dict(zip([*ahead, 0], replays, strict=False))
         return [by_window[window] for window in windows]
 
 
@@ -292,9 +295,9 @@ def _disk(
             used = _as_used(recording, requests, each_ns, probed.device, same_disk=True)
             return used, probed.how
     learnt = learn_disk(requests, each_ns)
-    found = _handed_over(recording, requests, each_ns, learnt)
+    model = _handed_over(recording, requests, each_ns, learnt)
     how = [_residual(learnt)] + [refused] * bool(refused)
-    return found, f"learnt from the capture's requests ({'; '.join(how)})"
+    return model, f"learnt from the capture's requests ({'; '.join(how)})"
 
 
 def _residual(learnt: FixedCost | Stateful) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analyzer.ingest.recording import Recording
 from analyzer.predict.bands import Bands
 from analyzer.predict.criterion import c_opt
 from analyzer.predict.prediction import Curve, Verdict
+from analyzer.predict.remedy import prefetch
+from analyzer.predict.stacks import deciding, stacks_of
 from boards.base.counted import plural
+from boards.base.note import Note, NoteKind
 from boards.base.units import percent_text
+from boards.stack import PREFETCH, Stack
 
 FEW_PAGES = 32  # so few that a handful of requests reads them all, whatever the window
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
@@ -167,3 +173,38 @@ def _against(total: Curve, current: Point | None) -> str:
     if total.current_read_ahead_kb is None:
         return "; the current window is unknown"
     return f"; the current {total.current_read_ahead_kb:,} KiB is larger than any emulated window"
+
+
+def windowless(
+    recording: Recording, worth: Sequence[Curve]
+) -> tuple[Verdict | None, tuple[Note, ...]]:
+    """Return the verdict if no window counts for any disk ``worth`` setting, else None.
+
+    The notes mention disks without a known window beside others that have one.
+    """
+    capture = recording.capture
+    without = [stack for curve in worth for stack in _unknown_stacks(recording, curve.dev)]
+    if not without:
+        return None, ()
+    if not any(deciding(capture, curve.dev) for curve in worth):
+        return _without_window(without[0], recording), ()
+    reasons = dict.fromkeys(f"no window counts for {_reason(stack)}" for stack in without)
+    return None, tuple(Note(reason, NoteKind.ANSWER) for reason in reasons)
+
+
+def _unknown_stacks(recording: Recording, dev: str) -> list[Stack]:
+    """Return the stacks that leave a disk without a known window."""
+    if deciding(recording.capture, dev):
+        return []
+    return [stack for stack in stacks_of(recording.capture, dev) if stack.unknown]
+
+
+def _without_window(stack: Stack, recording: Recording) -> Verdict:
+    why = f"no window counts for {_reason(stack)}"
+    if stack.remedy != PREFETCH:
+        return Verdict("none", None, f"{why}; {stack.remedy}")
+    return Verdict("none", None, why, remedy=prefetch(recording))
+
+
+def _reason(stack: Stack) -> str:
+    return f"the files of {stack.mountpoint} ({stack.file_system}): {stack.unknown}"

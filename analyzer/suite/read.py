@@ -20,7 +20,6 @@ from boards.base.document import DocumentError
 from boards.base.toml_document import decode_toml, read_toml
 from tracer.formats.capture import FILES, METADATA, TRACE
 
-SUFFIX = ".toml"
 _CAPTURES = "captures"
 _REMEDY = "correct the suite; its format is in docs/reference/files.md, section Suite"
 _AT = re.compile(r" - at `\$(?:\.(?P<table>board|start)\[(?P<row>\d+)\])?\.?(?P<key>[\w-]+)?")
@@ -76,11 +75,6 @@ class Suite:
                 f"{self.path}: not recorded: {first_of([*map(str, missing)], 5)}",
                 f"record what is missing: foreread record --suite {self.path}",
             )
-
-
-def is_suite(path: Path) -> bool:
-    """Return whether a path names a suite: a TOML file."""
-    return path.suffix == SUFFIX and not path.is_dir()
 
 
 def read_suite(path: StrPath) -> Suite:

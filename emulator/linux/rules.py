@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from functools import cache
 from typing import get_type_hints
 
 from emulator.error import EmulatorError
@@ -360,6 +361,7 @@ def is_unread(version: Version) -> bool:
     return version[:2] > NEWEST_READ
 
 
+@cache
 def rules_for(version: Version) -> Rules:
     """Return the rules of a kernel; a newer one than is known has those of the newest.
 

@@ -41,20 +41,28 @@ def timed_windows(
     device: DeviceModel,
     cpu: CpuCost | None = None,
     recorded: Timed | None = None,
+    threads: int | None = None,
 ) -> list[Timed]:
     """Replay a run, recorded at window 0, under each of ``windows`` (pages).
 
-    The ``cpu`` cost counts from ``recorded``, or where it is None from the replay at 0. The same
-    as stepwise/timed.py for each window. Raises EmulationError for a run that cannot be.
+    The ``cpu`` cost counts from ``recorded``, or where it is None from the replay at 0. Windows run
+    in as many ``threads``, None: one a processor. The same as stepwise/timed.py for each window.
+    Raises EmulationError for a run that cannot be.
     """
     before = recorded or timed_cases([Case(run, 0, device)])[0]
+    if recorded is None and cpu is None and list(windows) == [0]:
+        return [before]
     cost = cpu or CpuCost()
-    return timed_cases([Case(run, window, device, cost, before) for window in windows])
+    cases = [Case(run, window, device, cost, before) for window in windows]
+    return timed_cases(cases, threads)
 
 
-def timed_cases(cases: Sequence[Case]) -> list[Timed]:
-    """Replay cases, several in parallel threads. Raises EmulationError for a run that cannot be."""
-    threads = min(len(os.sched_getaffinity(0)), len(cases))
+def timed_cases(cases: Sequence[Case], threads: int | None = None) -> list[Timed]:
+    """Replay cases in as many ``threads``, None: one a processor.
+
+    Raises EmulationError for a run that cannot be.
+    """
+    threads = min(threads or len(os.sched_getaffinity(0)), len(cases))
     if threads < 2:
         return _replays(cases)
     parts = [cases[first::threads] for first in range(threads)]

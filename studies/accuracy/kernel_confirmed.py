@@ -12,7 +12,7 @@ from studies.accuracy.markdown import markdown
 
 STARTS = 3  # of a complete cell
 _COMPARED_HEAD = ("kernel", "CPU", "pages and requests", "seconds")
-# What ``uname -m`` says on a board, with its pages if they are larger (confirmed.py).
+# What ``uname -m`` says on a board, with its pages if they are larger (doubts/kernel.py).
 UNAME = {
     "arm64": "aarch64",
     "arm64-16k": "aarch64 with pages of 16 KiB",

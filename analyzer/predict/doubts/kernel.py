@@ -178,8 +178,8 @@ def _is_of(judged: JudgedKernel, recording: Recording, version: Version) -> bool
 
 def _unread(version: Version) -> Iterator[Doubt]:
     if is_unread(version):
-        asked, newest = (".".join(map(str, each[:2])) for each in (version, NEWEST_READ))
+        newer, newest = (".".join(map(str, each[:2])) for each in (version, NEWEST_READ))
         yield Doubt(
-            f"Linux {asked} is newer than the newest kernel whose readahead is known, {newest}: "
+            f"Linux {newer} is newer than the newest kernel whose readahead is known, {newest}: "
             f"it is taken to read as Linux {newest} does"
         )

@@ -232,7 +232,7 @@ def _speed_that_drops(start: Start, replays: Sequence[Timed]) -> Iterator[Doubt]
     if not isinstance(start.device, Stateful) or not start.device.fast_kib:
         return
     page_kib = start.recording.page_size / KIB
-    most_kib = max(float(one.work[:, 1].sum()) for one in replays) * page_kib
+    most_kib = max(float(run.work[:, 1].sum()) for run in replays) * page_kib
     if most_kib <= MOST_OF_FAST * start.device.fast_kib:
         return
     yield Doubt(
@@ -283,8 +283,8 @@ def _sleep_that_grows(
     A clock or another process lets a start sleep as long as before. A sleep that grows with fewer
     requests may in truth be a wait for the disk, or for a thread whose start is unknown.
     """
-    asleep = np.array([_asleep_ns(one) for one in replays])
-    total = np.array([one.total_ns for one in replays])
+    asleep = np.array([_asleep_ns(run) for run in replays])
+    total = np.array([run.total_ns for run in replays])
     grown = (asleep - _asleep_ns(at_zero)) / np.maximum(total, 1.0)
     row = int(grown.argmax())
     if grown[row] <= LEAST:
@@ -306,13 +306,13 @@ def _strangers(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -
     alone = start.without_strangers()
     if alone is None:
         return
-    with_them = np.array([one.total_ns for one in replays])
-    without = np.array([one.total_ns for one in alone.timed(list(windows))])
+    with_them = np.array([run.total_ns for run in replays])
+    without = np.array([run.total_ns for run in alone.timed(list(windows))])
     off = np.abs(with_them - without) / np.maximum(with_them, 1.0)
     row = int(off.argmax())
     if off[row] <= LEAST:
         return
-    sectors = [one.run.steps["sectors"] for one in (start, alone)]
+    sectors = [each.run.steps["sectors"] for each in (start, alone)]
     number = int(np.count_nonzero(sectors[0]) - np.count_nonzero(sectors[1]))
     text = (
         f"{plural(number, 'read')} of other processes are replayed at their recorded times; "

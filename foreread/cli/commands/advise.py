@@ -13,9 +13,10 @@ from analyzer.advise.situation import AdviceError
 from analyzer.layout.compared import Asked, kind_of, opened
 from analyzer.layout.unpacking_file import read_unpacking
 from analyzer.predict.linux import PREFIX
+from analyzer.suite import is_suite
 from analyzer.suite.advised import advise_suite
 from analyzer.suite.predicted import SuiteQuestion
-from analyzer.suite.read import is_suite, read_suite
+from analyzer.suite.read import read_suite
 from boards.base.counted import plural
 from boards.base.outputs import check_file, check_folder
 from boards.base.written import write_whole

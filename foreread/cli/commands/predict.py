@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from analyzer.confirm.text import stored, warnings_of
 from analyzer.predict.prediction import Prediction
-from analyzer.suite.read import is_suite
+from analyzer.suite import is_suite
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
-from foreread.cli.text.explained import explained_text
 from foreread.cli.text.prediction import MORE, prediction_text
 from tracer.formats.capture import Metadata
+from tracer.formats.confirmation import Confirmation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,16 +54,37 @@ def run(args: argparse.Namespace) -> int:
         return _beside_runs(args)
     prediction, capture = _predicted(args)
     if args.explain is not None:
+        from foreread.cli.text.explained import explained_text  # noqa: PLC0415  (few are explained)
+
         print(explained_text(prediction, args.explain))
         return 0
-    confirmations = stored(capture)
+    proofs = _proofs(capture, prediction.verdict.read_ahead_kb)
     if args.json:
-        print(prediction.document(list(confirmations)).to_json())
+        print(prediction.document(proofs.confirmations).to_json())
     else:
-        warnings = warnings_of(capture, prediction.verdict.read_ahead_kb)
         path = shlex.quote(str(args.capture[0]))
-        print(prediction_text(prediction, confirmations, warnings, path, verbose=args.verbose))
+        print(prediction_text(prediction, proofs.lines, path, verbose=args.verbose))
     return 0
+
+
+@dataclass(frozen=True)
+class _Proofs:
+    """The measured proofs in a capture, and the lines that cite them, warnings at the end."""
+
+    confirmations: list[Confirmation]
+    lines: list[str]
+
+
+def _proofs(capture: Metadata, read_ahead_kb: int | None) -> _Proofs:
+    """Return what a capture holds of measured runs at a window."""
+    if not capture.confirmations:
+        return _Proofs([], [])
+    # Few captures have them.
+    from analyzer.confirm.text import cited, stored, warnings_of  # noqa: PLC0415
+
+    found = stored(capture)
+    warnings = [f"  warning: {warning}" for warning in warnings_of(capture, read_ahead_kb)]
+    return _Proofs(found, [*map(cited, found), *warnings])
 
 
 def _check_explained(args: argparse.Namespace) -> None:

@@ -32,11 +32,11 @@ def curve_text(
     ]
     points = sorted(point for point in known if point[0] > 0)  # the axis is logarithmic
     columns = shutil.get_terminal_size().columns
-    draw = _drawing()
     dumb = os.environ.get("TERM", "dumb") == "dumb"
-    if not stream.isatty() or dumb or columns < _NARROWEST or draw is None:
+    if not stream.isatty() or dumb or columns < _NARROWEST or len(points) < _FEWEST_POINTS:
         return ""
-    if len(points) < _FEWEST_POINTS:
+    draw = _drawing()
+    if draw is None:
         return ""
     blocks = can_print("▚┌", stream)
     octaves = [log2(kb) for kb, _ in points]

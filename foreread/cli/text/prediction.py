@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.confirm.text import cited
 from analyzer.predict.counts import FIXED
 from analyzer.predict.holds_for import holds_for
 from analyzer.predict.prediction import Curve, Prediction
@@ -14,7 +13,6 @@ from boards.base.units import KIB
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.table import render
-from tracer.formats.confirmation import Confirmation
 
 _SHOWN_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _ALL_SHOWN = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)  # pages
@@ -24,19 +22,17 @@ MORE = "every disk, the published criterion with G fixed and C_opt, the bands, a
 
 def prediction_text(
     prediction: Prediction,
-    confirmations: Sequence[Confirmation] = (),
-    warnings: Sequence[str] = (),
+    proofs: Sequence[str] = (),
     path: str = "CAPTURE",
     *,
     verbose: bool = False,
 ) -> str:
     """Return the verdict, the curve of seconds, and what they rest on; ``verbose``: all tables.
 
-    ``confirmations`` are cited, ``warnings`` are of loads beside which the verdict does not hold;
-    ``path`` names the capture in commands.
+    ``proofs`` are lines about measured runs; ``path`` names the capture in commands.
     """
     return answer_text(
-        [*_verdict(prediction), *map(cited, confirmations), *_warned(warnings)],
+        [*_verdict(prediction), *proofs],
         _tables(prediction) if verbose else _figures(prediction),
         doubts=prediction.doubts,
         notes=prediction.ordered_notes,
@@ -60,10 +56,6 @@ def _more(prediction: Prediction) -> str:
     if prediction.verdict.read_ahead_kb is None:
         return more
     return f"{more}; under load: foreread confirm CAPTURE --scenario reader"
-
-
-def _warned(warnings: Sequence[str]) -> Iterator[str]:
-    return (f"  warning: {warning}" for warning in warnings)
 
 
 def _basis(prediction: Prediction, path: str, verbose: bool) -> Iterator[str]:

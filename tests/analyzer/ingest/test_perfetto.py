@@ -126,7 +126,7 @@ def test_any_prefix_is_read_or_refused(tmp_path):
     "head", [b"", b"\n", b"\n\n\n", b"\n\x05hello\n", b"\x0a\xff\xff\xff\xff\xff"]
 )
 def test_other_data_is_not_taken_for_a_trace(head):
-    assert not perfetto.is_perfetto(head)
+    assert not perfetto.begins(head)
 
 
 def test_without_the_package_the_remedy_names_the_extra(monkeypatch):

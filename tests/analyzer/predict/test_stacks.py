@@ -6,8 +6,8 @@ import pytest
 from capture_builder import capture_of, device_of, recording_of, stack_of
 from prediction_builder import curve_of
 
-from analyzer.predict.no_window import windowless
 from analyzer.predict.stacks import current_kb, deciding, stacks_of
+from analyzer.predict.verdict import windowless
 from analyzer.predict.window import predict
 from boards.stack import PREFETCH
 
