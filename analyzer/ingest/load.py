@@ -16,7 +16,6 @@ from analyzer.ingest.arguments import (
     checked_pids,
 )
 from analyzer.ingest.detect import open_trace
-from analyzer.ingest.inode_list import FORM, read_inodes
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.isolated import call
 from analyzer.ingest.needed import INSERTS, NEEDED, listed
@@ -69,6 +68,8 @@ def load_any(
     if not checked.exists():
         raise TraceError(f"{checked} does not exist", "give a capture or a trace file")
     if list_path is not None and not list_path.exists():
+        from analyzer.ingest.inode_list import FORM  # noqa: PLC0415  (few starts have a list)
+
         raise TraceError(f"{list_path} does not exist", f"make it on the board: {FORM}")
     # Here, so that it is removed also when that process crashes.
     with scratch_folder("load") as scratch:
@@ -108,6 +109,8 @@ def _read_foreign(path: Path, pids: Pids, page_size: int | None, inodes: Path | 
     trace = open_trace(path, page_size)
     if inodes is None:
         return interpret(trace, NO_METADATA, [], pids, page_size)
+    from analyzer.ingest.inode_list import read_inodes  # noqa: PLC0415  (few starts have a list)
+
     inode_list = read_inodes(inodes, trace)
     trace = replace(trace, notes=(*trace.notes, *inode_list.notes))
     return interpret(trace, NO_METADATA, [*inode_list.entries.values()], pids, page_size)

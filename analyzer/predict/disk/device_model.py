@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -19,14 +20,15 @@ from analyzer.ingest.tables import Array, Rwbs, Table
 from boards.base.bounded import UnboundedError
 from boards.base.counted import plural
 from boards.base.document import shown
-from boards.base.toml_document import parse_toml, read_toml
 from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost, StatefulCost
 from boards.cost import FixedCost as FixedFigures
-from boards.profile import Profile, ProfileError, load_profile
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import THROTL_SLICE_NS, Paced
 from emulator.devices.stateful import Stateful
+
+if TYPE_CHECKING:
+    from boards.profile import Profile
 
 FEWEST = 20  # requests to learn from
 FEWEST_LARGE = 3  # of them of another size than the commonest
@@ -62,6 +64,10 @@ def read_device_model(name_or_file: StrPath) -> DeviceModel:
     The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py).
     Raises DeviceModelError or ProfileError.
     """
+    # Few predictions are given a device.
+    from boards.base.toml_document import parse_toml, read_toml  # noqa: PLC0415
+    from boards.profile import ProfileError, load_profile  # noqa: PLC0415
+
     path, name = Path(name_or_file), str(name_or_file)
     if not path.is_file():
         return _of_profile(load_profile(name), name)
@@ -88,6 +94,8 @@ def _cost(found: dict[str, object]) -> Cost:
 def _of_profile(profile: Profile, where: str) -> DeviceModel:
     costs = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
     if len(costs) != 1:
+        from boards.profile import ProfileError  # noqa: PLC0415  (as above)
+
         raise ProfileError(
             f"{where}: {len(costs)} storage devices with a known cost, where one is needed",
             "give a device-model file: `foreread calibrate` writes one",
