@@ -200,7 +200,8 @@ undo() {
     remove_tracing "$1"
     release_lock "$1"
     remove_kept "$1"
-    rm -rf "$1"
+    # Twice: another foreread may take the folder for one that begins, and give it a lease.
+    rm -rf "$1" 2>/dev/null || rm -rf "$1"
     trap - PIPE # a command that is started later does hear of it
 }
 

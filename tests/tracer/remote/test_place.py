@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import subprocess
 from importlib import resources
 from pathlib import Path
 
 import pytest
+from shells import BUSYBOX, DASH, each_shell, function, printed
 
 PLACES = ("/run", "/dev/shm", "/tmp", "/var/run", "/var/tmp")
 
@@ -76,3 +78,16 @@ def test_where_every_place_is_full_the_error_says_so_and_nothing_is_left(place, 
     assert "tmpfs, full" in message
     assert "mount -t tmpfs" in remedy
     assert not left_of(token)
+
+
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+def test_a_job_s_folder_goes_though_another_foreread_gives_it_a_lease(shell, tmp_path):
+    folder = tmp_path / "foreread-0123456789abcdef"
+    folder.mkdir()
+    (folder / "job.sh").touch()
+    undo = function("lib.sh", "undo")
+    steps = {"end_command", *re.findall(r"^    (\w+) \"", undo, re.MULTILINE)}
+    stubs = "".join(f"{step}() {{ :; }}\n" for step in sorted(steps))
+    other = 'rm() { command rm -r "$2"/*; unset -f rm; : >"$2/lease"; return 1; }\n'
+    printed(shell, f"{stubs}{other}{undo}undo {folder} restored")
+    assert not folder.exists()
