@@ -5,13 +5,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from parsed_options import parsers
 
 from foreread.cli.arguments.target import target_words
-from foreread.cli.main import COMMANDS, REPLACED, build_parser, main
+from foreread.cli.main import COMMANDS, REPLACED, build_parser
 
 ROOT = Path(__file__).parents[3]
 TRACE = ROOT / "tests/analyzer/ingest/data/ftrace/trace.txt"
@@ -30,76 +29,51 @@ def process(*words, **more):
     )
 
 
-@pytest.fixture
-def foreread(capsys):
-    """Return a function that runs foreread in this process."""
-
-    def foreread(*words):
-        try:
-            code = main([str(word) for word in words])
-        except SystemExit as stop:
-            code = stop.code
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
-
-    return foreread
-
-
-def test_no_command_is_wrong_usage():
-    assert main([]) == 2
-
-
-def test_the_help_lists_every_command_on_a_line_of_its_own(capsys, monkeypatch):
+def test_the_help_lists_every_command_on_a_line_of_its_own(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("--help").out.splitlines()
     assert len(lines) <= 40
     for command, summary in COMMANDS.items():
         assert f"  {command:11}  {summary}" in lines
 
 
 @pytest.mark.parametrize(("old", "now"), REPLACED.items())
-def test_a_name_that_is_gone_is_answered_with_the_present_one(old, now, foreread):
-    done = foreread(*old.split(), "capture")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f"foreread {old} is gone; type: foreread {now}\n")
+def test_a_name_that_is_gone_is_answered_with_the_present_one(old, now, run):
+    said = run(*old.split(), "capture", code=2)
+    assert said.out == ""
+    assert said.err.endswith(f"foreread {old} is gone; type: foreread {now}\n")
     assert now.split()[0] in COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(command, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main([command, "--help"])
-    assert stop.value.code == 0
-    assert "--json" in capsys.readouterr().out
+def test_every_command_has_help(command, run):
+    assert "--json" in run(command, "--help").out
 
 
-def test_unknown_command_and_option_are_wrong_usage(foreread):
-    assert process("fly").returncode == 2
-    assert foreread("predict").returncode == 2
-    assert foreread("predict", "x", "--wings").returncode == 2
+@pytest.mark.parametrize(
+    "words",
+    [[], ["fly"], ["predict"], ["predict", "x", "--wings"], ["predict", TRACE, "--windows", ""]],
+    ids=str,
+)
+def test_unknown_words_are_wrong_usage(words, run):
+    assert run(*words, code=2).out == ""
 
 
 @pytest.mark.parametrize("command", ["predict", "show"])
-def test_a_missing_file_is_one_line_with_a_remedy(command, tmp_path, foreread):
-    done = foreread(command, tmp_path / "no\nsuch", "--json")
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert " -- " in done.stderr
+def test_a_missing_file_is_one_line_with_a_remedy(command, tmp_path, run):
+    said = run(command, tmp_path / "no\nsuch", "--json", code=1)
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert " -- " in said.err
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 5000, b"PERFILE2", b"hello\n", b"\x17\x08\x44trac"]
 )
-def test_files_that_are_not_traces(tmp_path, foreread, content):
+def test_files_that_are_not_traces(tmp_path, run, content):
     path = tmp_path / "trace"
     path.write_bytes(content)
-    done = foreread("predict", path)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert "Traceback" not in done.stderr
+    assert run("predict", path, code=1).err.count("\n") == 1
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
@@ -176,18 +150,11 @@ def test_help_imports_of_boards_only_how_text_is_escaped():
     assert {name for name in imported_by("--help") if name.split(".")[0] == "boards"} == packages
 
 
-def test_an_empty_list_of_windows_is_wrong_usage(foreread):
-    done = foreread("predict", TRACE, "--windows", "")
-    assert done.returncode == 2
-    assert done.stdout == ""
-
-
 @pytest.mark.parametrize(
     "option", ["--read-ahead-kb=-4", "--read-ahead-kb=99999999999", "--buffer-kib=0"]
 )
-def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path, foreread):
-    done = foreread("record", option, "-o", tmp_path / "capture", "--", "true")
-    assert done.returncode == 2
+def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path, run):
+    run("record", option, "-o", tmp_path / "capture", "--", "true", code=2)
     assert not (tmp_path / "capture").exists()
 
 
@@ -231,9 +198,8 @@ def test_a_stdout_that_is_closed_brings_no_traceback(words, redirection):
         ["--attempts=two"],
     ],
 )
-def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_path, foreread):
-    done = foreread("script", TRACE, *options, "-o", tmp_path / "boot")
-    assert done.returncode == 2, done.stderr
+def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_path, run):
+    run("script", TRACE, *options, "-o", tmp_path / "boot", code=2)
     assert not (tmp_path / "boot").exists()
 
 
@@ -248,21 +214,20 @@ def test_an_unwritable_cache_prints_nothing_on_stderr(tmp_path):
     assert "foreread: drawing figures" in said  # and not a word of matplotlib's
 
 
-def test_a_sweep_of_another_command_is_said(tmp_path, foreread):
+def test_a_sweep_of_another_command_is_said(tmp_path, run):
     example = ROOT / "examples/python-start"
     sweep = json.loads((example / "python-start.sweep.json").read_text())
     capture = example / "python-start.capture.tar.xz"
     (tmp_path / "sweep").write_text(json.dumps(sweep | {"command": ["other"], "kernel": "3.10"}))
-    own = foreread("predict", capture, "--measured", example / "python-start.sweep.json").stdout
+    own = run("predict", capture, "--measured", example / "python-start.sweep.json").out
     assert "differs from the recorded" not in own
-    received = foreread("predict", capture, "--measured", tmp_path / "sweep").stdout
+    received = run("predict", capture, "--measured", tmp_path / "sweep").out
     assert "differs from the recorded" in received and "that of the sweep 3.10" in received
 
 
-def test_probes_are_for_targets(tmp_path, foreread):
-    done = foreread("record", "--probes", "-o", tmp_path / "capture", "--", "true")
-    assert done.returncode == 2
-    assert "--probes works on targets only" in done.stderr
+def test_probes_are_for_targets(tmp_path, run):
+    said = run("record", "--probes", "-o", tmp_path / "capture", "--", "true", code=2).err
+    assert "--probes works on targets only" in said
 
 
 def test_recorded_options_name_the_target_and_its_key(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ from analyzer.predict.basis import Answer, lacking
 
 ROOT = Path(__file__).parents[3]
 BROUGHT = ROOT / "tests/analyzer/ingest/data/brought"
-CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 PI = str(BROUGHT / "pages-of-16-kib.txt")
 
 
@@ -24,10 +23,6 @@ def test_show_has_no_figures_of_a_window_that_the_trace_does_not_name(name, run,
     assert {(file["requests"], file["pages_wasted"]) for file in document["files"]} == {
         (None, None)
     }
-
-
-def test_show_keeps_the_figures_of_a_window_that_is_known(run):
-    assert "requests at 2560 KiB" in run("show", CAPTURE, "--files", "1").out
 
 
 def test_show_cannot_sort_by_pages_of_an_unknown_window(run):
