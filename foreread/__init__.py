@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from foreread.measuring.confirm import confirm as confirm
     from foreread.measuring.confirm_fleet import fleet_confirm as fleet_confirm
     from foreread.measuring.confirm_suite import confirm_suite as confirm_suite
+    from foreread.measuring.options import ConfirmOptions as ConfirmOptions
     from foreread.measuring.sweep import sweep as sweep
     from foreread.objects.prediction import Prediction as Prediction
     from foreread.objects.start import Start as Start
@@ -129,6 +130,7 @@ __all__ = [
     "Capture",
     "ComparedLayouts",
     "Comparison",
+    "ConfirmOptions",
     "Confirmation",
     "Confirmed",
     "Curve",
@@ -216,6 +218,7 @@ _EXPORTS = {
     "ComparedLayouts": "analyzer.layout.compared:Compared",
     "Comparison": "analyzer.prefetch.cases",
     "Confirmation": "tracer.formats.confirmation",
+    "ConfirmOptions": "foreread.measuring.options",
     "Confirmed": "foreread.measuring.confirm",
     "Curve": "analyzer.predict.prediction",
     "DiffDocument": "analyzer.diff.document",

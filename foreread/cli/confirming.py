@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict
 
 from analyzer.tuner.engines.stopping import Budget
 from boards.base.outputs import check_changed
@@ -21,8 +20,8 @@ from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.confirming import confirmed_text
 from foreread.documents.confirm import results_json
 from foreread.measuring.advice_row import Advised, row_of_advice
-from foreread.measuring.confirm import MOST_RUNS, Confirmed
-from foreread.question import Question
+from foreread.measuring.confirm import Confirmed
+from foreread.measuring.options import MOST_RUNS, ConfirmOptions
 from tracer.formats.scenario import IDLE
 
 _REPEATED = (
@@ -93,37 +92,21 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     add_wait(parser)
 
 
-class Comparison(TypedDict):
-    """Arguments of :func:`foreread.confirm` and :func:`foreread.fleet_confirm`."""
-
-    read_ahead_kb: int | None
-    row: Advised | None
-    identity: Path | None
-    question: Question
-    runs: int
-    seconds: float | None
-    resume: bool
-    seed: int | None
-    force: bool
-    limit_s: float
-    wait_s: float
-
-
-def comparison_of(args: argparse.Namespace) -> Comparison:
-    """Return what the options of ``add_comparison`` ask for."""
-    return {
-        "read_ahead_kb": args.read_ahead_kb,
-        "row": _row(args),
-        "identity": args.identity,
-        "question": question_of(args),
-        "runs": args.budget.evaluations or MOST_RUNS,
-        "seconds": args.budget.seconds,
-        "resume": args.resume,
-        "seed": args.seed,
-        "force": args.force,
-        "limit_s": args.limit,
-        "wait_s": args.wait,
-    }
+def options_of(args: argparse.Namespace, scenario: str) -> ConfirmOptions:
+    """Return what the options of ``add_comparison`` say."""
+    return ConfirmOptions(
+        read_ahead_kb=args.read_ahead_kb,
+        row=_row(args),
+        scenario=scenario,
+        question=question_of(args),
+        runs=args.budget.evaluations or MOST_RUNS,
+        seconds=args.budget.seconds,
+        resume=args.resume,
+        seed=args.seed,
+        force=args.force,
+        limit_s=args.limit,
+        wait_s=args.wait,
+    )
 
 
 def _row(args: argparse.Namespace) -> Advised | None:

@@ -22,6 +22,7 @@ from foreread.improving.job import MOST_RUNS, Job, Watch, is_open
 from foreread.machine.diagnosis import diagnose
 from foreread.measuring.advice_row import row_of_advice
 from foreread.measuring.confirm import confirm
+from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.recording.start import record
 from foreread.recording.words import target_words, words_of
@@ -258,12 +259,14 @@ class _Confirm(_OnCapture):
         job, (number, _) = self.job, self.row
         done = confirm(
             job.capture,
-            row=row_of_advice(job.advice, number),
+            ConfirmOptions(
+                row=row_of_advice(job.advice, number),
+                runs=MOST_RUNS,
+                resume=self._continues(),
+                wait_s=job.wait_s,
+                streams=job.streams,
+            ),
             identity=job.identity,
-            runs=MOST_RUNS,
-            resume=self._continues(),
-            wait_s=job.wait_s,
-            streams=job.streams,
             tell=job.watch.tell,
             progress=job.watch.pair,
         )

@@ -24,6 +24,7 @@ from foreread.documents.suite import SuiteBoardProof
 from foreread.improving.job import ADVICE, BOOT, REPORT, Watch
 from foreread.improving.steps import Step, check_machine, remedies_text
 from foreread.measuring.confirm_suite import confirm_suite
+from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.recording.suite import record_suite
 from foreread.recording.words import target_words
@@ -186,8 +187,7 @@ class _ConfirmSuite(_OfSuite):
         of = self.of
         made = confirm_suite(
             of.path,
-            wait_s=of.wait_s,
-            streams=of.streams,
+            ConfirmOptions(wait_s=of.wait_s, streams=of.streams),
             tell=of.watch.tell,
             progress=of.watch.pair,
         )

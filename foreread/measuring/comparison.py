@@ -1,34 +1,26 @@
-"""Confirms a proposed window: paired cold runs until the difference is known."""
+"""The state of a comparison of two settings by pairs of runs, on one board or on several.
+
+``confirm.py`` makes the runs of one board, ``spread_pairs.py`` those of several at the same time.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from analyzer.confirm.sequential import Assessment, Pair, assess
-from foreread.measuring.pairs import ComparedBoard, PairedRuns, Windows
+from analyzer.confirm.sequential import BLOCK, Assessment, Pair, assess
+from boards.base.silent import silent
+from foreread.benches.messages import Out
+from foreread.measuring.options import RunLimits
+from foreread.measuring.pairs import ComparedBoard
 from foreread.version import VERSION
-from tracer.formats.confirmation import BoardRuns, Confirmation
-from tracer.local.trial import TrialBench
+from tracer.error import RecordError
+from tracer.formats.confirmation import MOST_BOARDS, BoardRuns, Confirmation
 
-
-@dataclass(frozen=True)
-class RunLimits:
-    """When runs end without an answer; seconds are of this machine's time."""
-
-    runs: int = 60
-    seconds: float | None = None
-
-    def in_time(self, passed_s: float) -> bool:
-        """Return whether the comparison may go on after this time."""
-        return self.seconds is None or passed_s < self.seconds
-
-    def left_s(self, passed_s: float, made: int, most: int) -> float:
-        """Return how long it may still take after ``made`` of ``most`` runs."""
-        left = passed_s / made * max(most - made, 0)
-        return left if self.seconds is None else max(0.0, min(left, self.seconds - passed_s))
+_LONGEST = 500  # characters of a reason
+_NOT_GIVEN = "the command that continued had other targets"
 
 
 @dataclass(frozen=True)
@@ -46,109 +38,158 @@ class PairProgress:
     board: str = ""  # that made it, if there are several
 
 
-def confirmation_of(
-    machine: TrialBench | ComparedBoard,
-    windows: Windows,
-    pairs: Sequence[Pair],
-    *,
-    target: str,
-    runs: int,
-    disturbed: int,
-    wall_seconds: float,
-    notes: Sequence[str],
-    boards: Sequence[BoardRuns] = (),
-    made_on: Sequence[int] = (),
-) -> Confirmation:
-    """Return the result of pairs, as of now."""
-    found = assess(pairs, made_on)
-    return Confirmation(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        foreread=VERSION,
-        target=target,
-        kernel=machine.kernel,
-        machine=machine.machine,
-        model=machine.model,
-        disks=list(machine.disks),
-        present_kb=windows.present_kb,
-        proposed_kb=windows.proposed_kb,
-        outcome=found.outcome,
-        gain=found.gain,
-        low=found.low,
-        high=found.high,
-        pairs=list(pairs),
-        scenario=windows.scenario.text,
-        change=windows.change,
-        disturbed=disturbed,
-        runs=runs,
-        wall_seconds=round(wall_seconds, 3),
-        notes=list(notes),
-        boards=list(boards),
-        made_on=list(made_on),
-    )
+@dataclass
+class Tally:
+    """The runs of a board; ``ended`` are those up to the end of its latest pair.
+
+    ``before``: runs and disturbed pairs of the result that is resumed. ``left_out``: why only that
+    result has the board.
+    """
+
+    target: str
+    runs: int = 0
+    ended: int = 0
+    disturbed: int = 0
+    before: tuple[int, int] = (0, 0)
+    left_out: str = ""
+
+    def end(self, runs: int, disturbed: int) -> None:
+        """Count the runs, and the disturbed pairs, up to the end of a pair."""
+        self.runs, self.ended, self.disturbed = max(self.runs, runs), runs, disturbed
+
+    def result(self, out: Out | None) -> BoardRuns:
+        """Return what the board has made in all."""
+        runs, disturbed = self.before
+        return BoardRuns(
+            target=self.target,
+            runs=runs + self.runs,
+            disturbed=disturbed + self.disturbed,
+            set_aside=out.why[:_LONGEST] if out else self.left_out,
+        )
 
 
 @dataclass
-class Confirming:
-    """A comparison under way; ``pairs`` may begin with those of an earlier one."""
+class Comparison:
+    """``board`` is the compared board, or the first of several like ones, each with a tally.
 
-    made: PairedRuns
+    ``pairs`` may begin with those of an earlier result. ``made_on`` has the board of each pair, and
+    is empty for one board. ``failed``: why boards are out, by place.
+    """
+
+    board: ComparedBoard
+    tallies: list[Tally]
     limits: RunLimits
-    target: str
+    notes: list[str]
+    progress: Callable[[PairProgress], None] = silent
+    failed: Mapping[int, Out] = field(default_factory=dict)
     pairs: list[Pair] = field(default_factory=list)
-    wall_seconds: float = 0.0  # of the runs that were made before
+    made_on: list[int] = field(default_factory=list)
+    _before_s: float = 0.0
+    _started: float = field(default_factory=time.monotonic)
+    _latest: float = 0.0
 
-    def run(
-        self, save: Callable[[Confirmation], None], progress: Callable[[PairProgress], None]
-    ) -> Confirmation:
-        """Make runs until the difference is known or a limit is reached.
+    def __post_init__(self) -> None:
+        self.several = len(self.tallies) > 1
 
-        ``save`` gets the result after every pair. Raises RecordError where the command fails, and
-        KeyboardInterrupt: the measurements have been saved by then.
-        """
-        started, before, first = time.monotonic(), self.wall_seconds, self.made.runs
-        self.made.discard_first()
+    @property
+    def assessment(self) -> Assessment:
+        """What the pairs show so far."""
+        return assess(self.pairs, self.made_on)
 
-        def ran(which: int, seconds: float) -> None:
-            windows, known = self.made.windows, assess(self.pairs)
-            progress(
-                PairProgress(
-                    self.made.runs,
-                    len(self.pairs),
-                    (windows.present_kb, windows.proposed_kb)[which],
-                    windows.proposed_kb,
-                    seconds,
-                    known,
-                    self._left_s(first, started),
-                    windows.change,
-                )
+    def resume(self, last: Confirmation) -> None:
+        """Go on after an earlier result; its boards may be others."""
+        self._before_s = self._latest = last.wall_seconds
+        self.notes += [note for note in last.notes if note not in self.notes]
+        if not self.several:
+            self.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
+            self.tallies[0].before = last.runs, last.disturbed
+            return
+        self.pairs += last.pairs
+        places = {tally.target: place for place, tally in enumerate(self.tallies)}
+        for board in last.boards:
+            if board.target not in places:
+                places[board.target] = len(self.tallies)
+                self.tallies.append(Tally(board.target, left_out=board.set_aside or _NOT_GIVEN))
+            self.tallies[places[board.target]].before = board.runs, board.disturbed
+        self.made_on += [places[last.boards[place].target] for place in last.made_on]
+        if len(self.tallies) > MOST_BOARDS:
+            raise RecordError(
+                f"a result of {len(self.tallies)} boards cannot be stored: at most {MOST_BOARDS}",
+                "start a new one without --resume",
             )
 
-        while not assess(self.pairs).decided and self._within(first, started):
-            if (pair := self.made.pair(ran)) is not None:
-                self.pairs.append(pair)
-            self.wall_seconds = before + time.monotonic() - started
-            save(self.result())
-        return self.result()
+    def begin(self) -> None:
+        """Let the time of the runs begin."""
+        self._started = time.monotonic()
+
+    def may_begin(self, pending: int = 0) -> bool:
+        """Return whether the limits allow another pair, beside those that are not counted yet."""
+        spent = sum(max(tally.ended - 1, 0) for tally in self.tallies)  # the first is discarded
+        in_time = self.limits.in_time(time.monotonic() - self._started)
+        return in_time and spent + 2 * (pending + 1) <= self.limits.runs
+
+    def ran(self, board: int, which: int, seconds: float, runs: int) -> None:
+        """Report the run at a window, PRESENT or PROPOSED; ``runs`` are all of the board."""
+        self.tallies[board].runs = runs
+        windows = self.board.windows
+        new = sum(tally.runs for tally in self.tallies)
+        passed_s, discarded = time.monotonic() - self._started, 0 if self.several else 1
+        self.progress(
+            PairProgress(
+                new + sum(tally.before[0] for tally in self.tallies),
+                len(self.pairs),
+                (windows.present_kb, windows.proposed_kb)[which],
+                windows.proposed_kb,
+                seconds,
+                self.assessment,
+                self.limits.left_s(passed_s, new, self.limits.runs + discarded),
+                windows.change,
+                self.tallies[board].target if self.several else "",
+            )
+        )
+
+    def add(self, board: int, pair: Pair) -> None:
+        """Count a pair."""
+        self.pairs.append(pair)
+        if self.several:
+            self.made_on.append(board)
+
+    def note_time(self) -> None:
+        """Note how long the runs have taken up to now."""
+        self._latest = self._before_s + time.monotonic() - self._started
 
     def result(self) -> Confirmation:
         """Return the present result."""
-        made = self.made
-        return confirmation_of(
-            made.bench,
-            made.windows,
-            self.pairs,
-            target=self.target,
-            runs=made.runs,
-            disturbed=made.disturbed,
-            wall_seconds=self.wall_seconds,
-            notes=made.notes,
+        boards = [tally.result(self.failed.get(place)) for place, tally in enumerate(self.tallies)]
+        board, assessment = self.board, self.assessment
+        return Confirmation(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            foreread=VERSION,
+            target=_named([tally.target for tally in self.tallies]),
+            kernel=board.kernel,
+            machine=board.machine,
+            model=board.model,
+            disks=list(board.disks),
+            present_kb=board.windows.present_kb,
+            proposed_kb=board.windows.proposed_kb,
+            outcome=assessment.outcome,
+            gain=assessment.gain,
+            low=assessment.low,
+            high=assessment.high,
+            pairs=list(self.pairs),
+            scenario=board.windows.scenario.text,
+            change=board.windows.change,
+            disturbed=sum(one.disturbed for one in boards),
+            runs=sum(one.runs for one in boards),
+            wall_seconds=round(self._latest, 3),
+            notes=list(self.notes),
+            boards=boards if self.several else [],
+            made_on=list(self.made_on),
         )
 
-    def _within(self, first: int, started: float) -> bool:
-        """Return whether another pair may be made."""
-        in_time = self.limits.in_time(time.monotonic() - started)
-        return in_time and self.made.runs - first + 2 <= self.limits.runs + 1
 
-    def _left_s(self, first: int, started: float) -> float:
-        passed, made = time.monotonic() - started, self.made.runs - first
-        return self.limits.left_s(passed, made, self.limits.runs + 1)
+def _named(targets: Sequence[str]) -> str:
+    """Return the boards' names, if they are many as their number."""
+    first, *others = targets
+    few = ", ".join(targets)
+    return few if len(few) <= 80 or not others else f"{first} and {len(others)} others"

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.confirm.document import ConfirmationDocument, confirmation_document
-from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
 from boards.base.brief import brief
 from boards.base.silent import silent
 from boards.open import LOCAL, open_target
-from foreread.checks import StrPath, checked_number, checked_path, key_of
+from foreread.checks import StrPath, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.advice_row import Advised
-from foreread.measuring.comparison import Confirming, PairProgress, RunLimits
-from foreread.measuring.pairs import PairedRuns
+from foreread.measuring.comparison import Comparison, PairProgress, Tally
+from foreread.measuring.options import ConfirmOptions
+from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
-from foreread.question import Question
 from foreread.recording.recorded_start import Recorded, check_board, recorded_start
 from tracer.error import RecordError
 from tracer.formats.capture import Metadata
@@ -27,11 +26,9 @@ from tracer.formats.confirmation import Confirmation, same_question
 from tracer.formats.confirmation_store import change_stored, check_storable
 from tracer.formats.scenario import IDLE, beside
 from tracer.interrupts import orderly_exit
-from tracer.local.command import Streams
-from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
+from tracer.local.trial import Scenario, TrialOptions, check_loads
 from tracer.machines import bench_on
 
-MOST_RUNS = 60
 BY_SCRIPT = (
     "the list was replayed by the shell script, which starts dd for each range; the prediction is "
     "for the program: build foreread-prefetch.c, which foreread script --prefetch writes, for the "
@@ -74,35 +71,12 @@ class Confirmed:
         return self.document.to_json()
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What ``confirm`` was asked for, besides the start."""
-
-    limits: RunLimits
-    resume: bool
-    seed: int | None
-    progress: Callable[[PairProgress], None]
-    scenario: Scenario
-    row: Advised | None = None
-
-
 def confirm(
     capture: StrPath,
+    options: ConfirmOptions | None = None,
     *,
-    read_ahead_kb: int | None = None,
-    row: Advised | None = None,
-    scenario: str = IDLE,
     target: str | None = None,
     identity: StrPath | None = None,
-    question: Question | None = None,
-    runs: int = MOST_RUNS,
-    seconds: float | None = None,
-    resume: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    limit_s: float = 600.0,
-    wait_s: float = 0.0,
-    streams: Streams | None = None,
     tell: Callable[[str], None] = silent,
     progress: Callable[[PairProgress], None] = silent,
 ) -> Confirmed:
@@ -114,20 +88,9 @@ def confirm(
 
     Args:
         capture: path of a capture made by :func:`foreread.record`.
-        read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
-        row: a row of advice (:func:`foreread.row_of_advice`) to test instead of a window.
-        scenario: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
+        options: what is compared with the present window, and for how long.
         target: the machine, as in :func:`foreread.record`; None: the one that was recorded.
         identity: private key that logs in to an ssh target.
-        question: how the proposed window is predicted.
-        runs: stop undecided after so many runs.
-        seconds: stop undecided after this time.
-        resume: continue the latest undecided result of this board, scenario and these windows.
-        seed: of the order of runs; None: random.
-        force: measure although the machine is not the one of the capture.
-        limit_s: maximum duration of one run.
-        wait_s: how long to wait for another foreread that holds the machine's settings.
-        streams: where the output of the command goes; None: to standard error.
         tell: is called with each step, in words.
         progress: is called after each run.
 
@@ -136,20 +99,32 @@ def confirm(
         tracer.error.RecordError: nothing is proposed, or the runs cannot be made.
     """
     path = checked_path(capture, "capture")
-    limits = RunLimits(checked_number(runs, "runs", least=1), seconds)
-    of = proposed_start(path, question, row, read_ahead_kb, streams)
-    options = trials_of(of, row, wait_s, limit_s)
-    asked = _Asked(limits, resume, seed, progress, Scenario.parse(scenario), row)
-    name = of.target if target is None else target
+    options = options or ConfirmOptions()
+    limits = options.limits
+    start = proposed_start(path, options)
+    trials, scenario = trials_of(start, options), Scenario.parse(options.scenario)
+    name = start.target if target is None else target
     with (
         orderly_exit(),
         open_target(name, identity=key_of(identity), tell=tell) as machine,
-        bench_on(machine, options, of.capture) as bench,
+        bench_on(machine, trials, start.capture) as bench,
     ):
-        if not force:
-            check_board(bench, of.capture)
-        result, interrupted = _compare(bench, path, of, asked, "" if name == LOCAL else name)
-    return Confirmed(result, of.capture, of.proposal, row, interrupted)
+        if not options.force:
+            check_board(bench, start.capture)
+        windows = choose_windows(bench, start.capture, start.proposal, options.row, scenario)
+        check_loads(bench, [scenario])
+        notes = [*bench.notes, *notes_on(options.row)]
+        paired = PairedRuns(bench, windows, options.seed, notes=notes)
+        tally = Tally("" if name == LOCAL else name)
+        board = ComparedBoard.of(bench, windows)
+        comparison = Comparison(board, [tally], limits, paired.notes, progress)
+        store = Storing(path)
+        if options.resume:
+            store.stored = undecided(start.capture, comparison.result())
+            comparison.resume(store.stored)
+            paired.resume(len(comparison.pairs), store.stored.disturbed)
+        result, interrupted = _compare(paired, comparison, store)
+    return Confirmed(result, start.capture, start.proposal, options.row, interrupted)
 
 
 @dataclass(frozen=True)
@@ -159,34 +134,30 @@ class Proposed(Recorded):
     proposal: Proposal
 
 
-def proposed_start(
-    path: Path,
-    question: Question | None,
-    row: Advised | None,
-    read_ahead_kb: int | None,
-    streams: Streams | None = None,
-) -> Proposed:
+def proposed_start(path: Path, options: ConfirmOptions) -> Proposed:
     """Return the start of a capture in which a result can be stored.
 
-    Raises ArgumentError if ``row`` and ``read_ahead_kb`` both say what to test, and RecordError
-    if nothing is proposed.
+    Raises ArgumentError if a row and a window both say what to test, and RecordError if nothing is
+    proposed.
     """
-    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb), streams)
-    if of.proposal is None:
+    row, window_kb = options.row, _window(options.row, options.read_ahead_kb)
+    start, verdict = recorded_start(path, options.question, window_kb, options.streams)
+    if start.proposal is None:
         raise _no_proposal(verdict)
     if row is not None:
-        row.check(of.capture)
+        row.check(start.capture)
     check_storable(path)
-    return Proposed(of.capture, of.run, of.target, of.proposal)
+    return Proposed(start.capture, start.run, start.target, start.proposal)
 
 
-def trials_of(of: Proposed, row: Advised | None, wait_s: float, limit_s: float) -> TrialOptions:
+def trials_of(start: Proposed, options: ConfirmOptions) -> TrialOptions:
     """Return what every run measures."""
+    row = options.row
     return TrialOptions(
-        of.run,
-        devices=tuple(of.proposal.by_disk),
-        wait_s=wait_s,
-        limit_s=limit_s,
+        start.run,
+        devices=tuple(start.proposal.by_disk),
+        wait_s=options.wait_s,
+        limit_s=options.limit_s,
         vmstat=False,
         replayer=row.replayer if row else None,
     )
@@ -215,19 +186,27 @@ def _no_proposal(verdict: Verdict) -> RecordError:
 
 
 def _compare(
-    bench: TrialBench, path: Path, of: Proposed, asked: _Asked, target: str
+    paired: PairedRuns, comparison: Comparison, store: Storing
 ) -> tuple[Confirmation, bool]:
     """Return the result of the runs, and whether Ctrl-C ended them."""
-    windows = choose_windows(bench, of.capture, of.proposal, asked.row, asked.scenario)
-    check_loads(bench, [asked.scenario])
-    notes = [*bench.notes, *notes_on(asked.row)]
-    made = PairedRuns(bench, windows, asked.seed, notes=notes)
-    comparison = Confirming(made, asked.limits, target)
-    store = Storing(path)
-    if asked.resume:
-        _resume(comparison, store, of.capture)
+    (tally,) = comparison.tallies
+    earlier = paired.disturbed
+
+    def ran(which: int, seconds: float) -> None:
+        comparison.ran(0, which, seconds, paired.runs)
+
     try:
-        return comparison.run(store.after_a_pair, asked.progress), False
+        comparison.begin()
+        paired.discard_first()
+        tally.end(paired.runs, 0)
+        while not comparison.assessment.decided and comparison.may_begin():
+            pair = paired.pair(ran)
+            tally.end(paired.runs, paired.disturbed - earlier)
+            if pair is not None:
+                comparison.add(0, pair)
+            comparison.note_time()
+            store.after_a_pair(comparison.result())
+        return comparison.result(), False
     except KeyboardInterrupt:
         if not comparison.pairs:
             raise
@@ -270,11 +249,3 @@ def undecided(capture: Metadata, asked: Confirmation) -> Confirmation:
             "start a new one without --resume",
         )
     return same[-1]
-
-
-def _resume(comparison: Confirming, store: Storing, capture: Metadata) -> None:
-    last, made = undecided(capture, comparison.result()), comparison.made
-    comparison.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
-    made.counted, made.disturbed, made.runs = len(comparison.pairs), last.disturbed, last.runs
-    comparison.wall_seconds, store.stored = last.wall_seconds, last
-    made.notes += [note for note in last.notes if note not in made.notes]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.confirm.sequential import Pair
 from analyzer.predict.proposal import Proposal
 from boards.open import open_target
 from foreread.benches.messages import Link, Made, Opened, Ran
-from foreread.measuring.advice_row import Advised
-from foreread.measuring.pairs import ComparedBoard, PairedRuns, Windows
+from foreread.measuring.options import ConfirmOptions
+from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
 from foreread.recording.recorded_start import check_board
 from tracer.formats.capture import Metadata
@@ -48,14 +48,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Subject:
-    """What all boards of a fleet run. ``force``: also on boards that are not the recorded one."""
+    """What all boards of a fleet run, and how it is compared."""
 
     capture: Metadata
     proposal: Proposal
     trials: TrialOptions
-    row: Advised | None = None
-    scenario: Scenario = field(default_factory=Scenario)
-    force: bool = False
+    options: ConfirmOptions
     identity: Path | None = None
 
 
@@ -74,49 +72,43 @@ def open_bench(target: str, of: Subject, tell: Callable[[str], None]) -> Iterato
 
 @dataclass(frozen=True)
 class ConfirmTask:
-    """A board, what it runs, how its bench is opened, and the random seed of its orders."""
+    """A board, what it runs, and how its bench is opened."""
 
     target: str
     of: Subject
     open_bench: OpenBench
-    seed: str | None
 
     def serve(self, link: Link) -> None:
         """Make the pairs that are due."""
-        of = self.of
+        of, options = self.of, self.of.options
+        scenario = Scenario.parse(options.scenario)
         with self.open_bench(self.target, of, link.tell) as bench:
-            if not of.force:
+            if not options.force:
                 check_board(bench, of.capture)
-            windows = choose_windows(bench, of.capture, of.proposal, of.row, of.scenario)
-            check_loads(bench, [of.scenario])
-            link.send(Opened(_known(bench, windows)))
-            made = PairedRuns(bench, windows, self.seed)
+            windows = choose_windows(bench, of.capture, of.proposal, options.row, scenario)
+            check_loads(bench, [scenario])
+            link.send(Opened(ComparedBoard.of(bench, windows)))
+            paired = PairedRuns(bench, windows, self._seed)
             while True:
                 link.receive()
-                link.send(Made(_pair(made, link)))
+                link.send(Made(_pair(paired, link)))
+
+    @property
+    def _seed(self) -> str | None:
+        """The random seed of the board's orders: boards do not run in step."""
+        seed = self.of.options.seed
+        return None if seed is None else f"{seed} {self.target}"
 
 
-def _known(bench: TrialBench, windows: Windows) -> ComparedBoard:
-    return ComparedBoard(
-        bench.kernel,
-        bench.machine,
-        bench.model,
-        bench.page_bytes,
-        tuple(bench.disks),
-        windows,
-        tuple(bench.notes),
-    )
-
-
-def _pair(made: PairedRuns, link: Link) -> MadePair:
+def _pair(paired: PairedRuns, link: Link) -> MadePair:
     """Make a pair, again if it is disturbed; the first run of the board is discarded."""
 
     def ran(which: int, seconds: float) -> None:
-        link.send(Ran(Run(which, seconds, made.runs)))
+        link.send(Ran(Run(which, seconds, paired.runs)))
 
-    if not made.runs:
-        made.discard_first()
+    if not paired.runs:
+        paired.discard_first()
     pair = None
     while pair is None:
-        pair = made.pair(ran)
-    return MadePair(pair, made.runs, made.disturbed, tuple(made.notes))
+        pair = paired.pair(ran)
+    return MadePair(pair, paired.runs, paired.disturbed, tuple(paired.notes))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from analyzer.tuner.campaign.crew import NoBoardError
 from boards.base.silent import silent
 from foreread.benches.boards import check_targets
-from foreread.checks import StrPath, checked_number, checked_path, key_of
+from foreread.checks import StrPath, checked_path, key_of
 from foreread.error import ArgumentError
-from foreread.measuring.advice_row import Advised
-from foreread.measuring.comparison import PairProgress, RunLimits
+from foreread.measuring.comparison import Comparison, PairProgress, Tally
 from foreread.measuring.confirm import (
-    MOST_RUNS,
     Confirmed,
     Storing,
     notes_on,
@@ -21,12 +20,11 @@ from foreread.measuring.confirm import (
     undecided,
 )
 from foreread.measuring.confirm_board import ConfirmTask, Subject, open_bench
+from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard
 from foreread.measuring.spread_pairs import Boards, SpreadPairs
-from foreread.question import Question
 from tracer.error import RecordError
 from tracer.formats.confirmation import Confirmation
-from tracer.formats.scenario import IDLE
 from tracer.interrupts import orderly_exit
 from tracer.local.trial import Scenario
 
@@ -34,19 +32,9 @@ from tracer.local.trial import Scenario
 def fleet_confirm(
     capture: StrPath,
     targets: Sequence[str],
+    options: ConfirmOptions | None = None,
     *,
-    read_ahead_kb: int | None = None,
-    row: Advised | None = None,
-    scenario: str = IDLE,
     identity: StrPath | None = None,
-    question: Question | None = None,
-    runs: int = MOST_RUNS,
-    seconds: float | None = None,
-    resume: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    limit_s: float = 600.0,
-    wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
     progress: Callable[[PairProgress], None] = silent,
 ) -> Confirmed:
@@ -57,14 +45,13 @@ def fleet_confirm(
     board that is lost is set aside, and its open pair is made anew on another. The result is stored
     in the capture, with what each board made.
 
-    Arguments that are not listed are those of :func:`foreread.confirm`.
-
     Args:
+        capture: path of a capture made by :func:`foreread.record`.
         targets: the boards, two or more, as in :func:`foreread.record`.
-        runs: stop undecided after so many runs, of all boards together.
-        resume: continue the latest undecided result of such boards, this scenario and these
-            windows; boards that are gone are left out.
-        force: measure although the boards are not the one of the capture.
+        options: what is compared, and for how long.
+        identity: private key that logs in to ssh targets.
+        tell: is called with each step, in words.
+        progress: is called after each run.
 
     Raises:
         ArgumentError: arguments that make no sense, or boards that are not alike.
@@ -72,46 +59,50 @@ def fleet_confirm(
     """
     check_targets(targets, "foreread confirm")
     path = checked_path(capture, "capture")
-    limits = RunLimits(checked_number(runs, "runs", least=1), seconds)
-    of = proposed_start(path, question, row, read_ahead_kb)
-    trials = trials_of(of, row, wait_s, limit_s)
-    load, key = Scenario.parse(scenario), key_of(identity)
-    subject = Subject(of.capture, of.proposal, trials, row, load, force, key)
-    tasks = [ConfirmTask(one, subject, open_bench, _seed(seed, one)) for one in targets]
+    options = options or ConfirmOptions()
+    limits = options.limits
+    start = proposed_start(path, options)
+    trials, here = trials_of(start, options), replace(options, question=None, streams=None)
+    subject = Subject(start.capture, start.proposal, trials, here, key_of(identity))
+    Scenario.parse(options.scenario)
+    tasks = [ConfirmTask(target, subject, open_bench) for target in targets]
     with orderly_exit(), Boards(tasks, tell) as boards:
-        boards.leave_out_failed(resume)
+        boards.leave_out_failed(options.resume)
         _check_alike(boards)
         notes = [
             f"{boards.names[place]}: {note}"
             for place, board in boards.opened.items()
             for note in board.notes
         ]
-        spread = SpreadPairs(boards, limits, [*notes, *notes_on(row)], progress, tell)
+        comparison = Comparison(
+            boards.opened[min(boards.opened)],
+            [Tally(name) for name in boards.names],
+            limits,
+            [*notes, *notes_on(options.row)],
+            progress,
+            boards.failed,
+        )
         store = Storing(path)
-        if resume:
-            store.stored = undecided(of.capture, spread.result())
-            spread.resume(store.stored)
-        result = _made(spread, store)
-    return Confirmed(result, of.capture, of.proposal, row)
+        if options.resume:
+            store.stored = undecided(start.capture, comparison.result())
+            comparison.resume(store.stored)
+        result = _run(SpreadPairs(boards, comparison, tell), store)
+    return Confirmed(result, start.capture, start.proposal, options.row)
 
 
-def _seed(seed: int | None, target: str) -> str | None:
-    """Return the random seed of a board's orders: boards do not run in step."""
-    return None if seed is None else f"{seed} {target}"
-
-
-def _made(spread: SpreadPairs, store: Storing) -> Confirmation:
+def _run(spread: SpreadPairs, store: Storing) -> Confirmation:
     """Make the runs; what was measured is stored however they end."""
+    comparison = spread.comparison
     try:
         return spread.run(store.after_a_pair)
     except KeyboardInterrupt:
-        if not spread.pairs:
+        if not comparison.pairs:
             raise
-        return spread.result()
+        return comparison.result()
     except NoBoardError as error:
         again = "repeat the command line"
-        if spread.pairs:
-            store.after_a_pair(spread.result())  # which says why the last board is out
+        if comparison.pairs:
+            store.after_a_pair(comparison.result())  # which says why the last board is out
             again += " and add --resume"
         raise RecordError(str(error), f"repair or restart the boards, then {again}") from error
     finally:

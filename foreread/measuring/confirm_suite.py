@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -17,45 +17,31 @@ from analyzer.suite.read import BoardCases, Case, SuiteError, read_suite
 from boards.base.silent import silent
 from foreread.checks import StrPath, checked_number, checked_path
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument, SuiteStartProof
+from foreread.error import ArgumentError
 from foreread.measuring.comparison import PairProgress
-from foreread.measuring.confirm import MOST_RUNS, confirm
+from foreread.measuring.confirm import confirm
+from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from tracer.formats.confirmation import Confirmation, Outcome
 from tracer.formats.scenario import IDLE, beside
-from tracer.local.command import Streams
 from tracer.local.trial import Scenario
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What ``confirm_suite`` was asked for, besides the suite."""
+class _Proof:
+    """How every start is measured."""
 
     question: SuiteQuestion
-    runs: int
-    seconds: float | None
-    seed: int | None
-    force: bool
-    limit_s: float
-    wait_s: float
-    streams: Streams | None
+    options: ConfirmOptions
     tell: Callable[[str], None]
     progress: Callable[[PairProgress], None]
-    scenario: str
 
 
 def confirm_suite(
     suite: StrPath,
+    options: ConfirmOptions | None = None,
     *,
-    read_ahead_kb: int | None = None,
     question: SuiteQuestion | None = None,
-    scenario: str = IDLE,
-    runs: int = MOST_RUNS,
-    seconds: float | None = None,
-    seed: int | None = None,
-    force: bool = False,
-    limit_s: float = 600.0,
-    wait_s: float = 0.0,
-    streams: Streams | None = None,
     tell: Callable[[str], None] = silent,
     progress: Callable[[PairProgress], None] = silent,
 ) -> SuiteConfirmationDocument:
@@ -65,24 +51,30 @@ def confirm_suite(
     capture. A start whose capture has a decided result about this window and scenario is not
     measured again, so that an interrupted proof goes on.
 
-    Arguments that are not listed are those of :func:`foreread.confirm`.
-
     Args:
         suite: path of the suite.
-        read_ahead_kb: the window to prove on all disks, in KiB; None: that of the answer.
+        options: the window to prove on all disks (None: that of the answer), and for how long each
+            start is measured; without ``row``, ``question`` and ``resume``.
         question: how the answer is predicted.
-        runs: of each start: stop undecided after so many runs.
-        seconds: of each start: stop undecided after this time.
+        tell: is called with each step, in words.
+        progress: is called after each run.
 
     Raises:
+        ArgumentError: options that a suite has not.
         SuiteError: the suite cannot be read, or no disk gets another window.
         tracer.error.RecordError: the runs cannot be made.
     """
     of = read_suite(checked_path(suite, "suite"))
-    how = question or SuiteQuestion()
-    runs = checked_number(runs, "runs", least=1)
-    load = Scenario.parse(scenario).text
-    asked = _Asked(how, runs, seconds, seed, force, limit_s, wait_s, streams, tell, progress, load)
+    options = options or ConfirmOptions()
+    if options.row or options.question or options.resume:
+        raise ArgumentError(
+            "a suite has no row of advice, no question of one start, and nothing to resume",
+            "leave out row, question and resume",
+        )
+    how, read_ahead_kb = question or SuiteQuestion(), options.read_ahead_kb
+    checked_number(options.runs, "runs", least=1)
+    options = replace(options, scenario=Scenario.parse(options.scenario).text)
+    proof = _Proof(how, options, tell, progress)
     answer = predict_suite(of, how, tell)
     proofs, unchanged = [], []
     boards = {board.board.name: board for board in of.boards}
@@ -93,7 +85,7 @@ def confirm_suite(
             if kib is None:
                 unchanged.append(f"{disk.name} of {found.name}: {disk.verdict.why}")
             else:
-                proofs.append(_disk(boards[found.name], disk, kib, asked))
+                proofs.append(_disk(boards[found.name], disk, kib, proof))
     if not proofs:
         raise SuiteError(
             f"{of.path}: no disk gets another window: {'; '.join(unchanged)}",
@@ -102,12 +94,12 @@ def confirm_suite(
     return SuiteConfirmationDocument(suite=of.name, boards=proofs, unchanged=unchanged)
 
 
-def _disk(board: BoardCases, disk: SuiteDisk, kib: int, asked: _Asked) -> SuiteBoardProof:
+def _disk(board: BoardCases, disk: SuiteDisk, kib: int, proof: _Proof) -> SuiteBoardProof:
     names = {one.name for one in disk.starts} | {one.name for one in disk.unpredicted}
     cases = [case for case in board.cases if case.start.name in names]
-    starts = [_start(board, case, kib, asked) for case in cases]
+    starts = [_start(board, case, kib, proof) for case in cases]
     predicted = dict(zip(disk.windows_kb, disk.seconds_by_window, strict=True)).get(kib)
-    now = disk.seconds_now if asked.scenario == IDLE else None
+    now = disk.seconds_now if proof.options.scenario == IDLE else None
     return proof_of(
         board.board.name,
         disk.name,
@@ -117,36 +109,32 @@ def _disk(board: BoardCases, disk: SuiteDisk, kib: int, asked: _Asked) -> SuiteB
     )
 
 
-def _start(board: BoardCases, case: Case, kib: int, asked: _Asked) -> SuiteStartProof:
+def _start(board: BoardCases, case: Case, kib: int, proof: _Proof) -> SuiteStartProof:
     path, name = case.captures[0], case.start.name
     capture = load(path).capture
     of_window = [one for one in stored(capture) if one.proposed_kb == kib]
-    earlier = [one for one in of_window if one.scenario == asked.scenario]
+    earlier = [one for one in of_window if one.scenario == proof.options.scenario]
     decided = [one for one in earlier if one.outcome != "undecided"]
     if capture.command is not None and decided:
-        when = f"{decided[-1].date}{beside(asked.scenario)}"
-        asked.tell(f"{name} on {board.board.name}: proven on {when}")
+        when = f"{decided[-1].date}{beside(proof.options.scenario)}"
+        proof.tell(f"{name} on {board.board.name}: proven on {when}")
         return _proof(case, path, decided[-1], capture.command, None, measured=False)
-    asked.tell(f"measuring {name} on {board.board.name}")
+    proof.tell(f"measuring {name} on {board.board.name}")
+    question = proof.question
+    options = replace(
+        proof.options,
+        read_ahead_kb=kib,
+        question=Question(
+            model=question.model, device_model=question.device_model or board.device_model
+        ),
+    )
     found = confirm(
         path,
-        read_ahead_kb=kib,
-        scenario=asked.scenario,
+        options,
         target=board.board.target,
         identity=board.identity,
-        question=Question(
-            model=asked.question.model,
-            device_model=asked.question.device_model or board.device_model,
-        ),
-        runs=asked.runs,
-        seconds=asked.seconds,
-        seed=asked.seed,
-        force=asked.force,
-        limit_s=asked.limit_s,
-        wait_s=asked.wait_s,
-        streams=asked.streams,
-        tell=asked.tell,
-        progress=asked.progress,
+        tell=proof.tell,
+        progress=proof.progress,
     )
     gain = found.predicted_gain
     return _proof(case, path, found.result, found.capture.command or [], gain, measured=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from analyzer.confirm.sequential import PRESENT, PROPOSED, Pair, orders
 from tracer.error import RecordError
@@ -50,6 +51,19 @@ class ComparedBoard:
     windows: Windows
     notes: tuple[str, ...]
 
+    @classmethod
+    def of(cls, bench: TrialBench, windows: Windows) -> Self:
+        """Return the description of an open bench."""
+        return cls(
+            bench.kernel,
+            bench.machine,
+            bench.model,
+            bench.page_bytes,
+            tuple(bench.disks),
+            windows,
+            tuple(bench.notes),
+        )
+
 
 @dataclass
 class PairedRuns:
@@ -71,6 +85,10 @@ class PairedRuns:
     def __post_init__(self) -> None:
         self._orders = orders(random.Random(self.seed))
         self._order, self._following = next(self._orders), next(self._orders)
+
+    def resume(self, counted: int, disturbed: int) -> None:
+        """Go on after so many pairs: which may be disturbed depends on them."""
+        self.counted, self.disturbed = counted, disturbed
 
     def discard_first(self) -> None:
         """Make the first run after a mount, which is slower, before the first pair."""

@@ -124,7 +124,7 @@ def test_a_file_that_exists_is_refused_before_any_run(measure, tmp_path):
         lambda f: f.sweep(["true"], "/tmp/never", repeat=0),
         lambda f: f.sweep(None, "/tmp/never"),
         lambda f: f.confirm(None),
-        lambda f: f.confirm(CAPTURE, runs=0),
+        lambda f: f.confirm(CAPTURE, f.ConfirmOptions(runs=0)),
         lambda f: f.calibrate(""),
         lambda f: f.tune(7, "/tmp/never"),
         lambda f: f.tune(["true"], ""),

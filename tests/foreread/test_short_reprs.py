@@ -56,6 +56,7 @@ def results(start, prediction, example_advice, tmp_path_factory):
         "export": foreread.export(start, folder / "x.csv", "csv", windows_kib=[128]),
         "script": foreread.script(prediction, folder / "boot", capture=start.capture),
         "TuneOptions": foreread.TuneOptions(options, budget=foreread.Budget(seconds=60)),
+        "ConfirmOptions": foreread.ConfirmOptions(scenario="x" * 1000),
         "Question": foreread.Question(device_model="x" * 1000),
         "SuiteQuestion": foreread.SuiteQuestion(windows_kib=[16, 32]),
     }

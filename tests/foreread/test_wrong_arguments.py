@@ -15,7 +15,15 @@ ROOT = Path(__file__).parents[2]
 CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 SWEEP = CAPTURE.with_name("python-start.sweep.json")
 FUNCTIONS = sorted(name for name in foreread.__all__ if inspect.isfunction(getattr(foreread, name)))
-OPTIONS = ("Budget", "Ending", "Question", "RunOptions", "SuiteQuestion", "TuneOptions")
+OPTIONS = (
+    "Budget",
+    "ConfirmOptions",
+    "Ending",
+    "Question",
+    "RunOptions",
+    "SuiteQuestion",
+    "TuneOptions",
+)
 NOWHERE = "/nonexistent/of-foreread"
 
 
@@ -111,7 +119,8 @@ def test_options_of_a_wrong_type_are_refused_by_the_name_of_the_field(name, righ
             foreread.TuneOptions(foreread.RunOptions(["true"]), budget=one), NOWHERE
         ),
         "TuneOptions": lambda one: foreread.tune(one, NOWHERE),
-        "Question": lambda one: foreread.confirm(CAPTURE, question=one),
+        "ConfirmOptions": lambda one: foreread.confirm(CAPTURE, one),
+        "Question": lambda one: foreread.confirm(CAPTURE, foreread.ConfirmOptions(question=one)),
         "SuiteQuestion": lambda one: foreread.predict_suite(right["Suite"], one),
     }
     given = {"RunOptions": [["true"]], "TuneOptions": [foreread.RunOptions(["true"])]}
@@ -160,7 +169,7 @@ WINDOWS = [
     lambda f, s, p, kib: f.export(s, "/tmp/never", "csv", [kib]),
     lambda f, s, p, kib: f.sweep(["true"], "/tmp/never", windows_kib=[kib], target="nosuch"),
     lambda f, s, p, kib: f.forecast(s, "linux-6.12", read_ahead_kb_then=kib),
-    lambda f, s, p, kib: f.confirm(CAPTURE, read_ahead_kb=kib, target="nosuch"),
+    lambda f, s, p, kib: f.confirm(CAPTURE, f.ConfirmOptions(read_ahead_kb=kib), target="nosuch"),
     lambda f, s, p, kib: f.script(p, "/tmp/never", capture=s.capture, read_ahead_kb=kib),
     lambda f, s, p, kib: f.predict_suite(
         f.read_suite(ROOT / "tests/foreread/data/suite/one-board.toml"),

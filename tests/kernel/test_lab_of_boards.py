@@ -16,6 +16,7 @@ from analyzer.tuner.engines.stopping import Budget
 from boards.emulated.live import LiveOptions, boot
 from boards.open import open_target
 from foreread.measuring import confirm_fleet as fleet_confirming
+from foreread.measuring.options import ConfirmOptions
 from foreread.recording.steps import recorded
 from foreread.tuning import fleet as fleet_tuning
 from foreread.tuning.options import TuneOptions
@@ -100,7 +101,9 @@ def test_both_boards_confirm_as_one_fleet(lab, tmp_path, monkeypatch):
     with open_target(first, Path(known_hosts), Path(identity)) as opened:
         recorded(recorder_for(opened).run(RecordOptions(RunOptions(PLAY)), capture))
     # 4 KiB instead of 128 KiB: one request for every page.
-    found = fleet_confirming.fleet_confirm(capture, list(lab[1]), read_ahead_kb=4, seed=2)
+    found = fleet_confirming.fleet_confirm(
+        capture, list(lab[1]), ConfirmOptions(read_ahead_kb=4, seed=2)
+    )
     assert found.result.outcome == "contradicted"
     assert found.result.high < -0.05
     assert {*found.result.made_on} == {0, 1}

@@ -73,7 +73,9 @@ def test_what_is_missing_is_recorded_and_an_error_leaves_what_is_complete(loop, 
 def test_every_start_is_measured_at_both_windows_and_keeps_its_result(loop, tmp_path, nowhere):
     path = suite(loop, tmp_path)
     foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=left_s())
-    found = foreread.confirm_suite(path, read_ahead_kb=4, runs=8, seed=3, wait_s=left_s())
+    found = foreread.confirm_suite(
+        path, foreread.ConfirmOptions(read_ahead_kb=4, runs=8, seed=3, wait_s=left_s())
+    )
     (proof,) = found.boards
     starts = proof.starts
     assert [(one.name, one.weight, one.measured) for one in starts] == [
@@ -95,7 +97,10 @@ def test_a_suite_beside_a_load_is_measured_apart_from_the_idle_one(loop, tmp_pat
     foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=left_s())
     for scenario in ("idle", "reader"):
         found = foreread.confirm_suite(
-            path, read_ahead_kb=4, runs=4, seed=3, scenario=scenario, wait_s=left_s()
+            path,
+            foreread.ConfirmOptions(
+                read_ahead_kb=4, runs=4, seed=3, scenario=scenario, wait_s=left_s()
+            ),
         )
         (proof,) = found.boards
         assert [one.result.scenario for one in proof.starts] == [scenario] * 2
@@ -108,6 +113,6 @@ def test_a_suite_beside_a_load_is_measured_apart_from_the_idle_one(loop, tmp_pat
 @pytest.mark.thorough
 def test_a_suite_whose_starts_were_not_recorded_is_not_measured(loop, tmp_path):
     with pytest.raises(SuiteError, match="not recorded") as refused:
-        foreread.confirm_suite(suite(loop, tmp_path), read_ahead_kb=4)
+        foreread.confirm_suite(suite(loop, tmp_path), foreread.ConfirmOptions(read_ahead_kb=4))
     assert "foreread record --suite" in refused.value.remedy
     assert loop.restored_kb() == WINDOW_KB

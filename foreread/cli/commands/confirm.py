@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from analyzer.suite.predicted import SuiteQuestion
@@ -11,10 +12,10 @@ from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.scenario import scenario_of, scenarios_of
 from foreread.cli.arguments.target import add_targets, tell
-from foreread.cli.confirming import add_comparison, comparison_of, print_results
+from foreread.cli.confirming import add_comparison, options_of, print_results
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.suite import proof_text
-from foreread.measuring.confirm import MOST_RUNS, Confirmed, confirm
+from foreread.measuring.confirm import Confirmed, confirm
 from foreread.measuring.confirm_suite import confirm_suite
 
 
@@ -68,8 +69,8 @@ def _spread(args: argparse.Namespace) -> Confirmed:
     return fleet_confirm(
         args.capture,
         args.targets,
-        scenario=scenario_of(args, "confirm on several boards"),
-        **comparison_of(args),
+        options_of(args, scenario_of(args, "confirm on several boards")),
+        identity=args.identity,
         tell=tell,
         progress=show_progress,
     )
@@ -79,9 +80,9 @@ def _measured(args: argparse.Namespace, scenario: str) -> Confirmed:
     """Measure the start of a capture in one scenario."""
     return confirm(
         args.capture,
-        scenario=scenario,
+        options_of(args, scenario),
         target=next(iter(args.targets), None),
-        **comparison_of(args),
+        identity=args.identity,
         tell=tell,
         progress=show_progress,
     )
@@ -104,15 +105,8 @@ def _suite(args: argparse.Namespace) -> int:
             raise UsageError(f"--suite measures the starts of the suite: remove {name}")
     found = confirm_suite(
         args.suite,
-        read_ahead_kb=args.read_ahead_kb,
+        replace(options_of(args, scenario_of(args, "--suite")), question=None),
         question=SuiteQuestion(args.model, args.device_model, args.criterion),
-        scenario=scenario_of(args, "--suite"),
-        runs=args.budget.evaluations or MOST_RUNS,
-        seconds=args.budget.seconds,
-        seed=args.seed,
-        force=args.force,
-        limit_s=args.limit,
-        wait_s=args.wait,
         tell=tell,
         progress=show_progress,
     )

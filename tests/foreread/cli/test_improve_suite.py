@@ -87,7 +87,7 @@ class SuiteBench:
         self.call("advise")
         return SuiteAdvised(SuiteAdvice(suite=suite.name, table="advice.json", disks=[]))
 
-    def confirm(self, path, **_):
+    def confirm(self, path, options, **_):
         self.call("confirm")
         proofs = [self._proof(name) for name in TARGETS]
         return SuiteConfirmationDocument(suite=read_suite(path).name, boards=proofs, unchanged=[])
