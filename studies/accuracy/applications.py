@@ -5,7 +5,7 @@
 
 One run at read_ahead_kb=0 is recorded, and one at each window; the emulation of this kernel's
 readahead on the first is compared with the kernel's reads in the others. Only files of the file
-system that has PATH count (default: that of the command). ``--twice`` adds a second run at each
+system of PATH count (default: the command's file system). ``--twice`` adds a second run at each
 window: how much two runs of the application themselves differ. Needs root. DIR gets the captures
 and applications.json; stdout has its rows.
 """
@@ -72,10 +72,11 @@ class Reads:
 
 @dataclass(frozen=True)
 class Row:
-    """Two ways that an application read at one window: ``of`` the prediction or another run.
+    """An application's reads at one window, as a pair: ``of`` first, and the measured run.
 
-    ``jaccard`` is that of the page sets. ``identical``: the same folios, of the same order and
-    size; ``in_order``: these and the readahead calls also came in the same order.
+    ``of`` is "prediction" or "run", another run. ``jaccard`` is the similarity of the two page
+    sets. ``identical``: the same folios, of the same order and size; ``in_order``: the folios and
+    the readahead calls also came in the same order.
     """
 
     read_ahead_kb: int
@@ -97,19 +98,20 @@ def judge(
     twice: bool = False,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[Row]:
-    """Record ``command`` at 0 and at each window into ``directory``; return what is compared.
+    """Record ``command`` at 0 and at each window into ``directory``; return the comparisons.
 
-    Rows whose ``of`` is "prediction" have (predicted, measured) figures; with ``twice`` rows of
-    "run" follow, with those of two runs at the window. ``on`` is a path on the file system whose
-    files count. A capture that is in ``directory`` already is not made again. Raises RecordError
-    and TraceError, and RuntimeError if the caches were dropped in every run of a window.
+    Rows with ``of`` "prediction" have (predicted, measured) figures; with ``twice``, rows with
+    ``of`` "run" follow, with the figures of two runs at the window. ``on`` is a path on the file
+    system to count files on. A capture that exists in ``directory`` is not made again. Raises
+    RecordError and TraceError, and RuntimeError if the caches were dropped in every run of a
+    window.
     """
     dev = _device_of(on)
     base = recorded(command, 0, directory / "0", dev)
-    taken = inputs(base, version_of(base.kernel or ""))
+    base_inputs = inputs(base, version_of(base.kernel or ""))
     rows: list[Row] = []
     for kb in windows_kb:
-        predicted = prediction(taken, dev, kb)
+        predicted = prediction(base_inputs, dev, kb)
         runs = [f"at{kb}", *([f"at{kb}-again"] if twice else [])]
         seen = [measured(recorded(command, kb, directory / name, dev), dev) for name in runs]
         rows.append(compare(kb, "prediction", predicted, seen[0]))
@@ -129,9 +131,9 @@ def recorded(command: Sequence[str], kb: int, directory: Path, dev: int) -> Reco
     if not (directory / capture_files.METADATA).exists():
         _record(command, kb, directory)
     for _ in range(_ATTEMPTS):
-        found = load(directory)
-        if not dropped(found, dev):
-            return found
+        recording = load(directory)
+        if not dropped(recording, dev):
+            return recording
         shutil.rmtree(directory)
         _record(command, kb, directory)
     raise RuntimeError(f"{kb} KiB: something drops the caches again and again")
@@ -156,7 +158,7 @@ def _record(command: Sequence[str], kb: int, directory: Path) -> None:
 
 
 def dropped(recording: Recording, dev: int) -> int:
-    """Return how many pages of a file system others than the application dropped in its run."""
+    """Return how many pages of a file system other processes dropped during the run."""
     events = recording.trace.events
     begin, end = recording.capture.span_ns or (0, 1 << 63)
     chosen = (events["kind"] == Kind.DELETE) & (events["dev"] == dev)
@@ -170,24 +172,26 @@ def _look_again(directory: Path) -> None:
     if not any("was cut" in note for note in capture.notes):
         return
     lost = {(entry.dev, entry.ino) for entry in files if entry.path is None}
-    found, _ = find_files(lost, read_mounts(), {}, limit_s=_WAIT_S)
-    known = [entry for entry in files if entry.path is not None]
-    capture_files.write(directory, capture, [*known, *found])
+    located, _ = find_files(lost, read_mounts(), {}, limit_s=_WAIT_S)
+    with_paths = [entry for entry in files if entry.path is not None]
+    capture_files.write(directory, capture, [*with_paths, *located])
 
 
-def prediction(taken: Inputs, dev: int, kb: int) -> Reads:
-    """Return the emulation of a window."""
-    recording = taken.recording
-    machine, limits = taken.machine(taken.disks.index(recording.devices.get(dev, dev)))
+def prediction(start_inputs: Inputs, dev: int, kb: int) -> Reads:
+    """Return the reads that the emulation of one window (``kb``, KiB) predicts."""
+    recording = start_inputs.recording
+    machine, limits = start_inputs.machine(
+        start_inputs.disks.index(recording.devices.get(dev, dev))
+    )
     rules = rules_for(version_of(recording.kernel or ""))
-    outcome = emulate(taken.program, rules, kib_to_pages(kb, recording.page_size), machine)
+    outcome = emulate(start_inputs.program, rules, kib_to_pages(kb, recording.page_size), machine)
     own = recording.files["dev"] == dev
     ino = recording.files["ino"].tolist()
-    made = requests(outcome, Layout(taken.extents), limits, recording.page_size)
+    data_requests = requests(outcome, Layout(start_inputs.extents), limits, recording.page_size)
     return Reads(
         [(ino[file], index, order) for file, index, order, _ in outcome.inserts if own[file]],
         [(ino[file], *window) for file, *window in outcome.windows if own[file]],
-        sum(bool(own[request[0]]) for request in made),
+        sum(bool(own[request[0]]) for request in data_requests),
     )
 
 
@@ -213,41 +217,41 @@ def _calls(recording: Recording, dev: int) -> list[tuple[int, int, int, int]]:
         return []
     columns = trace.read_fields(_CALLS, names)
     time = columns["time_ns"]
-    wanted = (columns["s_dev"] == dev) & (time >= span[0]) & (time < span[1])
-    wanted &= _own(recording, columns["pid"])
-    return list(zip(*(columns[name][wanted].tolist() for name in names[1:]), strict=True))
+    chosen = (columns["s_dev"] == dev) & (time >= span[0]) & (time < span[1])
+    chosen &= _own(recording, columns["pid"])
+    return list(zip(*(columns[name][chosen].tolist() for name in names[1:]), strict=True))
 
 
 def _requests(recording: Recording, dev: int) -> int:
-    """Return the application's requests of file data on the disk of a file system.
+    """Return the number of the application's requests of file data to a file system's disk.
 
-    Whoever happens to be on the CPU may issue them; not counted are those of threads that read
-    files of the same file system and are not the application's.
+    Any thread that is on the CPU may issue the application's requests. Requests of threads that
+    read files of the same file system and are not the application's are not counted.
     """
-    made = recording.requests
-    chosen = own_requests(replace(recording, threads=None), made)
-    chosen &= made["dev"] == recording.devices.get(dev, dev)
+    disk_requests = recording.requests
+    chosen = own_requests(replace(recording, threads=None), disk_requests)
+    chosen &= disk_requests["dev"] == recording.devices.get(dev, dev)
     if recording.inserts is not None:
         data = recording.inserts.data
         readers = np.unique(data["pid"][data["dev"] == dev])
-        chosen &= ~np.isin(made["pid"], readers[~_own(recording, readers)])
+        chosen &= ~np.isin(disk_requests["pid"], readers[~_own(recording, readers)])
     return int(chosen.sum())
 
 
-def compare(kb: int, of: str, one: Reads, other: Reads) -> Row:
+def compare(kb: int, of: str, reads: Reads, other: Reads) -> Row:
     """Compare a prediction (or another run) with the measurement."""
-    mine, theirs = one.pages(), other.pages()
+    mine, theirs = reads.pages(), other.pages()
     both = len(mine | theirs)
-    same = sorted(one.folios) == sorted(other.folios)
+    same = sorted(reads.folios) == sorted(other.folios)
     return Row(
         read_ahead_kb=kb,
         of=of,
         pages=(len(mine), len(theirs)),
-        requests=(one.requests, other.requests),
-        calls=(len(one.calls), len(other.calls)),
+        requests=(reads.requests, other.requests),
+        calls=(len(reads.calls), len(other.calls)),
         jaccard=len(mine & theirs) / both if both else 1.0,
         identical=same,
-        in_order=one.folios == other.folios and one.calls == other.calls,
+        in_order=reads.folios == other.folios and reads.calls == other.calls,
     )
 
 
@@ -259,8 +263,8 @@ def text_of(row: Row) -> str:
 
 
 def _text(pair: tuple[int, int]) -> str:
-    one, other = pair
-    return f"{one}/{other} ({(one - other) / other if other else 0:+.2%})"
+    figure, other = pair
+    return f"{figure}/{other} ({(figure - other) / other if other else 0:+.2%})"
 
 
 def _device_of(path: Path) -> int:
@@ -289,9 +293,9 @@ def main(words: Iterable[str] | None = None) -> int:
         twice=args.twice,
         tell=lambda line: print(line, file=sys.stderr),
     )
-    found = {"command": args.command, "rows": [asdict(row) for row in rows]}
-    (args.output / "applications.json").write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found))
+    document = {"command": args.command, "rows": [asdict(row) for row in rows]}
+    (args.output / "applications.json").write_text(json.dumps(document, indent=1) + "\n")
+    print(json.dumps(document))
     return 0
 
 

@@ -51,5 +51,5 @@ class Foreread:
 
     def json(self, *words: object) -> dict[str, Any]:
         """Run a command that prints JSON."""
-        found: dict[str, Any] = json.loads(self(*words, "--json"))
-        return found
+        document: dict[str, Any] = json.loads(self(*words, "--json"))
+        return document

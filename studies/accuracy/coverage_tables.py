@@ -1,6 +1,6 @@
-"""How often measured seconds lie in the predicted band, and the error of predictions by window.
+"""Tables: how often measured seconds lie in the predicted band, and the error by window.
 
-A band is meant to hold 90 % of the measured points; between 85 and 95 % of them meet the target.
+A band should hold 90 % of the measured points; between 85 and 95 % meet the target.
 """
 
 from __future__ import annotations
@@ -30,38 +30,43 @@ def together_text(rows: Iterable[Row]) -> str:
 def overall(results: Made) -> list[str]:
     """Return the section with the coverage of each area and over all; none without bands."""
     rows = {
-        area: [row for cell, found in results if cell.area == area for row in found.get("rows", ())]
+        area: [
+            row
+            for cell, document in results
+            if cell.area == area
+            for row in document.get("rows", ())
+        ]
         for area in dict.fromkeys(cell.area for cell, _ in results)
     }
     counted = {area: _all(each) for area, each in rows.items()}
-    known = {area: one for area, one in counted.items() if one.points}
-    if not known:
+    covered = {area: part for area, part in counted.items() if part.points}
+    if not covered:
         return []
     least, most = (f"{100 * share:.0f}" for share in COVERAGE)
-    lines = [(area, _judged(one)) for area, one in known.items()]
-    lines.append(("all", _judged(together(known.values()))))
+    lines = [(area, _judged(part)) for area, part in covered.items()]
+    lines.append(("all", _judged(together(covered.values()))))
     table = markdown(("area", f"in the 90 % band (target {least} to {most} %)"), lines)
     return ["## Coverage of the 90 % band\n\n" + "\n".join(table)]
 
 
-def by_window(made: Made) -> list[str]:
+def by_window(results: Made) -> list[str]:
     """Return the error of each cell at each window: the median over captures and devices."""
-    windows = sorted({kb for _, found in made for kb in _errors(found)})
+    windows = sorted({kb for _, document in results for kb in _errors(document)})
     lines = []
-    for cell, found in made:
-        errors = _errors(found)
+    for cell, document in results:
+        errors = _errors(document)
         each = [f"{100 * errors[kb]:+.1f}" if kb in errors else NONE for kb in windows]
         lines.append((cell.name, *each))
     head = ("error in % at KiB", *(str(kb) for kb in windows))
     return markdown(head, lines) if windows else []
 
 
-def misses(made: Made) -> list[str]:
+def misses(results: Made) -> list[str]:
     """Return a line for each measured window that lies outside its band."""
     return [
         f"- {cell.name}, capture {row.get('capture', 1)}, {row['device']}, {_miss(point)}"
-        for cell, found in made
-        for row in found["rows"]
+        for cell, document in results
+        for row in document["rows"]
         for point in row.get("points", ())
         if point.get("in_band") is False
     ]
@@ -74,9 +79,9 @@ def _miss(point: Row) -> str:
     return f"{point['read_ahead_kb']} KiB: {seconds}"
 
 
-def _errors(found: Document) -> dict[int, float]:
+def _errors(document: Document) -> dict[int, float]:
     errors: dict[int, list[float]] = {}
-    for row in found.get("rows", ()):
+    for row in document.get("rows", ()):
         for point in row.get("points", ()):
             if point["error"]["seconds"] is not None:
                 errors.setdefault(point["read_ahead_kb"], []).append(point["error"]["seconds"])
@@ -85,11 +90,11 @@ def _errors(found: Document) -> dict[int, float]:
 
 def _all(rows: Iterable[Row]) -> Coverage:
     counted = (row["coverage"] for row in rows if "coverage" in row)
-    return together(Coverage(one["held"], one["points"]) for one in counted)
+    return together(Coverage(count["held"], count["points"]) for count in counted)
 
 
-def _judged(one: Coverage) -> str:
-    if not one.points:
+def _judged(counted: Coverage) -> str:
+    if not counted.points:
         return NONE
-    verdict = "met" if one.honest else "missed"
-    return f"{one.held} of {one.points} ({percent(one.share)}: {verdict})"
+    verdict = "met" if counted.honest else "missed"
+    return f"{counted.held} of {counted.points} ({percent(counted.share)}: {verdict})"

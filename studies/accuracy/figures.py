@@ -1,4 +1,4 @@
-"""The arithmetic of the tables: spread of identical runs, figures, and the targets beside them.
+"""The arithmetic of the tables: spread of identical runs, figures, and their targets.
 
 Errors, spreads and regrets are fractions (0.034 is 3.4 %). Regret is a part of the start-up time
 at the default window, as the 2010 paper has it.
@@ -85,15 +85,19 @@ class Spread:
 
 def spread(runs: Iterable[Sequence[float]]) -> Spread | None:
     """Return the spread of each window's runs (s); None if no window was run twice."""
-    each = [(max(one) - min(one)) / median(one) for one in runs if len(one) > 1 and median(one)]
+    each = [
+        (max(seconds) - min(seconds)) / median(seconds)
+        for seconds in runs
+        if len(seconds) > 1 and median(seconds)
+    ]
     return Spread(median(each), max(each)) if each else None
 
 
-def paced_targets(default_s: float, found: Spread | None) -> SecondsTargets:
+def paced_targets(default_s: float, spread: Spread | None) -> SecondsTargets:
     """Return what a paced device asks of a start-up with this duration at the default window."""
-    if default_s > LONG_START_S or found is None:
+    if default_s > LONG_START_S or spread is None:
         return PACED
-    errors = (_TIMES_THE_SPREAD * found.median, _TIMES_THE_SPREAD * found.worst)
+    errors = (_TIMES_THE_SPREAD * spread.median, _TIMES_THE_SPREAD * spread.worst)
     return SecondsTargets(*errors, _SHORT_START_REGRET)
 
 
@@ -121,51 +125,53 @@ class Coverage:
 
     @property
     def honest(self) -> bool:
-        """Whether the share is that of a 90 % band, within 5 points."""
+        """Whether the share is within 5 points of 90 %."""
         return self.share is not None and COVERAGE[0] <= self.share <= COVERAGE[1]
 
 
 def coverage(points: Rows) -> Coverage:
     """Return the coverage of measured windows; those without a band do not count."""
-    known = [point["in_band"] for point in points if point["in_band"] is not None]
-    return Coverage(sum(known), len(known))
+    in_band = [point["in_band"] for point in points if point["in_band"] is not None]
+    return Coverage(sum(in_band), len(in_band))
 
 
 def together(parts: Iterable[Coverage]) -> Coverage:
     """Return the coverage of all points of several rows."""
     each = list(parts)
-    return Coverage(sum(one.held for one in each), sum(one.points for one in each))
+    return Coverage(sum(part.held for part in each), sum(part.points for part in each))
 
 
 def page_figures(rows: Rows, targets: PageTargets, own: Rows = ()) -> list[Figure]:
     """Return the figures of a prediction's rows (applications.Row as JSON), one for a window.
 
-    ``own`` are those of two runs of the application.
+    ``own`` are the rows that compare two runs of the application.
     """
     near = [row for row in rows if row["read_ahead_kb"] <= BEYOND_KB]
     far = [row for row in rows if row["read_ahead_kb"] > BEYOND_KB]
-    found = [
+    figures = [
         _jaccard(near, targets.least_jaccard, own),
         Figure("pages", _worst(near, "pages"), targets.pages),
         Figure("requests", _worst(near, "requests"), targets.requests),
         Figure("readahead calls", _worst(rows, "calls"), targets.requests),
     ]
     if far:
-        found.append(Figure("requests beyond", _worst(far, "requests"), REQUESTS_BEYOND))
+        figures.append(Figure("requests beyond", _worst(far, "requests"), REQUESTS_BEYOND))
     # Kernels before 6.18 do not tell of their readahead calls.
-    return [one for one in found if one.name != "readahead calls" or one.value is not None]
+    return [
+        figure for figure in figures if figure.name != "readahead calls" or figure.value is not None
+    ]
 
 
 def _jaccard(rows: Rows, least: float | None, own: Rows) -> Figure:
     """Return the figure of the window that is worst for its target."""
     unlike = {row["read_ahead_kb"]: 1 - row["jaccard"] for row in own}
-    found = [
+    pairs = [
         (row["jaccard"], 1 - _TIMES_THE_SPREAD * unlike[row["read_ahead_kb"]])
         if least is None
         else (row["jaccard"], least)
         for row in rows
     ]
-    value, target = min(found, key=lambda pair: pair[0] - pair[1], default=(None, least or 0.0))
+    value, target = min(pairs, key=lambda pair: pair[0] - pair[1], default=(None, least or 0.0))
     return Figure("least Jaccard", value, target, at_least=True)
 
 

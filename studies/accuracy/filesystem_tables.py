@@ -23,13 +23,13 @@ Made = Sequence[tuple[Cell, Document]]
 Row = Sequence[str]
 
 
-def lines(made: Made) -> list[str]:
+def lines(results: Made) -> list[str]:
     """Return the tables: of several starts and windows the worst counts in the first."""
     groups: dict[tuple[str, str], list[Document]] = {}
-    for _, found in made:
-        groups.setdefault(_root(found["root"]), []).append(found)
-    whole = markdown(_HEAD, [_row(*key, found) for key, found in groups.items()])
-    windows = [row for cell, found in made for row in _windows(cell.name, found)]
+    for _, document in results:
+        groups.setdefault(_root(document["root"]), []).append(document)
+    whole = markdown(_HEAD, [_row(*key, documents) for key, documents in groups.items()])
+    windows = [row for cell, document in results for row in _windows(cell.name, document)]
     return [
         *whole,
         "",
@@ -45,40 +45,40 @@ def _root(root: Mapping[str, str]) -> tuple[str, str]:
     return f"{root['file_system']}{on}", root["kernel"]
 
 
-def _row(root: str, kernel: str, found: Sequence[Document]) -> Row:
-    rows = [row for one in found for row in one["pages"]]
-    predicted = all(map(_has_requests, found))
+def _row(root: str, kernel: str, documents: Sequence[Document]) -> Row:
+    rows = [row for document in documents for row in document["pages"]]
+    predicted = all(map(_has_requests, documents))
     jaccard = min((row["jaccard"] for row in rows), default=None)
     return (
         root,
         kernel,
-        str(len(found)),
+        str(len(documents)),
         NONE if jaccard is None else f"{jaccard:.4f}",
         _worst(abs(_error(row["pages"])) for row in rows),
         _worst(abs(_error(row["requests"])) for row in rows if predicted),
-        *(_worst(_figures(found, name)) for name in _FIGURES),
+        *(_worst(_figures(documents, name)) for name in _FIGURES),
     )
 
 
-def _windows(name: str, found: Document) -> Iterator[Row]:
+def _windows(name: str, document: Document) -> Iterator[Row]:
     """Yield the rows of a start; a window whose pages were not recorded has seconds only."""
-    pages = {row["read_ahead_kb"]: row for row in found["pages"]}
+    pages = {row["read_ahead_kb"]: row for row in document["pages"]}
     points = {
         point["read_ahead_kb"]: point
-        for row in found["seconds"]["rows"]
+        for row in document["seconds"]["rows"]
         for point in row.get("points", [])
     }
     for kb in sorted(pages.keys() | points.keys()):
         jaccard, counted, requests = _of_pages(pages.get(kb))
-        requests = requests if _has_requests(found) else NONE
+        requests = requests if _has_requests(document) else NONE
         yield name, str(kb), jaccard, counted, requests, *_of_seconds(points.get(kb))
 
 
-def _has_requests(found: Document) -> bool:
+def _has_requests(document: Document) -> bool:
     """Return whether requests of file data are known: there are predictions, and no clusters."""
-    if found["root"]["file_system"] in IN_CLUSTERS:
+    if document["root"]["file_system"] in IN_CLUSTERS:
         return False
-    rows = found["seconds"]["rows"]
+    rows = document["seconds"]["rows"]
     points = (point for row in rows for point in row.get("points", []))
     return any((point["predicted"] or {}).get("seconds") is not None for point in points)
 
@@ -100,17 +100,19 @@ def _of_seconds(point: Mapping[str, Any] | None) -> Row:
 
 
 def _error(pair: Sequence[float]) -> float:
-    found = relative_error(*pair)
-    return 0.0 if found is None else found
+    error = relative_error(*pair)
+    return 0.0 if error is None else error
 
 
-def _figures(found: Sequence[Document], name: str) -> Iterable[float]:
-    rows: list[Mapping[str, Any]] = [row for one in found for row in one["seconds"]["rows"]]
+def _figures(documents: Sequence[Document], name: str) -> Iterable[float]:
+    rows: list[Mapping[str, Any]] = [
+        row for document in documents for row in document["seconds"]["rows"]
+    ]
     for figure in (figure for row in rows for figure in row.get("figures", [])):
         if figure["name"] == name and figure["value"] is not None:
             yield figure["value"]
 
 
 def _worst(values: Iterable[float]) -> str:
-    known = list(values)
-    return percent(max(known)) if known else NONE
+    errors = list(values)
+    return percent(max(errors)) if errors else NONE

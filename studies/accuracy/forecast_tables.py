@@ -17,9 +17,9 @@ _HEAD = ("pair", "KiB now, then", "forecast", "measured", "noise", "sign", "in t
 Made = Sequence[tuple[Cell, Document]]
 
 
-def lines(made: Made) -> list[str]:
+def lines(results: Made) -> list[str]:
     """Return the table of all pairs, and a line over them."""
-    pairs = [(cell, found["pair"]) for cell, found in made if "pair" in found]
+    pairs = [(cell, document["pair"]) for cell, document in results if "pair" in document]
     if not pairs:
         return []
     return [*markdown(_HEAD, _rows(pairs)), "", _over_all([pair for _, pair in pairs])]
@@ -52,18 +52,18 @@ def right_signs(pairs: Sequence[Document]) -> Figure:
 
 
 def _over_all(pairs: Sequence[Document]) -> str:
-    known = [pair for pair in pairs if pair["forecast"] is not None]
+    predicted = [pair for pair in pairs if pair["forecast"] is not None]
     figure = right_signs(pairs)
-    held = sum(pair["measured"]["in_band"] for pair in known)
-    apart = [pair["measured"]["share"] - pair["forecast"]["share"] for pair in known]
-    rms = sqrt(sum(one * one for one in apart) / len(apart)) if apart else 0.0
-    signs = sum(pair["measured"]["right"] for pair in known)
-    words = sum(pair["measured"]["same_word"] for pair in known)
+    held = sum(pair["measured"]["in_band"] for pair in predicted)
+    apart = [pair["measured"]["share"] - pair["forecast"]["share"] for pair in predicted]
+    rms = sqrt(sum(error * error for error in apart) / len(apart)) if apart else 0.0
+    signs = sum(pair["measured"]["right"] for pair in predicted)
+    words = sum(pair["measured"]["same_word"] for pair in predicted)
     met = "met" if figure.met else "missed"
     return (
         f"- right sign: {signs} of {len(pairs)} pairs ({met}: {100 * RIGHT_SIGNS:.0f} %), the same "
         f"word (faster, slower, same): {words}; measured less forecast: {100 * rms:.2f} % "
-        f"rms; in the band: {held} of {len(known)}"
+        f"rms; in the band: {held} of {len(predicted)}"
     )
 
 

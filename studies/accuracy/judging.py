@@ -38,15 +38,15 @@ def judged(
     ``device`` is a file for ``--device-model``; with None the capture itself has to say what the
     disk costs, without ``probe`` by the run's own requests. Each entry of ``points`` gets ``band``
     (low and high, s; None without seconds) and ``in_band``. ``why`` says why no seconds are
-    predicted, and is None if they are. ``image`` is that of a start from compressed EROFS. Raises
-    ValueError if the device model or the sweep cannot be used.
+    predicted, and is None if they are. ``image`` is the root's image for a start from compressed
+    EROFS. Raises ValueError if the device model or the sweep cannot be used.
     """
     prediction = _predicted(capture, device, probe, image)
-    found = validate(prediction, read_sweep(sweep), _loaded(capture).capture)
-    curve = _compared(prediction, found.device)
-    document: Document = msgspec.to_builtins(found)
+    validation = validate(prediction, read_sweep(sweep), _loaded(capture).capture)
+    curve = _compared(prediction, validation.device)
+    document: Document = msgspec.to_builtins(validation)
     document["points"] = [{**point, **_band(curve, point)} for point in document["points"]]
-    document["why"] = prediction.verdict.why if found.seconds_error_median is None else None
+    document["why"] = prediction.verdict.why if validation.seconds_error_median is None else None
     document["verdict"] = msgspec.to_builtins(prediction.verdict)
     return document
 
@@ -64,10 +64,10 @@ def picks(
     except ValueError:
         return []  # the comparison says why
     total = prediction.total
-    windows = [one for one in (total.predicted_best, total.quasi_optimal) if one is not None]
+    windows = [pages for pages in (total.predicted_best, total.quasi_optimal) if pages is not None]
     kib = [pages_to_kib(window, prediction.page_size) for window in windows]
-    others = (prediction.verdict.read_ahead_kb, total.current_read_ahead_kb)
-    return [*kib, *(kb for kb in others if kb is not None)]
+    more_kb = (prediction.verdict.read_ahead_kb, total.current_read_ahead_kb)
+    return [*kib, *(kb for kb in more_kb if kb is not None)]
 
 
 @lru_cache(maxsize=32)
@@ -87,7 +87,7 @@ def _loaded(capture: Path) -> Recording:
 
 
 def _compared(prediction: Prediction, name: str) -> Curve:
-    return next((one for one in prediction.devices if one.name == name), prediction.total)
+    return next((curve for curve in prediction.devices if curve.name == name), prediction.total)
 
 
 def _band(curve: Curve, point: Mapping[str, Any]) -> Document:

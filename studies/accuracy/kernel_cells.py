@@ -24,12 +24,12 @@ WINDOWS_KB = (4, 16, 64, 128, 512)
 
 def cells(live: Live) -> list[Cell]:
     """Return the cells, board by board, so that each boots once."""
-    found = []
+    result = []
     for name, machine in MACHINES.items():
         for kernel in machine.kernels:
             board = Board(name, kernel, PACKAGES, SD)
-            found += [*(_cell(live, board, start) for start in STARTS), _judgement(live, board)]
-    return found
+            result += [*(_cell(live, board, start) for start in STARTS), _judgement(live, board)]
+    return result
 
 
 def windows_kb(board: Board) -> tuple[int, ...]:
@@ -39,7 +39,7 @@ def windows_kb(board: Board) -> tuple[int, ...]:
 
 
 def _cell(live: Live, board: Board, start: Application) -> Cell:
-    def asked(folder: Path, target: str | None = None) -> seconds.Asked:
+    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
         return seconds.Asked(
             command=start.command,
             devices={"known": board.device.write(folder)},
@@ -52,8 +52,10 @@ def _cell(live: Live, board: Board, start: Application) -> Cell:
 
     def run(folder: Path) -> Document:
         foreread = Foreread()
-        found = seconds.measure(asked(folder, live.target(board, foreread)), folder, foreread)
-        return {**_what(board, start), **found, "commands": foreread.lines}
+        document = seconds.measure(
+            request_of(folder, live.target(board, foreread)), folder, foreread
+        )
+        return {**_what(board, start), **document, "commands": foreread.lines}
 
     return Cell(
         *(AREA, f"{board.machine}-{board.kernel}-{start.name}"),
@@ -62,7 +64,7 @@ def _cell(live: Live, board: Board, start: Application) -> Cell:
         missing=on_boards.missing,
         judge=lambda folder: {
             **_what(board, start),
-            **seconds.judge(asked(folder), folder),
+            **seconds.judge(request_of(folder), folder),
         },
     )
 
@@ -71,9 +73,9 @@ def _judgement(live: Live, board: Board) -> Cell:
     def run(_folder: Path) -> Document:
         foreread = Foreread()
         words = ("doctor", "--judge", "--target", live.target(board, foreread), "--wait", 300)
-        found = foreread.json(*words)
+        judgement = foreread.json(*words)
         what = {"machine": board.machine, "series": board.kernel}
-        return {**what, "judgement": found, "commands": foreread.lines}
+        return {**what, "judgement": judgement, "commands": foreread.lines}
 
     return Cell(
         *(AREA, f"{board.machine}-{board.kernel}-judge"),

@@ -35,8 +35,8 @@ def compared() -> list[str]:
                 ".".join(map(str, series)),
                 machine,
                 *(
-                    ", ".join(sorted(one.get(series, {}).get(machine, ()))) or "–"
-                    for one in (PAGES, SECONDS)
+                    ", ".join(sorted(judged.get(series, {}).get(machine, ()))) or "–"
+                    for judged in (PAGES, SECONDS)
                 ),
             )
             for series, machine in rows
@@ -50,7 +50,7 @@ def _of(judged: Judged) -> Iterable[Setting]:
 
 def judged_alike(judged: Figures) -> set[Setting]:
     """Return the kernel series and machines of judgements without a difference."""
-    return {_setting(one) for one in judged if one["result"] == "confirmed"}
+    return {_setting(judgement) for judgement in judged if judgement["result"] == "confirmed"}
 
 
 def met(starts: Figures) -> set[Setting]:
@@ -61,32 +61,32 @@ def met(starts: Figures) -> set[Setting]:
 def of_boards(starts: Figures) -> Iterable[Figures]:
     """Return the starts of each board."""
     boards = dict.fromkeys(map(board_of, starts))
-    return ([one for one in starts if board_of(one) == board] for board in boards)
+    return ([start for start in starts if board_of(start) == board] for board in boards)
 
 
 def _met(starts: Figures) -> bool:
-    errors = [errors_of(one, "seconds") for one in starts]
+    errors = [errors_of(start, "seconds") for start in starts]
     if len(starts) < STARTS or not all(errors):
         return False
     return (
-        median(median(one) for one in errors) <= FIXED_COST.median_error
-        and max(max(one) for one in errors) <= FIXED_COST.worst_error
-        and all((one["regret"] or 0) <= FIXED_COST.regret for one in starts)
+        median(median(each) for each in errors) <= FIXED_COST.median_error
+        and max(max(each) for each in errors) <= FIXED_COST.worst_error
+        and all((start["regret"] or 0) <= FIXED_COST.regret for start in starts)
     )
 
 
-def _setting(one: Mapping[str, Any]) -> Setting:
-    machine, series = board_of(one)
+def _setting(cell: Mapping[str, Any]) -> Setting:
+    machine, series = board_of(cell)
     major, minor = map(int, series.split("."))
     return (major, minor), UNAME.get(machine, machine)
 
 
-def board_of(one: Mapping[str, Any]) -> tuple[str, str]:
+def board_of(cell: Mapping[str, Any]) -> tuple[str, str]:
     """Return the board and the kernel series of a cell."""
-    return one["machine"], one["series"]
+    return cell["machine"], cell["series"]
 
 
 def errors_of(cell: Mapping[str, Any], name: str) -> list[float]:
     """Return the errors at the windows of a cell that have both sides, without signs."""
-    pairs = [(one["predicted"][name], one["measured"][name]) for one in cell["points"]]
+    pairs = [(point["predicted"][name], point["measured"][name]) for point in cell["points"]]
     return [abs(a - b) / b for a, b in pairs if a is not None and b]

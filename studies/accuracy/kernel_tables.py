@@ -41,37 +41,39 @@ _KEPT = ("machine", "series", "start", "kernel", "date", "foreread")
 _OF_ROW = ("default_kb", "best_kb", "chosen_kb", "verdict_kb", "regret_proposed", "why")
 
 
-def lines(made: Sequence[tuple[Cell, Document]]) -> list[str]:
+def lines(results: Sequence[tuple[Cell, Document]]) -> list[str]:
     """Return the tables of finished cells."""
-    starts = [kept(found) for _, found in made if "rows" in found]
-    judged = [judgement(found) for _, found in made if "judgement" in found]
+    starts = [kept(document) for _, document in results if "rows" in document]
+    judged = [judgement(document) for _, document in results if "judgement" in document]
     return [*table(starts), *(["", *judged_table(judged)] if judged else [])]
 
 
-def kept(found: Mapping[str, Any]) -> Document:
+def kept(cell: Mapping[str, Any]) -> Document:
     """Return the part of a cell that is kept with the project: both sides of each point."""
-    row = found["rows"][0]
-    document = {name: found[name] for name in _KEPT if name in found}
+    row = cell["rows"][0]
+    document = {name: cell[name] for name in _KEPT if name in cell}
     document |= {name: row[name] for name in _OF_ROW if name in row}
-    regret = next((one["value"] for one in row.get("figures", ()) if one["name"] == "regret"), None)
+    regret = next(
+        (figure["value"] for figure in row.get("figures", ()) if figure["name"] == "regret"), None
+    )
     points = [
         {
-            "read_ahead_kb": one["read_ahead_kb"],
-            **{side: {**one[side]} for side in ("predicted", "measured")},
-            "in_band": one["in_band"],
+            "read_ahead_kb": point["read_ahead_kb"],
+            **{side: {**point[side]} for side in ("predicted", "measured")},
+            "in_band": point["in_band"],
         }
-        for one in row.get("points", ())
+        for point in row.get("points", ())
     ]
     return {**document, "regret": regret, "points": points}
 
 
-def judgement(found: Mapping[str, Any]) -> Document:
+def judgement(cell: Mapping[str, Any]) -> Document:
     """Return the part of a judgement that is kept with the project."""
-    given = found["judgement"]
-    document = {name: found[name] for name in ("machine", "series", "foreread") if name in found}
+    verdict = cell["judgement"]
+    document = {name: cell[name] for name in ("machine", "series", "foreread") if name in cell}
     names = ("release", "date", "result", "difference", "programs", "windows_kb")
-    document |= {name: given["kernel"][name] for name in names if name in given["kernel"]}
-    return document | {name: given[name] for name in ("folios", "requests", "seconds")}
+    document |= {name: verdict["kernel"][name] for name in names if name in verdict["kernel"]}
+    return document | {name: verdict[name] for name in ("folios", "requests", "seconds")}
 
 
 def table(cells: Figures) -> list[str]:
@@ -81,48 +83,47 @@ def table(cells: Figures) -> list[str]:
 
 def unmade(cells: Figures) -> list[str]:
     """Say which cells of the table are incomplete, and which are missing."""
-    made = {
-        (name, series): [one["start"] for one in cells if board_of(one) == (name, series)]
+    starts = {
+        (name, series): [cell["start"] for cell in cells if board_of(cell) == (name, series)]
         for name, machine in MACHINES.items()
         for series in machine.kernels
     }
-    few = [f"{' '.join(board)} ({', '.join(some)})" for board, some in made.items() if some]
     few = [
-        text
-        for text, some in zip(few, filter(None, made.values()), strict=True)
-        if len(some) < STARTS
+        f"{' '.join(board)} ({', '.join(some)})"
+        for board, some in starts.items()
+        if 0 < len(some) < STARTS
     ]
-    absent = [" ".join(board) for board, some in made.items() if not some]
-    said = [f"Fewer than three starts: {'; '.join(few)}."] if few else []
-    return said + ([f"Not measured: {', '.join(absent)}."] if absent else [])
+    absent = [" ".join(board) for board, some in starts.items() if not some]
+    sentences = [f"Fewer than three starts: {'; '.join(few)}."] if few else []
+    return sentences + ([f"Not measured: {', '.join(absent)}."] if absent else [])
 
 
 def judged_table(judged: Figures) -> list[str]:
     """Return the table of judgements."""
-    return markdown(_JUDGED_HEAD, (_judged_row(one) for one in judged))
+    return markdown(_JUDGED_HEAD, (_judged_row(cell) for cell in judged))
 
 
-def _judged_row(one: Mapping[str, Any]) -> Sequence[str]:
-    result = "identical" if one["result"] == "confirmed" else f"**{one['difference']}**"
-    counts = (f"{one[name]:,}" for name in ("programs", "folios", "requests"))
-    return (one["machine"], one["release"].partition("-")[0].partition("+")[0], *counts, result)
+def _judged_row(cell: Mapping[str, Any]) -> Sequence[str]:
+    result = "identical" if cell["result"] == "confirmed" else f"**{cell['difference']}**"
+    counts = (f"{cell[name]:,}" for name in ("programs", "folios", "requests"))
+    return (cell["machine"], cell["release"].partition("-")[0].partition("+")[0], *counts, result)
 
 
 def _row(board: tuple[str, str], cells: Figures) -> Sequence[str]:
-    known = [one for one in cells if one["points"]]
-    points = [point for one in known for point in one["points"]]
-    errors = [errors_of(one, "seconds") for one in known]
-    regrets = [one["regret"] for one in known if one["regret"] is not None]
+    measured = [cell for cell in cells if cell["points"]]
+    points = [point for cell in measured for point in cell["points"]]
+    errors = [errors_of(cell, "seconds") for cell in measured]
+    regrets = [cell["regret"] for cell in measured if cell["regret"] is not None]
     if not errors or not all(errors):
         return (*board, str(len(cells)), "–", "–", "–", "none", "–", "–")
-    middle = median(median(one) for one in errors)
-    worst = max(max(one) for one in errors)
+    middle = median(median(each) for each in errors)
+    worst = max(max(each) for each in errors)
     held = sum(bool(point["in_band"]) for point in points)
     return (
         *board,
-        ", ".join(one["start"] for one in known),
+        ", ".join(cell["start"] for cell in measured),
         str(len(points)),
-        *(_counted(known, name) for name in ("pages", "F")),
+        *(_counted(measured, name) for name in ("pages", "F")),
         f"{_bold(middle, FIXED_COST.median_error)}, {_bold(worst, FIXED_COST.worst_error)}",
         _bold(max(regrets, default=0.0), FIXED_COST.regret),
         f"{held} of {len(points)}",
@@ -131,7 +132,7 @@ def _row(board: tuple[str, str], cells: Figures) -> Sequence[str]:
 
 def _counted(cells: Figures, name: str) -> str:
     """Say at how many windows a count is what was measured, and the largest difference."""
-    errors = [error for one in cells for error in errors_of(one, name)]
+    errors = [error for cell in cells for error in errors_of(cell, name)]
     same = sum(error == 0 for error in errors)
     if same == len(errors):
         return "identical"
@@ -144,24 +145,24 @@ def _bold(value: float, target: float) -> str:
 
 def collected(folder: Path) -> tuple[list[Document], list[Document]]:
     """Return the starts and judgements in a folder of results; those that it lacks stay."""
-    starts = {_key(one): one for one in stored(FIGURES)}
-    judged = {_key(one): one for one in stored(JUDGED)}
+    starts = {_key(cell): cell for cell in stored(FIGURES)}
+    judged = {_key(cell): cell for cell in stored(JUDGED)}
     for file in sorted((folder / "kernels").glob("*.json")):
-        found = json.loads(file.read_text())
-        into, take = (judged, judgement) if "judgement" in found else (starts, kept)
-        one = take(found)
-        into[_key(one)] = one
+        document = json.loads(file.read_text())
+        into, take = (judged, judgement) if "judgement" in document else (starts, kept)
+        cell = take(document)
+        into[_key(cell)] = cell
     return [starts[key] for key in sorted(starts)], [judged[key] for key in sorted(judged)]
 
 
 def stored(file: Path) -> list[Document]:
     """Return the cells that are kept with the project."""
-    found: list[Document] = json.loads(file.read_text()) if file.exists() else []
-    return found
+    cells: list[Document] = json.loads(file.read_text()) if file.exists() else []
+    return cells
 
 
-def _key(one: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
-    return one["machine"], tuple(int(n) for n in one["series"].split(".")), one.get("start", "")
+def _key(cell: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
+    return cell["machine"], tuple(int(n) for n in cell["series"].split(".")), cell.get("start", "")
 
 
 def kept_tables() -> dict[str, list[str]]:
@@ -178,8 +179,8 @@ def main(words: Sequence[str]) -> None:
     """Collect the cells of a folder, if one is named, and print the tables."""
     if words:
         FIGURES.parent.mkdir(exist_ok=True)
-        for file, found in zip((FIGURES, JUDGED), collected(Path(words[0])), strict=True):
-            file.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n")
+        for file, cells in zip((FIGURES, JUDGED), collected(Path(words[0])), strict=True):
+            file.write_text("[\n" + ",\n".join(map(json.dumps, cells)) + "\n]\n")
     for table_lines in kept_tables().values():
         print("\n".join(table_lines), end="\n\n")
 

@@ -1,4 +1,4 @@
-"""A loop board: Debian packages in an image, on a loop device whose reads a cgroup limits."""
+"""A loop board: Debian packages in an image on a loop device; a cgroup limits its reads."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Limit:
 
 
 class LoopBoard:
-    """The board, made when it is first used; ``end`` removes all of it.
+    """The board, made at its first use; ``end`` removes its files, mounts and devices.
 
-    ``fill`` puts files for the applications into the tree that the image is made of.
+    ``fill`` puts files for the applications into the tree from which the image is made.
     """
 
     def __init__(self, packages: Sequence[str], fill: Callable[[Path], None]) -> None:

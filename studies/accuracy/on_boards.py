@@ -131,7 +131,7 @@ class Startable(Protocol):
 
 
 class Live:
-    """The board that runs: one at a time, ended when another is asked for, or at the end."""
+    """The running board: one at a time, ended when a cell needs another, and at the end."""
 
     def __init__(self) -> None:
         self._board: Startable | None = None
@@ -158,19 +158,19 @@ class Live:
 
 def cells(live: Live) -> list[Cell]:
     """Return the cells of seconds (area ``boards``) and of pages (``board-pages``)."""
-    found = [
+    result = [
         _seconds(live, Board(machine, kernel, packages, disk), application)
         for machine, kernel, packages, applications in SECONDS_BOARDS
         for disk in DISKS
         for application in applications
     ]
     for board in PAGES_BOARDS:
-        found += [_pages(live, board, application) for application in (MADPLAY, PYTHON)]
-    return [*found, _pages(live, SQUASHFS_BOARD, MADPLAY)]
+        result += [_pages(live, board, application) for application in (MADPLAY, PYTHON)]
+    return [*result, _pages(live, SQUASHFS_BOARD, MADPLAY)]
 
 
 def _seconds(live: Live, board: Board, application: Application) -> Cell:
-    def asked(folder: Path, target: str | None = None) -> seconds.Asked:
+    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
         return seconds.Asked(
             command=application.command,
             devices={"known": board.device.write(folder), seconds.LEARNT: None},
@@ -181,15 +181,15 @@ def _seconds(live: Live, board: Board, application: Application) -> Cell:
 
     def run(folder: Path) -> Document:
         foreread = Foreread()
-        wanted = asked(folder, live.target(board, foreread))
-        return {**seconds.measure(wanted, folder, foreread), "commands": foreread.lines}
+        request = request_of(folder, live.target(board, foreread))
+        return {**seconds.measure(request, folder, foreread), "commands": foreread.lines}
 
     return Cell(
         *("boards", f"{board.machine}-{board.device.name}-{application.name}"),
         f"{application.name}, {board.machine} {board.kernel}, {board.device.name}",
         run=run,
         missing=missing,
-        judge=lambda folder: seconds.judge(asked(folder), folder),
+        judge=lambda folder: seconds.judge(request_of(folder), folder),
     )
 
 
@@ -202,10 +202,13 @@ def _pages(live: Live, board: Board, application: Application) -> Cell:
     def run(folder: Path) -> Document:
         foreread = Foreread()
         target = live.target(board, foreread)
-        found = page_sets.on_board(target, application, folder, foreread)
-        wanted = figures.page_figures(found["rows"], SINGLE_THREADED)
-        extra = {"figures": [one.to_json() for one in wanted], "commands": foreread.lines}
-        return {**found, **extra}
+        document = page_sets.on_board(target, application, folder, foreread)
+        page_figures = figures.page_figures(document["rows"], SINGLE_THREADED)
+        extra = {
+            "figures": [figure.to_json() for figure in page_figures],
+            "commands": foreread.lines,
+        }
+        return {**document, **extra}
 
     name = f"{board.machine}-{board.kernel}-{board.fs}-{application.name}"
     title = f"{application.name}, {board.machine} {board.kernel}, {board.fs}"

@@ -1,7 +1,8 @@
-"""Cells of disks: starts on an emulated board whose disk is not of fixed cost (disks.toml).
+"""Cells of disks: starts on an emulated board with a disk of no fixed cost (disks.toml).
 
-The disk is unknown, as that of a real board: recordings and runs reach the board as a stranger, by
-ssh. Each capture is then judged by its probe, by its own requests alone, and by the true cost.
+The disk is unknown to foreread, as a real board's is: recordings and runs reach the board by ssh,
+as a stranger. Each capture is then judged by its probe, by its own requests alone, and by the true
+cost.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def cells(live: Live) -> list[Cell]:
 
 
 def _cell(live: Live, board: DiskBoard, application: Application) -> Cell:
-    def asked(folder: Path, target: str | None = None) -> seconds.Asked:
+    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
         return seconds.Asked(
             command=application.command,
             devices=_devices(folder, board.disk),
@@ -65,7 +66,7 @@ def _cell(live: Live, board: DiskBoard, application: Application) -> Cell:
         foreread = Foreread()
         target = _stranger(live.target(board, foreread), folder)
         return {
-            **seconds.measure(asked(folder, str(target)), folder, foreread),
+            **seconds.measure(request_of(folder, str(target)), folder, foreread),
             "commands": foreread.lines,
         }
 
@@ -74,7 +75,7 @@ def _cell(live: Live, board: DiskBoard, application: Application) -> Cell:
         f"{application.name}, {MACHINE} {KERNEL}, {disks.kind(board.disk).title}",
         run=run,
         missing=missing,
-        judge=lambda folder: seconds.judge(asked(folder), folder),
+        judge=lambda folder: seconds.judge(request_of(folder), folder),
     )
 
 

@@ -43,7 +43,7 @@ def cells(live: Live, machine: str = USUAL) -> list[Cell]:
         for kernel in KERNELS
     ]
     boards += [Board(other, kernel, PACKAGES, SD, fs=fs) for other, kernel, fs in MORE]
-    return [_cell(live, board, one) for board in boards for one in APPLICATIONS]
+    return [_cell(live, board, application) for board in boards for application in APPLICATIONS]
 
 
 def _image(board: Board) -> Path | None:
@@ -56,7 +56,7 @@ def _image(board: Board) -> Path | None:
 
 
 def _cell(live: Live, board: Board, application: Application) -> Cell:
-    def asked(folder: Path, target: str | None = None) -> seconds.Asked:
+    def request_of(folder: Path, target: str | None = None) -> seconds.Asked:
         return seconds.Asked(
             command=application.command,
             devices={"known": board.device.write(folder)},
@@ -73,13 +73,13 @@ def _cell(live: Live, board: Board, application: Application) -> Cell:
         pages = page_sets.on_board(target, application, folder / "pages", foreread, WINDOWS_KB)
         if not (folder / "capture").exists():
             shutil.copytree(folder / "pages/0", folder / "capture")
-        timed = seconds.measure(asked(folder, target), folder, foreread)
+        timed = seconds.measure(request_of(folder, target), folder, foreread)
         of_pages = figures.page_figures(pages["rows"], figures.SINGLE_THREADED)
         return {
             "kernel": pages["kernel"],
             "root": {"file_system": board.fs, "kernel": board.kernel, "machine": board.machine},
             "pages": pages["rows"],
-            "page_figures": [one.to_json() for one in of_pages],
+            "page_figures": [figure.to_json() for figure in of_pages],
             "seconds": timed,
             "commands": foreread.lines,
         }
@@ -94,5 +94,5 @@ def _cell(live: Live, board: Board, application: Application) -> Cell:
     title = f"{application.name}, {board.machine} {board.kernel}, {board.fs}"
     return Cell(
         *(AREA, name, title, run, missing),
-        judge=lambda folder: {"seconds": seconds.judge(asked(folder), folder)},
+        judge=lambda folder: {"seconds": seconds.judge(request_of(folder), folder)},
     )

@@ -96,41 +96,45 @@ def _repository(place: Path) -> None:
 
 def installed() -> list[Application]:
     """Return the applications that this machine has."""
-    return [one for one in APPLICATIONS if shutil.which(one.command[0])]
+    return [application for application in APPLICATIONS if shutil.which(application.command[0])]
 
 
 def cells(board: LoopBoard) -> list[Cell]:
     """Return a cell for each application (area ``pages``)."""
-    return [_cell(board, one) for one in APPLICATIONS]
+    return [_cell(board, application) for application in APPLICATIONS]
 
 
-def _cell(board: LoopBoard, one: Application) -> Cell:
+def _cell(board: LoopBoard, application: Application) -> Cell:
     def run(folder: Path) -> Document:
-        command = [*board.start(), *one.command]
+        command = [*board.start(), *application.command]
         # Its first run writes what later ones read: fontconfig's cache, a profile.
         subprocess.run(command, check=False, stdout=DEVNULL, stderr=DEVNULL)
-        twice = one.targets != SINGLE_THREADED
+        twice = application.targets != SINGLE_THREADED
         rows = judge(command, WINDOWS_KB, on=board.root, directory=folder, twice=twice)
         predicted = [asdict(row) for row in rows if row.of == "prediction"]
         own = [asdict(row) for row in rows if row.of != "prediction"]
-        wanted = figures.page_figures(predicted, one.targets, own)
+        page_figures = figures.page_figures(predicted, application.targets, own)
         line = "python -m studies.accuracy.applications -o DIR --on BOARD -- chroot BOARD"
         return {
             "kernel": os.uname().release,
             "rows": predicted,
             "own_difference": own,
-            "figures": [figure.to_json() for figure in wanted],
-            "commands": [f"{line} {shlex.join(one.command)}"],
+            "figures": [figure.to_json() for figure in page_figures],
+            "commands": [f"{line} {shlex.join(application.command)}"],
         }
 
     def missing() -> str | None:
         if version_of(os.uname().release) < (6, 12):
             return "this kernel has no events of reads and faults (Linux 6.12)"
-        return loop_board.missing() or absent(one)
+        return loop_board.missing() or absent(application)
 
-    return Cell("pages", one.name, f"{one.name}, Linux {os.uname().release}", run, missing)
+    return Cell(
+        "pages", application.name, f"{application.name}, Linux {os.uname().release}", run, missing
+    )
 
 
-def absent(one: Application) -> str | None:
+def absent(application: Application) -> str | None:
     """Return why an application cannot be run here."""
-    return None if shutil.which(one.command[0]) else f"apt-get install {one.package}"
+    return (
+        None if shutil.which(application.command[0]) else f"apt-get install {application.package}"
+    )

@@ -45,14 +45,14 @@ class Side:
 
     def missing(self) -> str | None:
         """Return why it cannot be measured here."""
-        known = MACHINES[self.board.machine].kernels
-        if self.board.kernel not in known:
-            return f"no board {self.board.machine} with Linux {self.board.kernel}: {known}"
+        kernels = MACHINES[self.board.machine].kernels
+        if self.board.kernel not in kernels:
+            return f"no board {self.board.machine} with Linux {self.board.kernel}: {kernels}"
         return on_boards.missing()
 
 
 def cells(live: Live) -> list[Cell]:
-    """Return the cells of sides, and of the pairs of them."""
+    """Return the cells of sides, and the cells of pairs of sides."""
     sides = {
         (machine, kernel, application.name): Side(Board(machine, kernel, PACKAGES, SD), application)
         for machine in MACHINE_NAMES
@@ -72,7 +72,7 @@ def _side(live: Live, side: Side) -> Cell:
     def run(folder: Path) -> Document:
         foreread = Foreread()
         target = live.target(side.board, foreread)
-        asked = seconds.Asked(
+        request = seconds.Asked(
             command=side.application.command,
             devices={},
             targets=on_boards.fixed_cost,
@@ -81,8 +81,8 @@ def _side(live: Live, side: Side) -> Cell:
             warm_first=side.application.writes,
             windows_kb=WINDOWS_KB,
         )
-        found = seconds.measure(asked, folder, foreread)
-        return {"kernel": found["kernel"], "runs": found["sweep"], "commands": foreread.lines}
+        document = seconds.measure(request, folder, foreread)
+        return {"kernel": document["kernel"], "runs": document["sweep"], "commands": foreread.lines}
 
     board = side.board
     title = f"{side.application.name}, {board.machine} {board.kernel}: capture and runs"
@@ -107,19 +107,19 @@ def _pair(now: Side, then: Side) -> Cell:
 
 
 def compared(now: Path, then: Path, kernel: str, device: on_boards.Device) -> Document:
-    """Return the forecast from one side's capture for another kernel, beside the runs of both."""
-    found = default_kb(then)
+    """Return the forecast from one side's capture for another kernel, and the runs of both."""
+    then_kb = default_kb(then)
     words = ["--model", f"linux-{kernel}", "--device-model", device.write(now)]
     foreread = Foreread()
     own = foreread.json("forecast", now / "capture", *words)
-    given = foreread.json("forecast", now / "capture", *words, "--read-ahead-kb-then", found)
-    measured = [_runs(now, own["now"]["read_ahead_kb"]), _runs(then, found)]
+    forecast = foreread.json("forecast", now / "capture", *words, "--read-ahead-kb-then", then_kb)
+    measured = [_runs(now, own["now"]["read_ahead_kb"]), _runs(then, then_kb)]
     return {
-        "windows_kb": [own["now"]["read_ahead_kb"], found],
+        "windows_kb": [own["now"]["read_ahead_kb"], then_kb],
         "forecast_kb": own["then"]["read_ahead_kb"],
-        "forecast": given["change"],
-        "causes": given["causes"],
-        "measured": given["change"] and judged(measured[0], measured[1], given["change"]),
+        "forecast": forecast["change"],
+        "causes": forecast["causes"],
+        "measured": forecast["change"] and judged(measured[0], measured[1], forecast["change"]),
         "commands": foreread.lines,
     }
 
@@ -127,15 +127,17 @@ def compared(now: Path, then: Path, kernel: str, device: on_boards.Device) -> Do
 def default_kb(side: Path) -> int:
     """Return the window that a board's kernel gave the slow disk."""
     devices = json.loads((side / "capture/capture.json").read_text())["devices"]
-    return int(next(one["read_ahead_kb_before"] for one in devices if one["name"] == "slow0"))
+    return int(
+        next(device["read_ahead_kb_before"] for device in devices if device["name"] == "slow0")
+    )
 
 
 def _runs(side: Path, kb: int) -> list[float]:
     points = json.loads((side / "sweep.json").read_text())["points"]
-    found = [point["seconds"] for point in points if point["read_ahead_kb"] == kb]
-    if not found:
+    runs_s = [point["seconds"] for point in points if point["read_ahead_kb"] == kb]
+    if not runs_s:
         raise RuntimeError(f"{side.name} was not measured at {kb} KiB")
-    return [float(value) for value in found[0]]
+    return [float(value) for value in runs_s[0]]
 
 
 def judged(now: Sequence[float], then: Sequence[float], change: Mapping[str, Any]) -> Document:

@@ -33,23 +33,27 @@ LIMITS = (
 
 def board() -> LoopBoard:
     """Return a loop board that has the applications of this machine."""
-    pages = {one.package for one in on_kernel.APPLICATIONS if not on_kernel.absent(one)}
-    present = (one for one in (*starts.SEEN, *starts.UNSEEN) if not absent(one))
-    wanted = pages | {name for one in present for name in one.packages}
+    pages = {
+        application.package
+        for application in on_kernel.APPLICATIONS
+        if not on_kernel.absent(application)
+    }
+    present = (start for start in (*starts.SEEN, *starts.UNSEEN) if not absent(start))
+    packages = pages | {name for start in present for name in start.packages}
 
     def fill(tree: Path) -> None:
         on_kernel.fill(tree)
         starts.fill(tree)
 
-    return LoopBoard(sorted(wanted), fill)
+    return LoopBoard(sorted(packages), fill)
 
 
 def cells(board: LoopBoard) -> list[Cell]:
     """Return the cells of areas ``loop`` and ``disk``."""
-    found = [_loop(board, limit, one) for limit in LIMITS for one in starts.UNSEEN]
-    found += [_loop(board, limit, one) for limit in SEEN_LIMITS for one in starts.SEEN]
-    found += [_disk(one, UNSEEN_DISK_REPEAT) for one in starts.UNSEEN_ON_DISK]
-    return [*found, *(_disk(one, DISK_REPEAT) for one in starts.SEEN_ON_DISK)]
+    result = [_loop(board, limit, start) for limit in LIMITS for start in starts.UNSEEN]
+    result += [_loop(board, limit, start) for limit in SEEN_LIMITS for start in starts.SEEN]
+    result += [_disk(start, UNSEEN_DISK_REPEAT) for start in starts.UNSEEN_ON_DISK]
+    return [*result, *(_disk(start, DISK_REPEAT) for start in starts.SEEN_ON_DISK)]
 
 
 def absent(start: Start) -> str | None:
@@ -60,7 +64,7 @@ def absent(start: Start) -> str | None:
 
 
 def _loop(board: LoopBoard, limit: Limit, start: Start) -> Cell:
-    def asked(folder: Path, command: Iterable[str] = ()) -> seconds.Asked:
+    def request_of(folder: Path, command: Iterable[str] = ()) -> seconds.Asked:
         return seconds.Asked(
             command=tuple(command),
             devices={
@@ -78,23 +82,23 @@ def _loop(board: LoopBoard, limit: Limit, start: Start) -> Cell:
     def run(folder: Path) -> Document:
         foreread = Foreread()
         command = (*board.start(limit), *start.command)
-        wanted = asked(folder, command)
+        request = request_of(folder, command)
         file = folder.parent / f"calibrated-{limit.name}.toml"
         seconds.calibrate(f"/dev/{board.disk}", file, foreread, board.limited())
         foreread.first_run(command)
-        return {**seconds.measure(wanted, folder, foreread), "commands": foreread.lines}
+        return {**seconds.measure(request, folder, foreread), "commands": foreread.lines}
 
     name = f"{limit.name}-{start.name}"
     return Cell(
         *("loop", name, f"{start.name}, loop board, {limit.name}"),
         run=run,
         missing=lambda: loop_board.missing() or absent(start),
-        judge=lambda folder: seconds.judge(asked(folder), folder),
+        judge=lambda folder: seconds.judge(request_of(folder), folder),
     )
 
 
 def _disk(start: Start, repeat: int) -> Cell:
-    def asked(folder: Path) -> seconds.Asked:
+    def request_of(folder: Path) -> seconds.Asked:
         return seconds.Asked(
             command=start.command,
             devices={"calibrated": folder.parent / "calibrated.toml", seconds.LEARNT: None},
@@ -108,13 +112,13 @@ def _disk(start: Start, repeat: int) -> Cell:
         foreread = Foreread()
         seconds.calibrate("/usr", folder.parent / "calibrated.toml", foreread)
         foreread.first_run(start.command)
-        return {**seconds.measure(asked(folder), folder, foreread), "commands": foreread.lines}
+        return {**seconds.measure(request_of(folder), folder, foreread), "commands": foreread.lines}
 
     return Cell(
         *("disk", start.name, f"{start.name}, this machine's disk, Linux {os.uname().release}"),
         run=run,
         missing=lambda: loop_board.not_root() or absent(start),
-        judge=lambda folder: seconds.judge(asked(folder), folder),
+        judge=lambda folder: seconds.judge(request_of(folder), folder),
     )
 
 

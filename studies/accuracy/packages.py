@@ -24,9 +24,9 @@ def files_of(packages: Sequence[str]) -> list[str]:
     listing = _output("dpkg", "-L", *names).splitlines()
     listed = {path.lstrip("/") for path in listing}
     files = [path for path in listed if not path.startswith(_LEFT_OUT)]
-    wanted = [path for path in files if os.path.lexists(f"/{path}") and not _has_files(path)]
-    wanted += [path for path in (*_SETTINGS, *_GENERATED) if Path("/", path).exists()]
-    return sorted({*wanted, *_alternatives()})
+    kept = [path for path in files if os.path.lexists(f"/{path}") and not _has_files(path)]
+    kept += [path for path in (*_SETTINGS, *_GENERATED) if Path("/", path).exists()]
+    return sorted({*kept, *_alternatives()})
 
 
 def closure(packages: Iterable[str], installed: str) -> list[str]:
@@ -41,34 +41,37 @@ def closure(packages: Iterable[str], installed: str) -> list[str]:
         status, name, provides, depends = line.split("\t")
         if status.startswith("ii"):
             needs[name] = _names(depends)
-            for one in (name, *_names(provides)):
-                providers.setdefault(one, []).append(name)
+            for provided in (name, *_names(provides)):
+                providers.setdefault(provided, []).append(name)
     return _reachable(packages, needs, providers)
 
 
 def _reachable(
     packages: Iterable[str], needs: Mapping[str, list[str]], providers: Mapping[str, list[str]]
 ) -> list[str]:
-    found: set[str] = set()
+    reachable: set[str] = set()
     pending = list(packages)
     while pending:
         for name in providers.get(pending.pop(), []):
-            if name not in found:
-                found.add(name)
+            if name not in reachable:
+                reachable.add(name)
                 pending += needs[name]
-    return sorted(found)
+    return sorted(reachable)
 
 
 def _names(relations: str) -> list[str]:
-    """Return the names in a field such as ``a (>= 1), b:any | c``."""
-    texts = (re.match(r"\s*([a-z0-9][a-z0-9+.-]*)", one) for one in re.split(r"[,|]", relations))
+    """Return the names in a field like ``a (>= 1), b:any | c``."""
+    texts = (
+        re.match(r"\s*([a-z0-9][a-z0-9+.-]*)", relation)
+        for relation in re.split(r"[,|]", relations)
+    )
     return [text[1] for text in texts if text]
 
 
 def _alternatives() -> list[str]:
     """Return the links to alternatives, which no package lists."""
-    found = _output("find", "/usr", "-lname", "/etc/alternatives/*").splitlines()
-    paths = [path.lstrip("/") for path in found]
+    links = _output("find", "/usr", "-lname", "/etc/alternatives/*").splitlines()
+    paths = [path.lstrip("/") for path in links]
     return [path for path in paths if not path.startswith(_LEFT_OUT)]
 
 

@@ -45,7 +45,7 @@ def on_board(
 ) -> Document:
     """Record a program on a target at 0 and at every window; return the rows and the kernel.
 
-    A first run leaves what all others find: files that it writes.
+    The first run writes the files that the later runs read.
     """
     words = ("record", "--target", target, "--allow-warm", "--json")
     if not (folder / "0/capture.json").exists():
@@ -57,12 +57,12 @@ def on_board(
             foreread(*words, *window, "-o", folder / str(kb), "--", *program.command)
     metadata = _metadata_sector(target)
     base = load(folder / "0")
-    taken = inputs(base, version_of(base.kernel or ""))
+    base_inputs = inputs(base, version_of(base.kernel or ""))
     rows = []
     for kb in windows_kb:
         run = load(folder / str(kb))
         changed = len(_cached(base) ^ _cached(run))
-        rows.append(asdict(_row(taken, run, kb, metadata)) | {"cached_otherwise": changed})
+        rows.append(asdict(_row(base_inputs, run, kb, metadata)) | {"cached_otherwise": changed})
     return {"kernel": base.kernel, "rows": rows}
 
 
@@ -81,16 +81,16 @@ def _metadata_sector(target: str) -> int | None:
     return int.from_bytes(done.stdout[64:72], "little") // KIB * 2
 
 
-def started_as(taken: Inputs, run: Recording) -> Inputs:
+def started_as(base_inputs: Inputs, run: Recording) -> Inputs:
     """Return inputs with those pages cached at the start that were when ``run`` began.
 
     Which pages of libc and the shell are mapped by processes that run all the time, and so
     survive drop_caches, changes a little from run to run: no prediction can know.
     """
-    base, program = taken.recording, taken.program
+    base, program = base_inputs.recording, base_inputs.program
     before, then = _cached(base), _cached(run)
     rows = {inode: row for row, inode in enumerate(_inodes(base))}
-    operations, each_ns = _page_by_page(program.operations, taken.times)
+    operations, each_ns = _page_by_page(program.operations, base_inputs.times)
     gone = {(rows[inode], page) for inode, page in before - then}
     first = (operations["op"] == Op.PRESENT) & (each_ns == 0)
     pages = zip(operations["handle"].tolist(), operations["at"].tolist(), strict=True)
@@ -102,19 +102,19 @@ def started_as(taken: Inputs, run: Recording) -> Inputs:
     ]
     joined = np.concatenate([np.array(new, OPERATION), operations[kept]])
     times = np.concatenate([np.zeros(len(new), np.uint64), each_ns[kept]])
-    return replace(taken, program=replace(program, operations=joined), times=times)
+    return replace(base_inputs, program=replace(program, operations=joined), times=times)
 
 
 def _page_by_page(operations: Array, times: Array) -> tuple[Array, Array]:
     """Return operations and their times with one page for each that was present."""
     present = operations["op"] == Op.PRESENT
     pages = np.where(present, operations["length"], 1).astype(np.int64)
-    found = np.repeat(operations, pages)
-    nth = np.arange(len(found)) - np.repeat(np.cumsum(pages) - pages, pages)
+    single_pages = np.repeat(operations, pages)
+    nth = np.arange(len(single_pages)) - np.repeat(np.cumsum(pages) - pages, pages)
     single = np.repeat(present, pages)
-    found["at"][single] += nth[single].astype(found["at"].dtype)
-    found["length"][single] = 1
-    return found, np.repeat(times, pages)
+    single_pages["at"][single] += nth[single].astype(single_pages["at"].dtype)
+    single_pages["length"][single] = 1
+    return single_pages, np.repeat(times, pages)
 
 
 def _cached(recording: Recording) -> set[tuple[tuple[int, int], int]]:
@@ -132,12 +132,12 @@ def _inodes(recording: Recording) -> list[tuple[int, int]]:
     return list(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True))
 
 
-def _row(taken: Inputs, run: Recording, kb: int, metadata: int | None = None) -> Row:
-    base = taken.recording
+def _row(base_inputs: Inputs, run: Recording, kb: int, metadata: int | None = None) -> Row:
+    base = base_inputs.recording
     dev = _root(base)
     of_disk = base.devices.get(dev, dev)
-    rest = 0 if _plain(base, dev) else issued(base, of_disk) - _requests(taken, of_disk, 0)
-    same = started_as(taken, run)
+    rest = 0 if _plain(base, dev) else issued(base, of_disk) - _requests(base_inputs, of_disk, 0)
+    same = started_as(base_inputs, run)
     requests = _requests(same, of_disk, kb)
     predicted = replace(prediction(same, dev, kb), requests=requests)
     seen = _measured(run, dev, of_disk, rest)
@@ -154,14 +154,16 @@ def _within(recording: Recording, reads: Reads) -> Reads:
     files = recording.files
     sizes = zip(files["ino"].tolist(), files["size_bytes"].tolist(), strict=True)
     pages_in = {ino: -(-size // recording.page_size) for ino, size in sizes if size >= 0}
-    inside = [one for one in reads.folios if one[1] < pages_in.get(one[0], one[1] + 1)]
+    inside = [folio for folio in reads.folios if folio[1] < pages_in.get(folio[0], folio[1] + 1)]
     return replace(reads, folios=inside)
 
 
-def _requests(taken: Inputs, disk: int, kb: int) -> int:
-    """Return the requests that a disk is predicted to be sent, those of squashfs's blocks too."""
-    recording = taken.recording
-    emulation = on_disk(taken, version_of(recording.kernel or ""), taken.disks.index(disk))
+def _requests(base_inputs: Inputs, disk: int, kb: int) -> int:
+    """Return the number of requests predicted for a disk, with those for squashfs's blocks."""
+    recording = base_inputs.recording
+    emulation = on_disk(
+        base_inputs, version_of(recording.kernel or ""), base_inputs.disks.index(disk)
+    )
     counts = emulation.counts([kib_to_pages(kb, recording.page_size)])
     return int(counts.requests.sum())
 
@@ -172,14 +174,14 @@ def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
     Without FIEMAP, which busybox lacks, an extent does not tell file data from metadata.
     """
     own = _own(run, disk) if _plain(run, dev) else issued(run, disk) - rest
-    found = measured(run, dev)
+    reads = measured(run, dev)
     in_metadata = _never_read(run)
-    folios = [one for one in found.folios if one[0] not in in_metadata]
-    return replace(found, folios=folios, requests=own)
+    folios = [folio for folio in reads.folios if folio[0] not in in_metadata]
+    return replace(reads, folios=folios, requests=own)
 
 
 def _never_read(run: Recording) -> set[int]:
-    """Return inodes whose pages no read filled: btrfs has the text of links in its trees."""
+    """Return the inodes with pages that no read filled: btrfs keeps links' text in its trees."""
     assert run.inserts is not None
     inodes, filled = run.inserts.data["ino"], run.inserts.pages > 0
     return set(inodes.tolist()) - set(inodes[filled].tolist())

@@ -44,16 +44,16 @@ def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
 
 def make(cell: Cell, store: Store) -> Document:
     """Return the result of a cell, from now or before."""
-    found = store.finished(cell)
-    if found is not None:
-        return found
+    document = store.finished(cell)
+    if document is not None:
+        return document
     why = cell.missing()
     if why is not None:
         return {"skipped": why}
     print(f"{datetime.now():%H:%M} {cell.id}: {cell.title}", file=sys.stderr, flush=True)
     begin = time.monotonic()
     try:
-        found = cell.run(store.work(cell))
+        document = cell.run(store.work(cell))
     except (OSError, ValueError, RuntimeError, subprocess.SubprocessError) as error:
         return {"skipped": f"failed: {error}"}
     facts = {
@@ -63,18 +63,18 @@ def make(cell: Cell, store: Store) -> Document:
         "host_kernel": os.uname().release,
         "took_s": round(time.monotonic() - begin, 1),
     }
-    store.keep(cell, facts | found)
-    return facts | found
+    store.keep(cell, facts | document)
+    return facts | document
 
 
 def judge_again(cell: Cell, store: Store) -> Document:
-    """Return a cell of seconds whose stored captures are compared anew with its stored runs."""
+    """Return a cell of seconds with its stored captures compared anew with its stored runs."""
     kept = store.finished(cell) or {}
     if cell.judge is None or not (store.work(cell) / "sweep.json").exists():
         return kept or {"skipped": "nothing measured that could be judged again"}
-    found = kept | {"judged_by": version()} | cell.judge(store.work(cell))
-    store.keep(cell, found)
-    return found
+    document = kept | {"judged_by": version()} | cell.judge(store.work(cell))
+    store.keep(cell, document)
+    return document
 
 
 def version() -> str:
@@ -85,7 +85,7 @@ def version() -> str:
 
 
 def main() -> int:
-    """Make the cells asked for, and print the tables of all that are there."""
+    """Make the selected cells, and print the tables of all stored cells."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("accuracy-out"), metavar="DIR")
     parser.add_argument("--only", action="append", default=[], metavar="AREA[/NAME]")
@@ -97,16 +97,16 @@ def main() -> int:
     store = Store(args.output.absolute())
     only = [word for text in args.only for word in text.split(",") if word]
     cells = all_cells(live, loop)
-    wanted = chosen(cells, only)
-    if not wanted:
+    selected = chosen(cells, only)
+    if not selected:
         parser.error(f"--only {' '.join(only)}: no such cell; --list names them")
     if args.list:
-        print("\n".join(f"{cell.id}: {cell.title}" for cell in wanted))
+        print("\n".join(f"{cell.id}: {cell.title}" for cell in selected))
         return 0
     results = []
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # boards and mounts are undone, too
     try:
-        for cell in wanted:
+        for cell in selected:
             results.append((cell, (judge_again if args.judge_again else make)(cell, store)))
     except KeyboardInterrupt:
         return 130
@@ -115,7 +115,7 @@ def main() -> int:
         loop.end()
     report = tables.text(results)
     (args.output / "accuracy.md").write_text(report + "\n")
-    document = {cell.id: found for cell, found in results}
+    document = {cell.id: result for cell, result in results}
     (args.output / "accuracy.json").write_text(json.dumps(document, indent=1) + "\n")
     print(report)
     return 0

@@ -29,12 +29,12 @@ def calibrate(place: str, file: Path, foreread: Foreread, within: Sequence[str] 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is measured: a command, where (words of the CLI), and what to predict it with.
+    """A measurement: a command, its target (words of the CLI), and the models to predict it.
 
     ``devices`` are names and files of device models; None: the capture says what the disk costs.
     ``targets`` takes seconds at the default window and the spread of identical runs. Each of the
-    ``captures`` is judged alone: which thread a wait is attributed to can differ between them.
-    ``image`` is that of a root in compressed EROFS.
+    ``captures`` is judged alone: the thread to which a wait is attributed can differ between them.
+    ``image`` is the root's image in compressed EROFS.
     """
 
     command: Sequence[str]
@@ -54,42 +54,42 @@ class Asked:
         return ("--target", self.target) if self.target else ()
 
 
-def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
-    """Record, sweep and compare; what ``folder`` has already is not made again."""
+def measure(request: Asked, folder: Path, foreread: Foreread) -> Document:
+    """Record, sweep and compare, and return the result; ``folder``'s finished parts are kept."""
     sweep = folder / "sweep.json"
-    for capture in _captures(folder, asked.captures):
+    for capture in _captures(folder, request.captures):
         if not (capture / "capture.json").exists():
-            _record(asked, capture, foreread)
-    found = _stored(folder)
+            _record(request, capture, foreread)
+    captures = _stored(folder)
     chosen = {
         kb
-        for one in found
-        for name, file in asked.devices.items()
-        for kb in picks(one, file, probe=name != OWN, image=asked.image)
+        for capture in captures
+        for name, file in request.devices.items()
+        for kb in picks(capture, file, probe=name != OWN, image=request.image)
     }
-    _sweep(asked, {*asked.windows_kb, *chosen}, sweep, foreread)
-    for capture in found:
-        for file in asked.devices.values():
-            given = () if file is None else ("--device-model", file)
-            image = () if asked.image is None else ("--image", asked.image.name)
-            foreread.note("predict", *given, *image, capture, "--measured", sweep)
-    return judge(asked, folder)
+    _sweep(request, {*request.windows_kb, *chosen}, sweep, foreread)
+    for capture in captures:
+        for file in request.devices.values():
+            model = () if file is None else ("--device-model", file)
+            image = () if request.image is None else ("--image", request.image.name)
+            foreread.note("predict", *model, *image, capture, "--measured", sweep)
+    return judge(request, folder)
 
 
-def judge(asked: Asked, folder: Path) -> Document:
+def judge(request: Asked, folder: Path) -> Document:
     """Compare the captures and the sweep that are in ``folder``, and measure nothing."""
     sweep = folder / "sweep.json"
     measured = json.loads(sweep.read_text())
-    found = spread([point["seconds"] for point in measured["points"]])
+    own_spread = spread([point["seconds"] for point in measured["points"]])
     rows = [
-        _row(number, name, file, capture, asked, found)
+        _row(number, name, file, capture, request, own_spread)
         for number, capture in enumerate(_stored(folder), start=1)
-        for name, file in asked.devices.items()
+        for name, file in request.devices.items()
         if file is None or file.exists()
     ]
     return {
         "kernel": measured["kernel"],
-        "spread": found and {"median": found.median, "worst": found.worst},
+        "spread": own_spread and {"median": own_spread.median, "worst": own_spread.worst},
         "sweep": measured["points"],
         "rows": rows,
     }
@@ -103,29 +103,31 @@ def _stored(folder: Path) -> list[Path]:
     return sorted(file.parent for file in folder.glob("capture*/capture.json"))
 
 
-def _record(asked: Asked, capture: Path, foreread: Foreread) -> None:
-    words = ("record", *asked.where, "--wait", 300, "--allow-warm", "--json")
-    if asked.warm_first:
+def _record(request: Asked, capture: Path, foreread: Foreread) -> None:
+    words = ("record", *request.where, "--wait", 300, "--allow-warm", "--json")
+    if request.warm_first:
         # The first run may write what later ones read: byte code, caches of fonts.
         first = capture.with_name("first")
         shutil.rmtree(first, ignore_errors=True)  # of a run that was interrupted
-        foreread(*words, "-o", first, "--", *asked.command)
-    foreread(*words, "-o", capture, "--", *asked.command)
+        foreread(*words, "-o", first, "--", *request.command)
+    foreread(*words, "-o", capture, "--", *request.command)
 
 
-def _sweep(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> None:
+def _sweep(request: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> None:
     """Measure the windows that the SWEEP file does not have yet."""
     have: list[Document] = [json.loads(sweep.read_text())] if sweep.exists() else []
-    todo = sorted(windows_kb - {p["read_ahead_kb"] for one in have for p in one["points"]})
+    todo = sorted(
+        windows_kb - {p["read_ahead_kb"] for document in have for p in document["points"]}
+    )
     if not todo:
         return
     more = sweep.with_name(f"more-{todo[0]}.json")
     more.unlink(missing_ok=True)
     windows = ",".join(map(str, todo))
-    disk = ("--device", asked.disk) if asked.disk else ()
-    words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
-    given = ("--repeat", asked.repeat, "-o", more)
-    foreread(*words, *given, "--", *asked.command, measures=asked.target is None)
+    disk = ("--device", request.disk) if request.disk else ()
+    words = ("sweep", *request.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
+    options = ("--repeat", request.repeat, "-o", more)
+    foreread(*words, *options, "--", *request.command, measures=request.target is None)
     whole = merged([*have, json.loads(more.read_text())])
     sweep.write_text(json.dumps(whole, indent=1) + "\n")
 
@@ -134,14 +136,14 @@ def merged(rounds: Sequence[Document]) -> Document:
     """Return SWEEPs as one, with all runs at each window."""
     points = [
         {"read_ahead_kb": kb, **{name: _all(rounds, kb, name) for name in _COLUMNS}}
-        for kb in sorted({p["read_ahead_kb"] for one in rounds for p in one["points"]})
+        for kb in sorted({p["read_ahead_kb"] for sweep in rounds for p in sweep["points"]})
     ]
-    notes = list(dict.fromkeys(note for one in rounds for note in one["notes"]))
+    notes = list(dict.fromkeys(note for sweep in rounds for note in sweep["notes"]))
     return {**rounds[0], "notes": notes, "points": points}
 
 
 def _all(rounds: Sequence[Document], kb: int, name: str) -> list[float]:
-    points = (p for one in rounds for p in one["points"] if p["read_ahead_kb"] == kb)
+    points = (p for sweep in rounds for p in sweep["points"] if p["read_ahead_kb"] == kb)
     return [value for point in points for value in point[name]]
 
 
@@ -150,14 +152,16 @@ def _row(
     name: str,
     file: Path | None,
     capture: Path,
-    asked: Asked,
-    found: Spread | None,
+    request: Asked,
+    own_spread: Spread | None,
 ) -> Document:
     """Return the comparison for one capture and one device model; ``why`` if there is none."""
     row = {"device": name, "capture": number}
     try:
         against = judged(
-            *(capture, capture.with_name("sweep.json"), file), probe=name != OWN, image=asked.image
+            *(capture, capture.with_name("sweep.json"), file),
+            probe=name != OWN,
+            image=request.image,
         )
     except ValueError as error:
         return {**row, "why": str(error)}
@@ -168,9 +172,9 @@ def _row(
         if point["read_ahead_kb"] == default_kb
     )
     held = coverage(against["points"])
-    figures = seconds_figures(against, asked.targets(default_s, found))
+    figures = seconds_figures(against, request.targets(default_s, own_spread))
     row |= {
-        "figures": [one.to_json() for one in figures],
+        "figures": [figure.to_json() for figure in figures],
         "coverage": {"held": held.held, "points": held.points},
         "default_s": default_s,
         "default_kb": default_kb,

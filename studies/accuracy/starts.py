@@ -27,9 +27,9 @@ _PERL = ("/usr/bin/perl", "-MPOSIX", "-MEncode", "-MStorable", "-e", "1")
 class Start:
     """A start of programs of installed Debian packages; ``command`` runs it.
 
-    ``program`` is the program whose absence means that the packages are not installed, if that
-    is not the command's own. ``repeat`` is the number of runs of each window on the loop board: a
-    start that lasts only one or two of the limiter's slices of 0.1 s needs more of them.
+    ``program`` is a program that is absent when the packages are not installed, if it is not the
+    command's own. ``repeat`` is the number of runs of each window on the loop board: a start that
+    lasts only one or two of the limiter's slices of 0.1 s needs more of them.
     """
 
     name: str

@@ -49,8 +49,8 @@ class Store:
         file = self._file(cell)
         if not file.exists():
             return None
-        found: Document = json.loads(file.read_text())
-        return found
+        document: Document = json.loads(file.read_text())
+        return document
 
     def keep(self, cell: Cell, document: Document) -> None:
         """Store the result of a cell atomically."""
@@ -64,9 +64,9 @@ class Store:
 
 
 def chosen(cells: list[Cell], only: list[str]) -> list[Cell]:
-    """Return the cells whose area, or area and beginning of the name, is among ``only``."""
+    """Return the cells with an area, or an area and beginning of the name, among ``only``."""
 
-    def wanted(cell: Cell, word: str) -> bool:
+    def matches(cell: Cell, word: str) -> bool:
         return cell.area == word or ("/" in word and cell.id.startswith(word))
 
-    return [cell for cell in cells if not only or any(wanted(cell, word) for word in only)]
+    return [cell for cell in cells if not only or any(matches(cell, word) for word in only)]

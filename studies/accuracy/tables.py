@@ -23,41 +23,41 @@ def text(results: Sequence[tuple[Cell, Document]]) -> str:
     """Return every area's table, the coverage of bands, and missing measurements with reasons."""
     parts = []
     for area in dict.fromkeys(cell.area for cell, _ in results):
-        rows = [one for one in results if one[0].area == area]
+        rows = [result for result in results if result[0].area == area]
         parts.append(f"## {area}\n\n{_table(rows)}")
     return "\n\n".join([*parts, *coverage_tables.overall(results)])
 
 
 def _table(results: Sequence[tuple[Cell, Document]]) -> str:
-    made = [(cell, found) for cell, found in results if "skipped" not in found]
+    finished = [(cell, document) for cell, document in results if "skipped" not in document]
     lines: list[str] = []
-    if any("series" in found for _, found in made):
-        lines += [*kernel_tables.lines(made), ""]
-    if any("sweep" in found for _, found in made):
-        lines += markdown(_SECONDS_HEAD, _seconds(made))
-        lines += ["", *_summary(made), "", *coverage_tables.by_window(made)]
-        lines += ["", *coverage_tables.misses(made)]
-    elif any("root" in found for _, found in made):
-        lines += filesystem_tables.lines(made)
-    elif any("runs" in found or "pair" in found for _, found in made):
-        lines += forecast_tables.lines(made)
-    elif made:
-        lines += markdown(_PAGES_HEAD, _pages(made))
-    skipped = [(cell, found) for cell, found in results if "skipped" in found]
-    lines += [f"- {cell.name} skipped: {found['skipped']}" for cell, found in skipped]
+    if any("series" in document for _, document in finished):
+        lines += [*kernel_tables.lines(finished), ""]
+    if any("sweep" in document for _, document in finished):
+        lines += markdown(_SECONDS_HEAD, _seconds(finished))
+        lines += ["", *_summary(finished), "", *coverage_tables.by_window(finished)]
+        lines += ["", *coverage_tables.misses(finished)]
+    elif any("root" in document for _, document in finished):
+        lines += filesystem_tables.lines(finished)
+    elif any("runs" in document or "pair" in document for _, document in finished):
+        lines += forecast_tables.lines(finished)
+    elif finished:
+        lines += markdown(_PAGES_HEAD, _pages(finished))
+    skipped = [(cell, document) for cell, document in results if "skipped" in document]
+    lines += [f"- {cell.name} skipped: {document['skipped']}" for cell, document in skipped]
     return "\n".join(lines)
 
 
-def _seconds(made: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
-    for cell, found in made:
-        for row in found["rows"]:
-            spread = NONE if found["spread"] is None else percent(found["spread"]["median"])
+def _seconds(results: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
+    for cell, document in results:
+        for row in document["rows"]:
+            spread = NONE if document["spread"] is None else percent(document["spread"]["median"])
             which = (cell.name, row["device"], str(row.get("capture", 1)))
             if "figures" not in row:
                 yield (*which, NONE, spread, row["why"], *[NONE] * 6)
                 continue
             kib = (row[name] for name in ("best_kb", "chosen_kb", "verdict_kb", "published_kb"))
-            figures = [figure_text(one) for one in row["figures"]]
+            figures = [figure_text(figure) for figure in row["figures"]]
             yield (
                 *(*which, f"{row['default_s']:.2f}", spread, *figures),
                 coverage_tables.text(row["coverage"]),
@@ -66,21 +66,21 @@ def _seconds(made: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
             )
 
 
-def _summary(made: Sequence[tuple[Cell, Document]]) -> list[str]:
+def _summary(results: Sequence[tuple[Cell, Document]]) -> list[str]:
     """Return a line for each device model: medians and worst over all cells, and targets met."""
     by_device: dict[str, list[Mapping[str, Any]]] = {}
-    for _, found in made:
-        for row in found["rows"]:
+    for _, document in results:
+        for row in document["rows"]:
             by_device.setdefault(row["device"], []).append(row)
     return [f"- {name}: {_over_all(rows)}" for name, rows in by_device.items()]
 
 
 def _over_all(rows: Sequence[Mapping[str, Any]]) -> str:
-    figures = [one for row in rows for one in row.get("figures", [])]
-    met = sum(one["met"] for one in figures)
+    figures = [figure for row in rows for figure in row.get("figures", [])]
+    met = sum(figure["met"] for figure in figures)
     parts = [f"{met} of {3 * len(rows)} targets met"]
     for name in ("median error", "worst error", "regret"):
-        values = [one["value"] for one in figures if one["name"] == name]
+        values = [figure["value"] for figure in figures if figure["name"] == name]
         parts.append(f"{name} {_middle_and_worst(values)}")
     published = [row["regret_published"] for row in rows if "figures" in row]
     parts.append(f"F² + G² regret {_middle_and_worst(published)}")
@@ -89,16 +89,16 @@ def _over_all(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _middle_and_worst(values: Iterable[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    if not known:
+    present = [value for value in values if value is not None]
+    if not present:
         return NONE
-    return f"{percent(median(known))} (median), {percent(max(known))} (worst)"
+    return f"{percent(median(present))} (median), {percent(max(present))} (worst)"
 
 
-def _pages(made: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
+def _pages(results: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
     names = ("least Jaccard", "pages", "requests", "readahead calls", "requests beyond")
-    for cell, found in made:
-        by_name = {one["name"]: one for one in found["figures"]}
+    for cell, document in results:
+        by_name = {figure["name"]: figure for figure in document["figures"]}
         texts = [figure_text(by_name[name]) if name in by_name else NONE for name in names]
         yield (cell.name, *texts)
 
@@ -111,7 +111,7 @@ def figure_text(figure: Mapping[str, Any]) -> str:
     return f"{value} ({show(figure['target'])}: {'met' if figure['met'] else 'missed'})"
 
 
-def windows_text(found: Document) -> str:
+def windows_text(document: Document) -> str:
     """Return a cell of pages window by window."""
     head = ("KiB", "Jaccard", "pages predicted, measured", "requests", "calls", "identical")
     rows = [
@@ -121,7 +121,7 @@ def windows_text(found: Document) -> str:
             *(_pair(row[name]) for name in ("pages", "requests", "calls")),
             "yes" if row["identical"] else "no",
         )
-        for row in found["rows"]
+        for row in document["rows"]
     ]
     return "\n".join(markdown(head, rows))
 

@@ -1,8 +1,8 @@
-"""Predict what was measured again, with the present model.
+"""Predict the measured rows again, with the present model.
 
     python -m studies.advice.again CAPTURE DIR [--device-model FILE]
 
-DIR is that of ``python -m studies.advice.measure``; in its measured.json each row gets
+DIR is the folder of ``python -m studies.advice.measure``; in its measured.json each row gets
 ``predicted`` (s), and each without windows in phases ``saved`` (s, against the present window
 alone) and ``deviation`` (s, of the random draws of that). Windows in phases are predicted for the
 time at which the trial changed the window.
@@ -58,9 +58,9 @@ def _in_phases(row: Mapping[str, Any], situation: Situation) -> float:
 
 
 def _lists(situation: Situation) -> dict[str, Offer]:
-    found = {name: offer for offer in groups(situation) for name in offer.lists}
+    offers = {name: offer for offer in groups(situation) for name in offer.lists}
     whole = whole_list(situation)
-    return found if whole is None else {**found, WHOLE: whole}
+    return offers if whole is None else {**offers, WHOLE: whole}
 
 
 def _chosen(

@@ -44,7 +44,7 @@ def with_lists(document: Mapping[str, Any]) -> list[dict[str, float]]:
 
 def unexplained(rows: Sequence[Mapping[str, float]]) -> float:
     """Return the relative standard deviation that the draws leave unexplained."""
-    squares = [(one["error"] ** 2 - one["deviation"] ** 2) / one["seconds"] ** 2 for one in rows]
+    squares = [(row["error"] ** 2 - row["deviation"] ** 2) / row["seconds"] ** 2 for row in rows]
     return float(np.sqrt(max(mean(squares), 0.0)))
 
 
@@ -55,15 +55,17 @@ def is_within(row: Mapping[str, float], beside: float) -> bool:
 
 
 def judged(starts: Mapping[str, Sequence[Mapping[str, float]]]) -> Iterator[Sequence[str]]:
-    """Yield a row of HEAD for each start, judged by the band that the others give, and for all."""
+    """Yield a row of HEAD for each start, judged by the other starts' band, and a row for all."""
     total = 0
     for name, own in starts.items():
-        others = [one for other, rows in starts.items() if _of(other) != _of(name) for one in rows]
-        beside = unexplained(others)
-        within = sum(is_within(one, beside) for one in own)
+        other_rows = [
+            row for other, rows in starts.items() if _of(other) != _of(name) for row in rows
+        ]
+        beside = unexplained(other_rows)
+        within = sum(is_within(row, beside) for row in own)
         total += within
         yield _row(name, beside, own, within)
-    every = [one for rows in starts.values() for one in rows]
+    every = [row for rows in starts.values() for row in rows]
     yield _row("all", unexplained(every), every, total)
 
 
@@ -75,9 +77,9 @@ def _of(start: str) -> str:
 def _row(
     name: str, beside: float, rows: Sequence[Mapping[str, float]], within: int
 ) -> Sequence[str]:
-    errors = [abs(one["error"]) / one["seconds"] for one in rows]
-    found = (percent(median(errors)), percent(max(errors)))
-    return (name, percent(beside), str(len(rows)), str(within), *found)
+    errors = [abs(row["error"]) / row["seconds"] for row in rows]
+    error_texts = (percent(median(errors)), percent(max(errors)))
+    return (name, percent(beside), str(len(rows)), str(within), *error_texts)
 
 
 def main(files: Sequence[str]) -> int:

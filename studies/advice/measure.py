@@ -73,12 +73,12 @@ def grid(recording: Recording, device: str | None, windows_kb: Sequence[int]) ->
             yield Cell(f"{kb} KiB", kb, seconds, WHOLE if listed else None)
 
 
-def rows(found: Advice) -> Iterator[Cell]:
+def rows(advice: Advice) -> Iterator[Cell]:
     """Yield the rows of the table that a board can have without another build."""
-    for rank, row in enumerate(found.document.rows, 1):
+    for rank, row in enumerate(advice.document.rows, 1):
         if row.trial is not None:
             kb = row.trial.read_ahead_kb
-            window_kb = found.document.read_ahead_kb if kb is None else kb
+            window_kb = advice.document.read_ahead_kb if kb is None else kb
             later = tuple(row.trial.later)
             yield Cell(row.what, window_kb, row.seconds, row.trial.listing, later, rank)
 
@@ -91,7 +91,7 @@ def measure(
 ) -> list[dict[str, Any]]:
     """Make the runs, a turn of all cells after the other; each list needs a bench of its own."""
     program = shipped(REPLAYER_SCRIPT) if args.replayer is None else args.replayer.read_bytes()
-    found: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in cells}
+    by_cell: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in cells}
     with open_target(args.target, tell=print) as target:
         for name in dict.fromkeys(cell.listing for cell in cells):
             capture = recording.capture
@@ -101,9 +101,9 @@ def measure(
             )
             own = [cell for cell in cells if cell.listing == name]
             with bench_on(target, options, capture) as bench:
-                for cell, one in _turns(bench, own, args.repeat):
-                    found[cell].append(one)
-    return [_row(cell, runs) for cell, runs in found.items()]
+                for cell, run in _turns(bench, own, args.repeat):
+                    by_cell[cell].append(run)
+    return [_row(cell, runs) for cell, runs in by_cell.items()]
 
 
 def _turns(
@@ -132,8 +132,8 @@ def _turns(
 def _trial(bench: TrialBench, cell: Cell) -> Trial:
     window = str(cell.window_kb)
     later = tuple(
-        Later(one.after_s, knob, str(one.read_ahead_kb), window)
-        for one in cell.later
+        Later(step.after_s, knob, str(step.read_ahead_kb), window)
+        for step in cell.later
         for knob in bench.windows
     )
     settings = tuple((knob, window) for knob in bench.windows)
@@ -145,17 +145,17 @@ def _row(cell: Cell, runs: list[dict[str, float]]) -> dict[str, Any]:
         "what": cell.what,
         "rank": cell.rank,
         "read_ahead_kb": cell.window_kb,
-        "later": [[one.after_s, one.read_ahead_kb] for one in cell.later],
+        "later": [[step.after_s, step.read_ahead_kb] for step in cell.later],
         "list": cell.listing,
         "predicted": cell.predicted,
-        "seconds": [one["seconds"] for one in runs],
-        "requests": median([one["requests"] for one in runs]),
-        "read_bytes": median([one["read_bytes"] for one in runs]),
+        "seconds": [run["seconds"] for run in runs],
+        "requests": median([run["requests"] for run in runs]),
+        "read_bytes": median([run["read_bytes"] for run in runs]),
     }
 
 
 def verdict(measured: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the row that is ranked first takes longer than the best that was measured."""
+    """Return by how much the row ranked first takes longer than the fastest measured row."""
     ranked = [row for row in measured if row["rank"] is not None]
     first = min(ranked, key=lambda row: int(row["rank"]))
     best = min(measured, key=lambda row: float(median(row["seconds"])))
@@ -183,7 +183,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         what,
         str(row["read_ahead_kb"]),
         row["list"] or "",
-        *(f"{one:.3f}" for one in times),
+        *(f"{value:.3f}" for value in times),
         f"{row['requests']:.0f}",
         f"{row['read_bytes'] / (1 << 20):.1f}",
     )
@@ -193,14 +193,14 @@ def main() -> None:
     """Measure one start."""
     args = _arguments()
     recording = load(args.capture)
-    found = advise(recording, device_model=args.device_model)
+    advice = advise(recording, device_model=args.device_model)
     args.output.mkdir(parents=True, exist_ok=True)
-    for name, content in {DOCUMENT: found.document.to_json().encode(), **found.lists}.items():
+    for name, content in {DOCUMENT: advice.document.to_json().encode(), **advice.lists}.items():
         (args.output / name).write_bytes(content)
     situation = situation_of([recording], device_from(args.device_model))
     whole = whole_list(situation)
-    lists = {**found.lists, **(whole.lists if whole else {})}
-    cells = [*grid(recording, args.device_model, args.windows), *rows(found)]
+    lists = {**advice.lists, **(whole.lists if whole else {})}
+    cells = [*grid(recording, args.device_model, args.windows), *rows(advice)]
     with orderly_exit():
         measured = predicted_again(measure(cells, recording, args, lists), situation)
     document = {"schema": SCHEMA, "verdict": verdict(measured), "rows": measured}

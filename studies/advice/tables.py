@@ -19,7 +19,7 @@ Document = Mapping[str, Any]
 
 
 def kind_of(row: Document) -> str:
-    """Return what a measured row is, of KINDS."""
+    """Return the kind of a measured row: one of KINDS."""
     if row["later"]:
         return KINDS[1]
     if row["list"] is None:
@@ -29,12 +29,12 @@ def kind_of(row: Document) -> str:
 
 def errors(document: Document) -> dict[str, list[float]]:
     """Return by kind what predictions are longer than the measured median, as fractions."""
-    found: dict[str, list[float]] = {}
+    by_kind: dict[str, list[float]] = {}
     for row in document["rows"]:
         if row["predicted"] is not None:
             error = row["predicted"] / _seconds(row) - 1
-            found.setdefault(kind_of(row), []).append(error)
-    return found
+            by_kind.setdefault(kind_of(row), []).append(error)
+    return by_kind
 
 
 def row_of(name: str, document: Document) -> Sequence[str]:

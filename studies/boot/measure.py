@@ -81,14 +81,18 @@ class QuietBoard(EmulatedTarget):
 
     def await_boot(self, before: str | None, end: float, allowed_s: float) -> None:
         """Wait for the console's line, and then as any target."""
-        said = self._said()
-        while self.says_when_over and self._said() == said and time.monotonic() < end:
+        boots_over = self._count_boots_over()
+        while (
+            self.says_when_over
+            and self._count_boots_over() == boots_over
+            and time.monotonic() < end
+        ):
             time.sleep(1)
         super().await_boot(before, end, allowed_s)
 
     says_when_over = False
 
-    def _said(self) -> int:
+    def _count_boots_over(self) -> int:
         return self.board.log.read_bytes().count(_OVER.encode())
 
 
@@ -116,7 +120,7 @@ class BootBoard:
     def boots(self, repeat: int) -> list[Document]:
         """Reboot, and return seconds, requests, bytes and windows of each boot.
 
-        The windows (KiB) are those at its begin, at its end, and after boot-done.
+        The windows (KiB) are in force at its begin, at its end, and after boot-done.
         """
         return [self._boot() for _ in range(repeat)]
 
@@ -140,11 +144,11 @@ class BootBoard:
         }
 
     def _add_unit(
-        self, name: str, command: str, lines: str = "", wanted: str = "multi-user"
+        self, name: str, command: str, lines: str = "", wanted_by: str = "multi-user"
     ) -> None:
         service = f"Type=oneshot\nRemainAfterExit=yes\nExecStart={command}\n"
         self._put(f"{_UNITS}/{name}.service", f"[Unit]\n{lines}\n[Service]\n{service}", 0o644)
-        wants = f"{_UNITS}/{wanted}.target.wants"
+        wants = f"{_UNITS}/{wanted_by}.target.wants"
         self._sh(f"mkdir -p {wants}; ln -s {_UNITS}/{name}.service {wants}/")
 
     def _put(self, path: str, text: str, mode: int = 0o755) -> None:
@@ -204,7 +208,7 @@ def _predicted(folder: Path) -> list[tuple[Case, ApplyPlan | None]]:
     prediction = predict_by(recording)
     compared = compare(recording)
     listed = Prefetch(encode(compared.found.listing), b"")
-    found = []
+    cases = []
     for case in compared.cases:
         with_list = case.name in ("list", "both")
         plan = None
@@ -216,8 +220,8 @@ def _predicted(folder: Path) -> list[tuple[Case, ApplyPlan | None]]:
                 prefetch=listed if with_list else None,
                 attempts=0,
             )
-        found.append((case, plan))
-    return found
+        cases.append((case, plan))
+    return cases
 
 
 def _with_replayer(plan: ApplyPlan, folder: str) -> ApplyPlan:
@@ -243,7 +247,7 @@ def _tell(step: str) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure, and print predicted beside measured."""
+    """Measure, and print the predicted and the measured figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--init", choices=("busybox", "systemd"), default="busybox")
     parser.add_argument("--repeat", type=int, default=2)

@@ -44,16 +44,16 @@ class BootError(RuntimeError):
     """A board did not reach the end of its boot."""
 
 
-def boot_of(said: str) -> Document:
-    """Return seconds, requests and bytes of the boot whose marks a console shows.
+def boot_of(console: str) -> Document:
+    """Return seconds, requests and bytes of the boot from its marks on a console.
 
     Raises BootError for a console without them.
     """
-    found = _LINE.search(said)
-    if found is None:
-        last = " | ".join(said.strip().splitlines()[-5:])
+    match = _LINE.search(console)
+    if match is None:
+        last = " | ".join(console.strip().splitlines()[-5:])
         raise BootError(f"the board did not print the marks of its boot; its last output: {last}")
-    begin, first, low, end, last_one, high, window = map(int, found[1].split())
+    begin, first, low, end, last_one, high, window = map(int, match[1].split())
     return {
         "seconds": (end - begin) / 1e9,
         "requests": last_one - first,
@@ -70,12 +70,12 @@ def boot(image: Path) -> Document:
     Raises BootError and BoardError.
     """
     append = f"{OPTIONS.append} {MEASURED}"
-    made = launch.make(
+    prepared = launch.make(
         replace(OPTIONS, image=str(image.absolute()), append=append, sleeps=False), print
     )
     with tempfile.TemporaryDirectory(prefix="foreread-board-") as name:
         folder = Path(name)
-        process = launch.launch(made, folder, tied=True)
+        process = launch.launch(prepared, folder, tied=True)
         try:
             process.wait(PATIENCE_S)
         finally:
@@ -99,7 +99,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "runs": boots,
     }
     args.output.write_text(json.dumps(document, indent=1) + "\n")
-    seconds = [one["seconds"] for one in boots]
+    seconds = [run["seconds"] for run in boots]
     print(f"{document['case']}: {median(seconds):.3f} s of {' '.join(f'{s:.3f}' for s in seconds)}")
     return 0
 

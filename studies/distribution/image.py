@@ -95,25 +95,25 @@ def prepare(root: Path) -> None:
 
 
 def apply(root: Path, script: Path | None) -> None:
-    """Install in a root what `foreread script` wrote into a folder, and nothing else of it.
+    """Install in a root the files that `foreread script` wrote into a folder, and no others.
 
-    None removes what was installed.
+    None removes the installed files.
     """
     for name, (place, mode) in _APPLIED.items():
         (root / place).unlink(missing_ok=True)
         if script is not None and (script / name).exists():
             shutil.copyfile(script / name, root / place)
             (root / place).chmod(mode)
-    for unit, wanted in _ENABLED.items():
-        (root / wanted / f"{unit}.service").unlink(missing_ok=True)
+    for unit, wants in _ENABLED.items():
+        (root / wants / f"{unit}.service").unlink(missing_ok=True)
         if (root / _ETC / f"{unit}.service").exists():
-            _link(root / wanted / f"{unit}.service", f"/{_ETC}/{unit}.service")
+            _link(root / wants / f"{unit}.service", f"/{_ETC}/{unit}.service")
 
 
-def _add_unit(root: Path, name: str, text: str, wanted: str) -> None:
-    (root / wanted).mkdir(parents=True, exist_ok=True)
+def _add_unit(root: Path, name: str, text: str, wants: str) -> None:
+    (root / wants).mkdir(parents=True, exist_ok=True)
     (root / _ETC / f"{name}.service").write_text(text)
-    _link(root / wanted / f"{name}.service", f"/{_ETC}/{name}.service")
+    _link(root / wants / f"{name}.service", f"/{_ETC}/{name}.service")
 
 
 def _link(place: Path, target: str) -> None:

@@ -50,14 +50,14 @@ def starts(target: Target, args: argparse.Namespace) -> list[Document]:
         runs = [bench.run(trial) for trial in trials]
     return [
         {
-            "seconds": one.seconds,
-            "requests": one.counters["disk.reads"],
-            "read_bytes": SECTOR * one.counters["disk.read_sectors"],
+            "seconds": run.seconds,
+            "requests": run.counters["disk.reads"],
+            "read_bytes": SECTOR * run.counters["disk.read_sectors"],
             "read_ahead_kb": args.read_ahead_kb,
-            "notes": sorted(one.notes),
+            "notes": sorted(run.notes),
         }
-        for one in runs[1:]
-        if one.status in ("ok", "contended") and one.seconds is not None
+        for run in runs[1:]
+        if run.status in ("ok", "contended") and run.seconds is not None
     ]
 
 
@@ -77,7 +77,7 @@ def main(words: Sequence[str] | None = None) -> int:
         runs = starts(target, args)
     document = {"schema": SCHEMA, "case": args.case or args.output.stem, "runs": runs}
     args.output.write_text(json.dumps(document, indent=1) + "\n")
-    seconds = [one["seconds"] for one in runs]
+    seconds = [run["seconds"] for run in runs]
     if seconds:
         print(f"{document['case']}: {median(seconds):.3f} s of {seconds}")
     return 0 if seconds else 1

@@ -21,17 +21,17 @@ class Predicted(NamedTuple):
 def predicted(folder: Path, what: str) -> Mapping[str, Predicted]:
     """Return the predictions for ``what`` of STARTS by case.
 
-    Window and list are those of `foreread prefetch`, the images those of `foreread layout`; each
-    has a prediction of its own for the default image.
+    Window and list come from `foreread prefetch`, the images from `foreread layout`; each has a
+    prediction of its own for the default image.
     """
     cases = json.loads((folder / f"prefetch-{what}.json").read_text())["cases"]
-    seconds = {one["name"]: one["seconds"] for one in cases}
+    seconds = {case["name"]: case["seconds"] for case in cases}
     names = {"default": "neither", "window": "window", "list": "list"}
-    found = {to: Predicted(seconds[name], seconds["neither"]) for to, name in names.items()}
+    predictions = {to: Predicted(seconds[name], seconds["neither"]) for to, name in names.items()}
     rows = json.loads((folder / "layout.json").read_text())["rows"]
     present = rows[0]["starts"][STARTS.index(what)]["seconds"]
     for row in rows[1:]:
         own = row["compressor"] == rows[0]["compressor"]
         name = "order" if own else f"{row['compressor']}-order"
-        found[name] = Predicted(row["starts"][STARTS.index(what)]["seconds"], present)
-    return found
+        predictions[name] = Predicted(row["starts"][STARTS.index(what)]["seconds"], present)
+    return predictions

@@ -41,14 +41,14 @@ HEAD = (
 def rows(
     cases: Mapping[str, Sequence[Document]], expected: Mapping[str, Predicted]
 ) -> Iterator[Sequence[str]]:
-    """Yield a row for each case that was measured: predicted beside the median of its runs."""
+    """Yield a row for each measured case: the prediction and the median of its runs."""
     first = _median(cases["default"], "seconds")
     for name, title in CASES.items():
         runs = cases.get(name)
         if not runs:
             continue
         seconds, mine = _median(runs, "seconds"), expected.get(name)
-        every = [one["seconds"] for one in runs]
+        every = [run["seconds"] for run in runs]
         shares = (None if mine is None else 1 - mine.seconds / mine.default, 1 - seconds / first)
         yield (
             title,
@@ -60,7 +60,7 @@ def rows(
 
 
 def _median(runs: Sequence[Document], name: str) -> float:
-    return float(median(one[name] for one in runs))
+    return float(median(run[name] for run in runs))
 
 
 def measured(folder: Path, what: str) -> dict[str, list[Document]]:

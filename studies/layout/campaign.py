@@ -43,7 +43,7 @@ class Campaign(Generic[I]):
     keeps_images: bool = False
 
     def main(self, words: Sequence[str] | None = None) -> int:
-        """Measure the images asked for, predict them, and print the tables."""
+        """Measure the selected images, predict them, and print the tables."""
         parser = argparse.ArgumentParser(description=self.doc.partition("\n")[0])
         parser.add_argument("-o", "--output", type=Path, default=Path(self.output), metavar="DIR")
         parser.add_argument("--only", action="append", default=[], metavar="IMAGE")
@@ -51,33 +51,33 @@ class Campaign(Generic[I]):
         args = parser.parse_args(words)
         folder = args.output.absolute()
         folder.mkdir(parents=True, exist_ok=True)
-        wanted = [one for one in self.images if not args.only or one.name in args.only]
+        chosen = [image for image in self.images if not args.only or image.name in args.only]
         if not args.predict:
             self.prepare(folder)
             self._measure(
-                [one for one in wanted if not measured_file(one, folder).exists()], folder
+                [image for image in chosen if not measured_file(image, folder).exists()], folder
             )
-        found = [one for one in wanted if measured_file(one, folder).exists()]
-        rows = self.predict(found, folder)
+        measured = [image for image in chosen if measured_file(image, folder).exists()]
+        rows = self.predict(measured, folder)
         (folder / "layout.json").write_text(json.dumps(rows, indent=1) + "\n")
         report = tables.text(rows)
         (folder / "layout.md").write_text(report)
         print(report)
         return 0
 
-    def _measure(self, wanted: Sequence[I], folder: Path) -> None:
+    def _measure(self, images: Sequence[I], folder: Path) -> None:
         """Build images, and measure the starts on each."""
         (folder / "measured").mkdir(exist_ok=True)
-        for one in wanted:
-            image = folder / f"{one.name}.image"
+        for definition in images:
+            image = folder / f"{definition.name}.image"
             if not image.exists():
-                one.build(folder / "root", folder / "layout", image)
-            found = self.measure(one, image, folder)
-            measured_file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
+                definition.build(folder / "root", folder / "layout", image)
+            document = self.measure(definition, image, folder)
+            measured_file(definition, folder).write_text(json.dumps(document, indent=1) + "\n")
             if not self.keeps_images:
                 image.unlink()
 
 
-def measured_file(one: Built, folder: Path) -> Path:
+def measured_file(image: Built, folder: Path) -> Path:
     """Return the file with what was measured of an image."""
-    return folder / "measured" / f"{one.name}.json"
+    return folder / "measured" / f"{image.name}.json"

@@ -1,4 +1,4 @@
-"""Images of EROFS and ext4 of one root, in the builder's order and in that of the starts."""
+"""Images of EROFS and ext4 of one root, in the builder's order and in the starts' order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MKFS_EROFS = os.environ.get("MKFS_EROFS", "mkfs.erofs")
 
 @dataclass(frozen=True)
 class OtherImage:
-    """An image; ``words`` are those of its builder, ``fs`` is erofs or ext4."""
+    """An image; ``words`` are the arguments of its builder, ``fs`` is erofs or ext4."""
 
     fs: str
     kind: str

@@ -1,4 +1,4 @@
-"""The starts predicted for images of EROFS and ext4, beside what was measured."""
+"""The predicted and the measured starts from images of EROFS and ext4."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def predicted(
     for image in every:
         measured = json.loads(measured_file(image, folder).read_text())
         with opened(folder / f"{image.name}.image") as octets:
-            found = starts.row(octets, ErofsLayout(image.kind, 0, image.ordered))
-        for name, reads in zip(captures, found.starts, strict=True):
+            row = starts.row(octets, ErofsLayout(image.kind, 0, image.ordered))
+        for name, reads in zip(captures, row.starts, strict=True):
             rows.append(
                 {
                     "image": image.name,

@@ -43,12 +43,12 @@ def prepare(folder: Path) -> None:
     if not root.exists():
         words = ["fsck.erofs", f"--extract={root}", str(base)]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    captures = {one: capture_of(folder, one.name) for one in STARTS}
+    captures = {start: capture_of(folder, start.name) for start in STARTS}
     if not all((capture / "capture.json").exists() for capture in captures.values()):
         foreread = Foreread()
         with board(base, BASE, PACKAGES) as started:
-            for one, capture in captures.items():
-                record(started.name, one, capture, foreread)
+            for start, capture in captures.items():
+                record(started.name, start, capture, foreread)
     starts = [start_of(load(capture)) for capture in captures.values()]
     write_layout(order_of(starts), folder / "layout", starts=len(starts))
     unpacking = folder / "unpacking.json"
@@ -57,8 +57,8 @@ def prepare(folder: Path) -> None:
         order = order_of(starts[:-1])
         with board(base, BASE, PACKAGES) as started, scratch_folder("sample") as name:
             place = Path(name)
-            found = measure_unpacking(started.name, EROFS_COMPRESSORS, root, order, place)
-        unpacking.write_text(found.document.to_json() + "\n")
+            result = measure_unpacking(started.name, EROFS_COMPRESSORS, root, order, place)
+        unpacking.write_text(result.document.to_json() + "\n")
 
 
 def capture_of(folder: Path, start: str) -> Path:
@@ -68,13 +68,13 @@ def capture_of(folder: Path, start: str) -> Path:
 
 def predict(images: Sequence[OtherImage], folder: Path) -> list[Document]:
     """Return a row for each image and start: predicted and measured numbers."""
-    captures = {one.name: capture_of(folder, one.name) for one in STARTS}
+    captures = {start.name: capture_of(folder, start.name) for start in STARTS}
     return other_predict.predicted(images, folder, folder / f"base.{BASE}", captures)
 
 
-def measure(one: OtherImage, image: Path, folder: Path) -> Document:
+def measure(definition: OtherImage, image: Path, folder: Path) -> Document:
     """Measure the starts on an image."""
-    return measured(image, STARTS, folder, one.root, PACKAGES)
+    return measured(image, STARTS, folder, definition.root, PACKAGES)
 
 
 CAMPAIGN = Campaign(

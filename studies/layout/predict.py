@@ -1,4 +1,4 @@
-"""The starts of the study predicted for each image, beside what was measured."""
+"""The predicted and the measured starts of the study, for each image."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def predicted(images: Sequence[Image], folder: Path) -> list[Document]:
     with opened(folder / "base.squashfs") as octets:
         tables = read_squashfs(octets)
         starts = {
-            one.name: on_image(load(folder / f"capture-{one.name}"), tables) for one in STARTS
+            start.name: on_image(load(folder / f"capture-{start.name}"), tables) for start in STARTS
         }
         order = order_of([start.start for start in starts.values()])
-        layouts = [one.layout for one in images]
+        layouts = [image.layout for image in images]
         for name, start in starts.items():
             window = present_window(start.taken, start.disk)
-            found = list(cases(start, octets, layouts, order, window))
-            timed = timing(start, found[0], unpacking, DEVICE)
-            for image, case in zip(images, found[1:], strict=True):
-                reads = counted(start, case, found[0])
+            start_cases = list(cases(start, octets, layouts, order, window))
+            timed = timing(start, start_cases[0], unpacking, DEVICE)
+            for image, case in zip(images, start_cases[1:], strict=True):
+                reads = counted(start, case, start_cases[0])
                 numbers = (timed.seconds(case, reads), reads.requests, reads.read_bytes)
                 rows.append(_row(image, name, numbers, folder))
     return rows

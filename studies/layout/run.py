@@ -36,18 +36,18 @@ def prepare(folder: Path) -> None:
     if not root.exists():
         words = ["unsquashfs", "-quiet", "-no-progress", "-d", str(root), str(image)]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    captures = {one: folder / f"capture-{one.name}" for one in STARTS}
+    captures = {start: folder / f"capture-{start.name}" for start in STARTS}
     if not all((capture / "capture.json").exists() for capture in captures.values()):
         foreread = Foreread()
         with board(image) as started:
-            for one, capture in captures.items():
-                record(started.name, one, capture, foreread)
+            for start, capture in captures.items():
+                record(started.name, start, capture, foreread)
     unpacking = folder / "unpacking.json"
     if not unpacking.exists():
         with board(image) as started:
             recording = load(captures[STARTS[2]])
-            found = measure_unpacking(started.name, image, recording, COMPRESSORS)
-        unpacking.write_text(found.document.to_json() + "\n")
+            result = measure_unpacking(started.name, image, recording, COMPRESSORS)
+        unpacking.write_text(result.document.to_json() + "\n")
     starts = [start_of(load(capture)) for capture in captures.values()]
     write_layout(order_of(starts), folder / "layout", starts=len(starts))
 

@@ -76,7 +76,7 @@ def measured(
 
 
 def _cold_run(target: str, start: Application, folder: Path) -> Document:
-    """Return a cold run of a start at 128 KiB; ``read_bytes`` are those of data and metadata."""
+    """Return a cold run of a start at 128 KiB; ``read_bytes`` counts data and metadata."""
     sweep = folder / "sweep.json"
     sweep.unlink(missing_ok=True)
     words = ("sweep", "--target", target, "--wait", 300, "--allow-warm", "--windows", WINDOW_KIB)

@@ -33,9 +33,9 @@ def _summary(rows: Sequence[Document]) -> str:
         "|---|---|---|---|---|",
     ]
     for what, target in _TARGETS.items():
-        errors = [abs(one) for row in rows if (one := error(row, what)) is not None]
+        errors = [abs(value) for row in rows if (value := error(row, what)) is not None]
         if errors:
-            held = sum(one <= target for one in errors)
+            held = sum(value <= target for value in errors)
             lines.append(
                 f"| {what} | {100 * statistics.median(errors):.1f} | {100 * max(errors):.1f} | "
                 f"{held}/{len(errors)} | {100 * target:.0f} |"

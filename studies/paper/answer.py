@@ -66,8 +66,8 @@ def answer(device: str, rows: list[Row], predicted: dict[str, Any], default: int
     )
 
 
-def measured_text(found: Answer, paper: PaperTable | None) -> str:
-    """Return the measured table beside the paper's, with the picked windows marked."""
+def measured_text(answer: Answer, paper: PaperTable | None) -> str:
+    """Return the measured table and the paper's side by side, with the picked windows marked."""
     head = ("window", "KiB", "seconds", "predicted", "requests", "pages", "paper's seconds", "")
     rows = [
         (
@@ -78,19 +78,19 @@ def measured_text(found: Answer, paper: PaperTable | None) -> str:
             f"{row.requests:g}",
             f"{row.pages:g}",
             f"{paper.seconds[row.window]:g}" if paper and row.window in paper.seconds else NONE,
-            ", ".join(_marks(found, row.window)),
+            ", ".join(_marks(answer, row.window)),
         )
-        for row in found.rows
+        for row in answer.rows
     ]
     return render(head, rows)
 
 
-def _marks(found: Answer, window: int) -> Iterator[str]:
+def _marks(answer: Answer, window: int) -> Iterator[str]:
     picks = {
-        "default": found.default,
-        "best": found.best,
-        "quasi-optimal": found.quasi_optimal,
-        "predicted best": found.predicted_best,
+        "default": answer.default,
+        "best": answer.best,
+        "quasi-optimal": answer.quasi_optimal,
+        "predicted best": answer.predicted_best,
     }
     return (name for name, pick in picks.items() if pick and pick.window == window)
 
@@ -102,16 +102,16 @@ def summary_text(outcomes: Sequence[Outcome]) -> str:
     rows = [
         (
             outcome.name,
-            one.device,
-            str(one.default.window),
-            str(one.best.window),
-            f"{one.best.optimisation_percent:.1f}",
-            *_pick(one.quasi_optimal),
-            *_pick(one.predicted_best),
+            answer.device,
+            str(answer.default.window),
+            str(answer.best.window),
+            f"{answer.best.optimisation_percent:.1f}",
+            *_pick(answer.quasi_optimal),
+            *_pick(answer.predicted_best),
             *_paper(outcome.experiment.paper),
         )
         for outcome in outcomes
-        for one in outcome.answers
+        for answer in outcome.answers
     ]
     return render((*head, *paper_head), rows)
 

@@ -36,24 +36,24 @@ def foreread(*words: object) -> str:
     return subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def board_words(one: Experiment, device: Device) -> list[object]:
-    """Return the options of a board with the application, whose disk costs what the device does."""
-    words: list[object] = ["--fs", one.fs, "--memory-mib", one.memory_mib]
+def board_words(experiment: Experiment, device: Device) -> list[object]:
+    """Return the options of a board with the application and a disk of the device's cost."""
+    words: list[object] = ["--fs", experiment.fs, "--memory-mib", experiment.memory_mib]
     words += ["--latency-us", device.latency_us, "--ns-per-kib", device.ns_per_kib]
-    return words + [word for name in one.packages for word in ("--package", name)]
+    return words + [word for name in experiment.packages for word in ("--package", name)]
 
 
-def record(one: Experiment, capture: Path) -> None:
+def record(experiment: Experiment, capture: Path) -> None:
     """Record one cold run on a live board, by its serial port.
 
     An ssh server would hold libc in memory, which is cold in the runs that are measured.
     """
-    words = board_words(one, DEVICES[0])
+    words = board_words(experiment, DEVICES[0])
     board = json.loads(foreread("boards", "start", BOARD, "--name", TARGET, *words, "--json"))
     try:
         end_ssh_server(board)
         words = ["--target", board["console"], "--allow-warm", "--json", "-o", capture]
-        foreread("record", *words, "--", *one.command)
+        foreread("record", *words, "--", *experiment.command)
     finally:
         foreread("boards", "stop", TARGET)
 
@@ -78,18 +78,18 @@ def predict(capture: Path, device: Device, windows: Sequence[int]) -> dict[str, 
     cost = capture.with_name(f"{device.name}.toml")
     cost.write_text(device.as_toml())
     words = ("--model", "linux", "--windows", kib, "--device-model", cost, "--json")
-    found: dict[str, Any] = json.loads(foreread("predict", capture, *words))
-    return found
+    prediction: dict[str, Any] = json.loads(foreread("predict", capture, *words))
+    return prediction
 
 
-def measure(one: Experiment, device: Device, windows: list[int], repeat: int) -> list[Row]:
+def measure(experiment: Experiment, device: Device, windows: list[int], repeat: int) -> list[Row]:
     """Return what cold runs took, a row for each window."""
     kib = ",".join(str(window * PAGE_KIB) for window in windows)
     runs = ["--windows", kib, "--repeat", repeat, "--time-out", 3600, "--json"]
-    words = [*board_words(one, device), *runs, "--", *one.command]
-    found = json.loads(foreread("boards", "run", BOARD, *words))["runs"]
+    words = [*board_words(experiment, device), *runs, "--", *experiment.command]
+    results = json.loads(foreread("boards", "run", BOARD, *words))["runs"]
     return [
-        _row(window, [run for run in found if run["read_ahead_kb"] == window * PAGE_KIB])
+        _row(window, [run for run in results if run["read_ahead_kb"] == window * PAGE_KIB])
         for window in windows
     ]
 
@@ -104,22 +104,22 @@ def _row(window: int, runs: list[dict[str, int]]) -> Row:
 def run(name: str, folder: Path, repeat: int) -> Outcome:
     """Make one experiment and print its tables as they come."""
     begin = time.monotonic()
-    one, capture = EXPERIMENTS[name], folder / f"{name}.capture"
-    print(f"\n== {name}: {one.title}", flush=True)
-    record(one, capture)
-    predictions = {device.name: predict(capture, device, one.windows) for device in DEVICES}
+    experiment, capture = EXPERIMENTS[name], folder / f"{name}.capture"
+    print(f"\n== {name}: {experiment.title}", flush=True)
+    record(experiment, capture)
+    predictions = {device.name: predict(capture, device, experiment.windows) for device in DEVICES}
     answers: list[Answer] = []
     for device in DEVICES:
         total = predictions[device.name]["total"]
         picked = (total["quasi_optimal"], total["predicted_best"])
-        rows = measure(one, device, sorted({*one.windows, *picked} - {None}), repeat)
-        answers.append(answer(device.name, rows, total, one.default))
-        print(f"\n{device}\n{measured_text(answers[-1], one.paper)}", flush=True)
-    return Outcome(name, one, predictions, answers, time.monotonic() - begin)
+        rows = measure(experiment, device, sorted({*experiment.windows, *picked} - {None}), repeat)
+        answers.append(answer(device.name, rows, total, experiment.default))
+        print(f"\n{device}\n{measured_text(answers[-1], experiment.paper)}", flush=True)
+    return Outcome(name, experiment, predictions, answers, time.monotonic() - begin)
 
 
 def main() -> int:
-    """Run the experiments asked for, and sum up."""
+    """Run the named experiments, all by default, and print the summary."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
     parser.add_argument("-o", "--output", type=Path, default=Path("paper-out"), metavar="DIR")
@@ -134,7 +134,7 @@ def main() -> int:
     try:
         for name in args.names or EXPERIMENTS:
             outcomes.append(run(name, args.output, args.repeat))
-            document = json.dumps([asdict(one) for one in outcomes], indent=1)
+            document = json.dumps([asdict(outcome) for outcome in outcomes], indent=1)
             (args.output / "paper.json").write_text(document + "\n")
     except subprocess.CalledProcessError as error:  # foreread has said what went wrong
         return error.returncode

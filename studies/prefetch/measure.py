@@ -97,8 +97,8 @@ def predicted(board: Board, application: Start, order: str, folder: Path) -> Doc
     words = ["prefetch", str(capture), "-o", str(listing), "--order", order, *device, "--json"]
     done = subprocess.run([*_FOREREAD, *words], check=True, stdout=subprocess.PIPE)
     (folder / "predicted.json").write_bytes(done.stdout)
-    found: Document = json.loads(done.stdout)
-    return found
+    prediction: Document = json.loads(done.stdout)
+    return prediction
 
 
 def measured(
@@ -116,18 +116,18 @@ def measured(
             for row in rows:
                 start = starts[row["name"] in ("list", "both")]
                 journal.set(f"/sys/block/{board.disk}/{READ_AHEAD}", str(row["read_ahead_kb"]))
-                found = _cold_run([*start, *application.command], board.disk)
+                run = _cold_run([*start, *application.command], board.disk)
                 if turn:
-                    for name, value in found.items():
+                    for name, value in run.items():
                         row[name].append(value)
     command = [*board.words, *application.command]
     return {"schema": SCHEMA, "kernel": os.uname().release, "command": command, "cases": rows}
 
 
 def _cold_run(command: list[str], disk: str) -> Document:
-    """Drop caches, run a command to its end, and return what it took and the disk served.
+    """Drop caches, run a command to its end, and return its seconds and the disk's reads.
 
-    That it was cold shows in the bytes read: they are those of the recording, or more.
+    The bytes read show that the run was cold: they are as many as in the recording, or more.
     """
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3")
@@ -148,12 +148,12 @@ def _served(disk: str) -> tuple[int, int]:
 def table(application: str, prediction: Document, measurement: Document) -> str:
     """Return the four cases side by side."""
     rows = [_COLUMNS]
-    for case, found in zip(prediction["cases"], measurement["cases"], strict=True):
-        seconds = found["seconds"]
+    for case, runs in zip(prediction["cases"], measurement["cases"], strict=True):
+        seconds = runs["seconds"]
         times = (median(seconds), min(seconds), max(seconds))
         guess = "-" if case["seconds"] is None else f"{case['seconds']:.2f}"
-        read = median(found["read_bytes"]) / (1 << 20)
-        figures = (*(f"{s:.2f}" for s in times), f"{median(found['requests']):.0f}", f"{read:.1f}")
+        read = median(runs["read_bytes"]) / (1 << 20)
+        figures = (*(f"{s:.2f}" for s in times), f"{median(runs['requests']):.0f}", f"{read:.1f}")
         rows.append((case["name"], str(case["read_ahead_kb"]), guess, *figures))
     widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
     lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
@@ -167,14 +167,21 @@ def main() -> None:
         sys.exit(f"no loop board can be made here: {why}")
     name = f"{args.bytes_per_second}-{args.requests_per_second}"
     limit = Limit(name, args.bytes_per_second, args.requests_per_second)
-    loop = LoopBoard(sorted({name for one in SEEN for name in one.packages}), _fill)
+    loop = LoopBoard(sorted({name for start in SEEN for name in start.packages}), _fill)
     with orderly_exit():
         try:
             board = Board(loop, limit, args.shell)
-            found = [_compared(board, one, args) for one in _chosen(args.applications)]
+            applications = [
+                _compared(board, application, args) for application in _chosen(args.applications)
+            ]
         finally:
             loop.end()
-    document = {"schema": SCHEMA, "limit": vars(limit), "shell": args.shell, "applications": found}
+    document = {
+        "schema": SCHEMA,
+        "limit": vars(limit),
+        "shell": args.shell,
+        "applications": applications,
+    }
     (args.output / "prefetch.json").write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -184,7 +191,7 @@ def _fill(tree: Path) -> None:
 
 
 def _chosen(names: list[str]) -> list[Start]:
-    return [one for one in SEEN if not names or one.name in names]
+    return [start for start in SEEN if not names or start.name in names]
 
 
 def _compared(board: Board, application: Start, args: argparse.Namespace) -> Document:

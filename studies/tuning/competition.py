@@ -1,8 +1,8 @@
-"""Engines against each other on a landscape whose truth is known, at equal numbers of attempts.
+"""Engines against each other on a landscape with a known truth, at equal numbers of attempts.
 
 Each engine runs in a campaign as it would on a machine: its repeats and its runs of the default are
-all counted. After each attempt the campaign is asked which chromosome it believes to be the best;
-its regret is that of the chromosome's true value.
+all counted. After each attempt the campaign says which chromosome it believes to be the best; its
+regret is computed from the chromosome's true value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MakeEngine = Callable[[int], Engine]  # of a seed
 
 
 class Ground(Evaluator, Protocol):
-    """An evaluator whose truth is known: a landscape."""
+    """An evaluator with a known truth: a landscape."""
 
     @property
     def space(self) -> Space:
@@ -106,7 +106,7 @@ class _Watched:
 
 
 def spec_on(landscape: Ground, sampler: str, seed: int) -> Spec:
-    """Return the spec of a campaign on a landscape, whose engine comes from outside."""
+    """Return the spec of a campaign on a landscape, with an engine that comes from outside."""
     setup = CampaignSetup(load_recipe("random"), landscape.space)
     return Spec(
         board=Board("landscape"),

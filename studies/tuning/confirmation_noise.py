@@ -109,12 +109,12 @@ def confirmed(
     runner, made_runs = Runner(ground, seed), list[Run]()
     while True:
         runs = RULES[rule](made_runs)
-        found = confirm(ground.space, effects, winner, runs, ground.scenarios)
-        if not found.to_run:
-            return found, len(made_runs)
-        for one in found.to_run:
-            made_before = runs.count(one.chromosome, ground.scenarios)
-            made_runs += runner.runs(one.chromosome, range(made_before, one.runs))
+        proof = confirm(ground.space, effects, winner, runs, ground.scenarios)
+        if not proof.to_run:
+            return proof, len(made_runs)
+        for needed in proof.to_run:
+            made_before = runs.count(needed.chromosome, ground.scenarios)
+            made_runs += runner.runs(needed.chromosome, range(made_before, needed.runs))
 
 
 def winner_of(
@@ -125,27 +125,31 @@ def winner_of(
     drawn = (operators.random_child(ground.space, rng) for _ in range(TRIES))
     searched = [default, *(next(drawn) for _ in range(SEARCHED))]
     runner = Runner(ground, -1 - seed)  # not the runs of the confirmation
-    runs = Runs([run for one in searched for run in runner.runs(one, range(1))])
+    runs = Runs([run for chromosome in searched for run in runner.runs(chromosome, range(1))])
     effects = main_effects(runs, ground.space)
     if kind == "optimum":
         return optimum, effects
     if kind == "searched":
-        best = min(searched, key=lambda one: _log_cost(runs, one, ground.scenarios))
+        best = min(searched, key=lambda chromosome: _log_cost(runs, chromosome, ground.scenarios))
         return best, effects
-    useless = (one for one in drawn if _saving(ground, one) <= 0 and key_of(one) != key_of(default))
+    useless = (
+        chromosome
+        for chromosome in drawn
+        if _saving(ground, chromosome) <= 0 and key_of(chromosome) != key_of(default)
+    )
     some = list(islice(useless, USELESS))
     return (min(some, key=ground.regret), effects) if some else None
 
 
-def _log_cost(runs: Runs, one: Chromosome, scenarios: Sequence[str]) -> float:
-    change = runs.change(one, runs.chromosomes[0])
+def _log_cost(runs: Runs, chromosome: Chromosome, scenarios: Sequence[str]) -> float:
+    change = runs.change(chromosome, runs.chromosomes[0])
     assert change is not None, f"each was run in {', '.join(scenarios)}"
     return change.effect
 
 
-def _saving(ground: Ground, one: Chromosome) -> float:
+def _saving(ground: Ground, chromosome: Chromosome) -> float:
     """Return the true saving over the default, in parts of the default's time."""
-    return 1 - (1 + ground.regret(one)) / (1 + ground.regret(ground.space.default()))
+    return 1 - (1 + ground.regret(chromosome)) / (1 + ground.regret(ground.space.default()))
 
 
 def counted(
@@ -165,18 +169,18 @@ def _count(
     ground: Ground, drawn: tuple[Chromosome, Effects], seed: int, rule: Rule, count: Counts
 ) -> None:
     winner, effects = drawn
-    found, runs = confirmed(ground, winner, effects, seed, rule)
-    shown = found.over_default is not None and found.over_default.saves
+    proof, runs = confirmed(ground, winner, effects, seed, rule)
+    shown = proof.over_default is not None and proof.over_default.saves
     count.confirmations += 1
     count.runs += runs
     count.shown += shown
-    count.false += shown and _saving(ground, found.chromosome) <= 0
+    count.false += shown and _saving(ground, proof.chromosome) <= 0
     count.lost += not shown and _saving(ground, winner) > NEGLIGIBLE
-    count.regrets.append(ground.regret(found.chromosome))
+    count.regrets.append(ground.regret(proof.chromosome))
 
 
 def simulated(
-    count: int, found: Sequence[tuple[str, Ground, Chromosome]]
+    count: int, landscapes: Sequence[tuple[str, Ground, Chromosome]]
 ) -> dict[Winner, dict[str, int]]:
     """Return how many campaigns of each kind of winner showed what is false, of ``count`` in all.
 
@@ -190,11 +194,11 @@ def simulated(
     turns = (
         (seed, kind, ground, best)
         for seed in range(count)
-        for _, ground, best in found
+        for _, ground, best in landscapes
         for kind in kinds
     )
     for seed, kind, ground, best in turns:
-        if sum(one["campaigns"] for one in counts.values()) == count:
+        if sum(each["campaigns"] for each in counts.values()) == count:
             break
         if drawn := winner_of(kind, ground, best, seed):
             _count_campaign(ground, drawn, seed, counts[kind])
@@ -209,7 +213,7 @@ def _count_campaign(
     shown = change is not None and change.saves
     alone = [gain for gain in confirmed_one.gains if gain.alone]
     resets = [ground.space.repair({**chromosome, gain.gene: gain.default}) for gain in alone]
-    useless = [one for one in resets if ground.regret(one) <= ground.regret(chromosome)]
+    useless = [reset for reset in resets if ground.regret(reset) <= ground.regret(chromosome)]
     count["campaigns"] += 1
     count["shown"] += shown
     count["false"] += shown and _saving(ground, chromosome) <= 0
@@ -225,10 +229,10 @@ def grounds(made_up_ones: int) -> Iterator[tuple[str, Ground, Chromosome]]:
             landscape = landscape_of(lines, chosen)
             yield f"{stem}: {', '.join(chosen)}", landscape, landscape.optimum
     for number in range(FIRST, FIRST + made_up_ones):
-        found = made_up(number)
-        heavy = ", heavy tails" * found.heavy
-        landscape = found.landscape
-        yield f"made up {number}: {found.kind}{heavy}", landscape, landscape.optimum
+        synthetic = made_up(number)
+        heavy = ", heavy tails" * synthetic.heavy
+        landscape = synthetic.landscape
+        yield f"made up {number}: {synthetic.kind}{heavy}", landscape, landscape.optimum
     for number in range(CATALOGUE):
         whole = WholeCatalogue(number)
         yield f"whole catalogue {number}", whole, whole.optimum
@@ -259,15 +263,15 @@ def main() -> int:
         if args.output:
             args.output.write_text(text + "\n")
         return 0
-    found: list[dict[str, Any]] = []
-    document = {"schema": SCHEMA, "made": [made()], "seeds": args.seeds, "found": found}
+    figures: list[dict[str, Any]] = []
+    document = {"schema": SCHEMA, "made": [made()], "seeds": args.seeds, "found": figures}
     for name, ground, optimum in grounds(args.made_up):
         for kind in ("optimum", "searched", "useless"):
             counts = counted(ground, optimum, kind, range(args.seeds))
-            rows: dict[str, Any] = {rule: one.row() for rule, one in counts.items()}
+            rows: dict[str, Any] = {rule: count.row() for rule, count in counts.items()}
             if counts["own"].confirmations:
-                found.append({"landscape": name, "winner": kind, **rows})
-                print(line_of(found[-1]), flush=True)
+                figures.append({"landscape": name, "winner": kind, **rows})
+                print(line_of(figures[-1]), flush=True)
         if args.output:
             args.output.write_text(json.dumps(document, indent=1) + "\n")
     return 0

@@ -103,7 +103,9 @@ def engine_of(contestant: str, place: Place, seed: int) -> Engine:
     if contestant == "start-up":
         return ours()
     default = space.default()
-    runs = [(one, place.ground.evaluate(default, one)) for one in place.ground.scenarios]
+    runs = [
+        (scenario, place.ground.evaluate(default, scenario)) for scenario in place.ground.scenarios
+    ]
     missing = absent((scenario, attempt.metrics) for scenario, attempt in runs * FIRST)
     first = ours()
     first.inform(dict.fromkeys(place.ground.scenarios, 1.0), default, missing)
@@ -119,8 +121,8 @@ def _proposing(contestant: str, space: Space, seed: int, founders: Sequence[Chro
         return Smac(space, seed, founders)
     recipe = load_recipe(contestant)
     assert isinstance(recipe, Sampler)
-    known = founders[:KNOWN] if recipe.kind == "one-gene" else founders
-    return make_sampler(recipe, space, seed, known)
+    initial = founders[:KNOWN] if recipe.kind == "one-gene" else founders
+    return make_sampler(recipe, space, seed, initial)
 
 
 class _Watched:
@@ -147,12 +149,12 @@ class _Watched:
         """Confirm, in a copy of the store, what is believed best now."""
         assert self.campaign and self.store
         with Store.in_memory(self._spec) as copy:
-            for one in self.store.evaluations()[: self._until]:
-                copy.add(one)
+            for evaluation in self.store.evaluations()[: self._until]:
+                copy.add(evaluation)
             copy.add_generation(0, [], {}, self.campaign.best)
             copy.allow(self._place.budget - self._until)
-            found = ConfirmingRuns(copy, self._place.ground, contest=Results.of(copy)).run()
-        self.confirmed = found.chromosome
+            result = ConfirmingRuns(copy, self._place.ground, contest=Results.of(copy)).run()
+        self.confirmed = result.chromosome
 
 
 def contest(place: Place, contestant: str, seed: int) -> dict[str, Any]:
@@ -189,7 +191,11 @@ def table(lines: Sequence[Mapping[str, Any]]) -> str:
 
     The medians are those after the last look and after the confirmation.
     """
-    names = [one for one in CONTESTANTS if any(line["contestant"] == one for line in lines)]
+    names = [
+        contestant
+        for contestant in CONTESTANTS
+        if any(line["contestant"] == contestant for line in lines)
+    ]
     text = [f"| landscape | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for place in dict.fromkeys(name for name, _ in places()):
         cells = [
@@ -203,9 +209,9 @@ def _cell(some: Sequence[Mapping[str, Any]]) -> str:
     if not some:
         return "–"
     looks = list(some[0]["looks"])
-    close = [sum(one["looks"][look] <= CLOSE for one in some) for look in looks]
-    last = 100 * median(one["looks"][looks[-1]] for one in some)
-    confirmed = 100 * median(one["confirmed"] for one in some)
+    close = [sum(line["looks"][look] <= CLOSE for line in some) for look in looks]
+    last = 100 * median(line["looks"][looks[-1]] for line in some)
+    confirmed = 100 * median(line["confirmed"] for line in some)
     return f"{','.join(map(str, close))}/{len(some)}; {last:.1f}; {confirmed:.1f}"
 
 
@@ -217,17 +223,19 @@ def main() -> int:
     parser.add_argument("--places", default="", metavar="NAME;…", help="that begin so (all)")
     parser.add_argument("-o", "--output", type=Path, default=Path("contest.jsonl"), metavar="FILE")
     args = parser.parse_args()
-    known = args.output.read_text().splitlines() if args.output.exists() else []
-    made = {tuple(json.loads(line)[k] for k in ("place", "contestant", "seed")) for line in known}
-    wanted = args.only.split(",") if args.only else CONTESTANTS
+    lines = args.output.read_text().splitlines() if args.output.exists() else []
+    done = {tuple(json.loads(line)[k] for k in ("place", "contestant", "seed")) for line in lines}
+    contestants = args.only.split(",") if args.only else CONTESTANTS
     begins = tuple(args.places.split(";"))
     for seed in range(args.seeds):
         for name, make in places():
-            left = [one for one in wanted if (name, one, seed) not in made]
-            if not name.startswith(begins) or not left:
+            missing = [
+                contestant for contestant in contestants if (name, contestant, seed) not in done
+            ]
+            if not name.startswith(begins) or not missing:
                 continue
             place = make()
-            for contestant in left:
+            for contestant in missing:
                 try:
                     line = contest(place, contestant, seed)
                 except RecipeError as error:

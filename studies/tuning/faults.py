@@ -56,9 +56,9 @@ def disturbed(bench: Bench, times: int) -> Iterator[Observed]:
 
 def finished(what: str, tuning: Tuning) -> Observed:
     """Let it come to its end."""
-    one = observed(what, tuning, tuning.start())
-    must(one.code == 0, one.said)
-    return one
+    observation = observed(what, tuning, tuning.start())
+    must(observation.code == 0, observation.said)
+    return observation
 
 
 def quick(bench: Bench, times: int) -> Iterator[Observed]:
@@ -139,22 +139,24 @@ def switch_off() -> None:
             board.stop()
 
 
-def summary(found: list[Observed]) -> list[dict[str, object]]:
+def summary(observations: list[Observed]) -> list[dict[str, object]]:
     """Return the results of each fault: medians and worst over all its repeats."""
     first: dict[str, int] = {}
-    for one in found:
-        first.setdefault(one.what, len(first))
+    for observation in observations:
+        first.setdefault(observation.what, len(first))
     rows = []
-    for what, group in groupby(sorted(found, key=lambda one: first[one.what]), lambda o: o.what):
+    for what, group in groupby(
+        sorted(observations, key=lambda observation: first[observation.what]), lambda o: o.what
+    ):
         ones = list(group)
-        seconds = sorted(one.back_s for one in ones)
+        seconds = sorted(observation.back_s for observation in ones)
         rows.append(
             {
                 "what": what,
                 "times": len(ones),
-                "codes": sorted({one.code for one in ones}),
+                "codes": sorted({observation.code for observation in ones}),
                 "back_s": {"median": round(median(seconds), 2), "worst": seconds[-1]},
-                "lost": [one.lost for one in ones],
+                "lost": [observation.lost for observation in ones],
                 "said": ones[0].said,
                 **({"compared": ones[0].compared} if ones[0].compared else {}),
             }
@@ -183,10 +185,10 @@ def main() -> int:
         bench = Bench(options, Path(folder))
         try:
             for name in args.names or CAMPAIGNS:
-                found: list[Observed] = []
-                for one in CAMPAIGNS[name](bench, args.times):
-                    found.append(one)
-                    figures.setdefault(args.board, {})[name] = summary(found)
+                observations: list[Observed] = []
+                for observation in CAMPAIGNS[name](bench, args.times):
+                    observations.append(observation)
+                    figures.setdefault(args.board, {})[name] = summary(observations)
                     args.output.write_text(json.dumps(figures, indent=1) + "\n")
         finally:
             switch_off()

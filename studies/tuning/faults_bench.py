@@ -136,9 +136,13 @@ class Tuning:
             stages = [
                 store.evaluations(withdrawn=True, stage=s) for s in ("search", "confirmation")
             ]
-        made = [one for stage in stages for one in stage]
-        must([one.number for one in made] == list(range(1, len(made) + 1)), "a run is missing")
-        return made
+        evaluations = [evaluation for stage in stages for evaluation in stage]
+        must(
+            [evaluation.number for evaluation in evaluations]
+            == list(range(1, len(evaluations) + 1)),
+            "a run is missing",
+        )
+        return evaluations
 
     def results(self) -> Results:
         """Return the result."""
@@ -152,8 +156,8 @@ class Tuning:
 
     def must_have_found(self, read_ahead_kb: int) -> None:
         """Check the window that the confirmed chromosome has."""
-        found = self.results().confirmed.chromosome["read_ahead_kb"]
-        must(found == read_ahead_kb, f"the window {found} was found, not {read_ahead_kb}")
+        window_kb = self.results().confirmed.chromosome["read_ahead_kb"]
+        must(window_kb == read_ahead_kb, f"the window {window_kb} was found, not {read_ahead_kb}")
 
 
 def compared(mine: Results, other: Results) -> dict[str, object]:
@@ -163,13 +167,22 @@ def compared(mine: Results, other: Results) -> dict[str, object]:
     are more. All else is the same, but for the seconds, which are measured.
     """
     must(mine.ended == other.ended and not mine.confirmed.to_run, "it has not ended")
-    asked = [[key_of(one) for one, _ in batch] for batch in mine.generations]
-    must(asked == [[key_of(one) for one, _ in batch] for batch in other.generations], "asked else")
-    default, good = key_of(mine.spec.default), [_good(one.search) for one in (mine, other)]
+    batches = [[key_of(chromosome) for chromosome, _ in batch] for batch in mine.generations]
+    must(
+        batches == [[key_of(chromosome) for chromosome, _ in batch] for batch in other.generations],
+        "asked else",
+    )
+    default, good = (
+        key_of(mine.spec.default),
+        [_good(campaign.search) for campaign in (mine, other)],
+    )
     must([*good[0]] == [*good[1]], "good runs of other chromosomes, or in another order")
     for key in good[0].keys() - {default}:
         must(len(good[0][key]) == len(good[1][key]), f"other runs of {key}")
-    refused = [{key_of(a.chromosome) for a in _with(one, "refused")} for one in (mine, other)]
+    refused = [
+        {key_of(a.chromosome) for a in campaign.search if a.attempt.status == "refused"}
+        for campaign in (mine, other)
+    ]
     must(refused[0] == refused[1], "others were refused")
     turns = Counter((key_of(a.chromosome), a.scenario, a.repeat) for a in mine.search)
     must(max(turns.values()) == 1, "a run was made twice")
@@ -177,24 +190,24 @@ def compared(mine: Results, other: Results) -> dict[str, object]:
     both = [(median(good[0][key]), median(good[1][key])) for key in good[0]]
     return {
         "chromosomes": len(good[0]),
-        "good_runs": [sum(map(len, one.values())) for one in good],
-        "default_runs": [len(one[default]) for one in good],
+        "good_runs": [sum(map(len, seconds.values())) for seconds in good],
+        "default_runs": [len(seconds[default]) for seconds in good],
         "found": mine.confirmed.chromosome,
         "same_winner_of_search": mine.winner == other.winner,
         "equal_medians": sum(a == b for a, b in both),
         "medians_differ_by_at_most": max(abs(a / b - 1) for a, b in both),
-        "runs_of_one_differ_by_at_most": max(max(one) / min(one) - 1 for one in good[1].values()),
+        "runs_of_one_differ_by_at_most": max(
+            max(seconds) / min(seconds) - 1 for seconds in good[1].values()
+        ),
     }
-
-
-def _with(results: Results, status: str) -> Iterable[Evaluation]:
-    return [one for one in results.search if one.attempt.status == status]
 
 
 def _good(search: Iterable[Evaluation]) -> dict[str, list[float]]:
     """Return the seconds of good runs by chromosome, in the order in which they first came."""
-    found: dict[str, list[float]] = {}
-    for one in search:
-        if one.attempt.status == "ok" and one.attempt.value is not None:
-            found.setdefault(key_of(one.chromosome), []).append(one.attempt.value)
-    return found
+    by_chromosome: dict[str, list[float]] = {}
+    for evaluation in search:
+        if evaluation.attempt.status == "ok" and evaluation.attempt.value is not None:
+            by_chromosome.setdefault(key_of(evaluation.chromosome), []).append(
+                evaluation.attempt.value
+            )
+    return by_chromosome

@@ -48,18 +48,18 @@ def observed(
     ``before``: runs that were stored before the fault, which was at ``began_s`` of the board's
     time; the end of the campaign without it.
     """
-    _, said = process.communicate()
+    _, output = process.communicate()
     began_s = tuning.bench.uptime_s() if began_s is None else began_s
     back_s = tuning.bench.seconds_until_as_before(began_s)
     for own, name in ((f"{tuning.bench.folder}/", ""), (reset_words(tuning.bench)[1], "COMMAND")):
-        said = said.replace(own, name)
-    lines = [line for line in said.splitlines() if "generation" not in line]
+        output = output.replace(own, name)
+    lines = [line for line in output.splitlines() if "generation" not in line]
     lines = [line for line in lines if "confirming the best: run" not in line]
-    statuses = Counter(str(one.attempt.status) for one in tuning.made()[before:])
+    statuses = Counter(str(evaluation.attempt.status) for evaluation in tuning.made()[before:])
     lost = {status: number for status, number in statuses.items() if status in ("hung", "failed")}
-    one = Observed(what, " | ".join(lines[-3:]), process.returncode, round(back_s, 2), lost)
-    print(one, flush=True)
-    return one
+    observation = Observed(what, " | ".join(lines[-3:]), process.returncode, round(back_s, 2), lost)
+    print(observation, flush=True)
+    return observation
 
 
 def in_a_trial(tuning: Tuning, process: subprocess.Popen[str]) -> int:
@@ -81,10 +81,10 @@ def ended(
     before = in_a_trial(tuning, process)
     make(process)
     began_s = tuning.bench.uptime_s()
-    one = observed(what, tuning, process, before, began_s)
-    must(one.code != 0, f"it came to its end: {one.said}")
+    observation = observed(what, tuning, process, before, began_s)
+    must(observation.code != 0, f"it came to its end: {observation.said}")
     must(tuning.made()[: len(stored)] == stored, "a stored run has changed")
-    return one
+    return observation
 
 
 def interrupted(number: signal.Signals, tuning: Tuning) -> Observed:
@@ -134,9 +134,9 @@ def survived(
     process = tuning.start(*(reset_words(tuning.bench) if reset else ()))
     before = in_a_trial(tuning, process)
     make(tuning.bench)
-    made = len(tuning.made())
-    tuning.wait_for_run(process, made + 2)  # the lost one, and the next
-    must(len(tuning.made()) >= made + 2, "it did not go on")
+    stored = len(tuning.made())
+    tuning.wait_for_run(process, stored + 2)  # the lost one, and the next
+    must(len(tuning.made()) >= stored + 2, "it did not go on")
     began_s = tuning.bench.uptime_s()
     process.send_signal(signal.SIGINT)
     return observed(what, tuning, process, before, began_s)

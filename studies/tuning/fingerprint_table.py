@@ -30,21 +30,21 @@ class Table:
     """The measured landscape; raises ValueError for one that lacks a chromosome."""
 
     def __init__(self, measured: Sequence[Measured]) -> None:
-        self._cells = {_key(one.workload, one.chromosome): one for one in measured}
+        self._cells = {_key(cell.workload, cell.chromosome): cell for cell in measured}
         if missing := len(todo(self._cells)):
             raise ValueError(f"{missing} trials are not made yet: fingerprint_table.py goes on")
 
-    def run(self, workload: str, asked: Sequence[Chromosome]) -> list[Measured]:
+    def run(self, workload: str, chromosomes: Sequence[Chromosome]) -> list[Measured]:
         """Return the measurements of each chromosome."""
-        return [self._cells[_key(workload, one)] for one in asked]
+        return [self._cells[_key(workload, chromosome)] for chromosome in chromosomes]
 
     def of(self, workload: str) -> list[Measured]:
         """Return all of a workload."""
-        return [one for one in self._cells.values() if one.workload == workload]
+        return [cell for cell in self._cells.values() if cell.workload == workload]
 
     def best(self, workload: str) -> Measured:
         """Return the chromosome under which most is done."""
-        return max(self.of(workload), key=lambda one: one.rate)
+        return max(self.of(workload), key=lambda cell: cell.rate)
 
     def default(self, workload: str) -> Measured:
         """Return the default's."""
@@ -53,11 +53,11 @@ class Table:
     def described(self, workload: str) -> dict[str, object]:
         """Return the truth: the best, the worst, and the mean effect of each gene."""
         every, best = self.of(workload), self.best(workload)
-        rates = [one.rate for one in every]
+        rates = [cell.rate for cell in every]
         return {
-            "fingerprints": Counter(str(one.snapshot.fingerprint()) for one in every),
+            "fingerprints": Counter(str(cell.snapshot.fingerprint()) for cell in every),
             "fingerprints_published": Counter(
-                str(one.snapshot.fingerprint(published=True)) for one in every
+                str(cell.snapshot.fingerprint(published=True)) for cell in every
             ),
             "default_rate": self.default(workload).rate,
             "best_rate": best.rate,
@@ -70,8 +70,8 @@ class Table:
     def _effect(self, workload: str, gene: str) -> float:
         """Return between which allele's mean rate and which the gene makes the most difference."""
         rates: dict[Allele, list[float]] = {}
-        for one in self.of(workload):
-            rates.setdefault(one.chromosome[gene], []).append(one.rate)
+        for cell in self.of(workload):
+            rates.setdefault(cell.chromosome[gene], []).append(cell.rate)
         means = [fmean(some) for some in rates.values()]
         return 1 - min(means) / max(means)
 
@@ -82,20 +82,24 @@ def read_raw(path: Path = RAW) -> list[Measured]:
     return [of_line(json.loads(line)) for line in lines]
 
 
-def todo(made: Mapping[Key, Measured]) -> list[tuple[str, Chromosome]]:
+def todo(measured: Mapping[Key, Measured]) -> list[tuple[str, Chromosome]]:
     """Return the missing measurements, in an order that no drift could favour."""
-    everything = [(name, one) for name in WORKLOADS for one in SPACE.enumerate()]
+    everything = [(name, chromosome) for name in WORKLOADS for chromosome in SPACE.enumerate()]
     random.Random(_SEED).shuffle(everything)
-    return [(name, one) for name, one in everything if _key(name, one) not in made]
+    return [
+        (name, chromosome)
+        for name, chromosome in everything
+        if _key(name, chromosome) not in measured
+    ]
 
 
 def _key(workload: str, chromosome: Chromosome) -> Key:
     return workload, SPACE.key(chromosome)
 
 
-def left() -> list[tuple[str, Chromosome]]:
+def missing_trials() -> list[tuple[str, Chromosome]]:
     """Return what the raw file lacks."""
-    return todo({_key(one.workload, one.chromosome): one for one in read_raw()})
+    return todo({_key(cell.workload, cell.chromosome): cell for cell in read_raw()})
 
 
 def main() -> None:
@@ -105,11 +109,11 @@ def main() -> None:
     args = parser.parse_args()
     end = time.monotonic() + args.minutes * 60
     with Trials() as trials:
-        while time.monotonic() < end and (asked := left()):
-            measured = trials.run(*asked[0])
+        while time.monotonic() < end and (pending := missing_trials()):
+            measured = trials.run(*pending[0])
             with RAW.open("a") as raw:
                 raw.write(json.dumps(as_line(measured)) + "\n")
-            print(f"{len(asked) - 1} left", flush=True)
+            print(f"{len(pending) - 1} left", flush=True)
 
 
 if __name__ == "__main__":

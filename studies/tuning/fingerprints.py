@@ -68,9 +68,9 @@ def distinguished(table: Table) -> Table:
     """Return the table with fingerprints that distinguish the workloads without the bios."""
     return Table(
         [
-            replace(one, bios=_distinct_bios(one.workload))
+            replace(cell, bios=_distinct_bios(cell.workload))
             for name in WORKLOADS
-            for one in table.of(name)
+            for cell in table.of(name)
         ]
     )
 
@@ -89,23 +89,23 @@ def converge(
     A phase that does not reach it counts with all of its evaluations.
     """
     engine = make_engine(recipe, SPACE, seed)
-    taken: Taken = {name: [] for name in WORKLOADS}
+    by_workload: Taken = {name: [] for name in WORKLOADS}
     for name in [*WORKLOADS] * PASSES:
-        wanted = CLOSE * table.best(name).rate
+        close_rate = CLOSE * table.best(name).rate
         evaluations, reached = dict.fromkeys(GOALS, 0), dict.fromkeys(GOALS, False)
         for _ in range(generations):
             measured = run(name, engine.ask())
             for goal, rate in _reaches(measured).items():
-                reached[goal] = reached[goal] or rate >= wanted
+                reached[goal] = reached[goal] or rate >= close_rate
                 evaluations[goal] += 0 if reached[goal] else len(measured)
-            engine.tell([one.scored() for one in measured])
-        taken[name].append(evaluations)
-    return taken
+            engine.tell([cell.scored() for cell in measured])
+        by_workload[name].append(evaluations)
+    return by_workload
 
 
 def _reaches(measured: Sequence[Measured]) -> dict[str, float]:
     """Return by goal what a generation does: those whose genes are passed on, and its best."""
-    rates = sorted((one.rate for one in measured), reverse=True)
+    rates = sorted((cell.rate for cell in measured), reverse=True)
     return {"converged": fmean(rates[: (len(rates) + 1) // 2]), "found": rates[0]}
 
 
@@ -129,7 +129,7 @@ def summary(
 
 def _row(workload: str, goal: str, runs: Mapping[str, Sequence[Taken]]) -> dict[str, Any]:
     without, first, second = (
-        [taken[workload][number][goal] for taken in runs[recipe]]
+        [counts[workload][number][goal] for counts in runs[recipe]]
         for recipe, number in ((WITHOUT, 1), (WITH, 0), (WITH, 1))
     )
     phase = GENERATIONS * recipe_ranked(WITHOUT, "rate").population
@@ -139,8 +139,8 @@ def _row(workload: str, goal: str, runs: Mapping[str, Sequence[Taken]]) -> dict[
         "second_pass": fmean(second),
         "reduction": 1 - fmean(second) / fmean(without) if any(without) else None,
         "never": {
-            "without": fmean(one == phase for one in without),
-            "second_pass": fmean(one == phase for one in second),
+            "without": fmean(count == phase for count in without),
+            "second_pass": fmean(count == phase for count in second),
         },
     }
 
@@ -149,10 +149,12 @@ def confirmed(table: Table, run: Run, generations: int, seed: int = 0) -> dict[s
     """Make the beginning of each phase live, and hold every run against the table's."""
     ratios: list[float] = []
 
-    def live(name: str, asked: Sequence[Chromosome]) -> list[Measured]:
-        measured = run(name, asked)
-        known = table.run(name, asked)
-        ratios.extend(one.rate / other.rate for one, other in zip(measured, known, strict=True))
+    def live(name: str, chromosomes: Sequence[Chromosome]) -> list[Measured]:
+        measured = run(name, chromosomes)
+        on_table = table.run(name, chromosomes)
+        ratios.extend(
+            cell.rate / other.rate for cell, other in zip(measured, on_table, strict=True)
+        )
         return measured
 
     recipe = recipe_ranked(WITH, "counters")
@@ -207,11 +209,13 @@ def counted(table: Table) -> dict[str, Any]:
 def live(table: Table, generations: int) -> dict[str, Any]:
     """Return what the beginning of each phase does on the board."""
     with Trials() as trials:
-        found = confirmed(
-            table, lambda name, asked: [trials.run(name, one) for one in asked], generations
+        figures = confirmed(
+            table,
+            lambda name, chromosomes: [trials.run(name, chromosome) for chromosome in chromosomes],
+            generations,
         )
-    print(json.dumps(found), flush=True)
-    return {"schema": SCHEMA, **found}
+    print(json.dumps(figures), flush=True)
+    return {"schema": SCHEMA, **figures}
 
 
 def main() -> None:

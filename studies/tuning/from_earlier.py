@@ -49,9 +49,9 @@ def main() -> None:
     args = parser.parse_args()
     figures = []
     for name, (earlier, new, runs) in pairs().items():
-        found = figure(name, earlier, new, runs, range(args.seeds))
-        figures.append(found)
-        print(row(found), flush=True)
+        pair_figure = figure(name, earlier, new, runs, range(args.seeds))
+        figures.append(pair_figure)
+        print(row(pair_figure), flush=True)
     if args.output:
         document = {**made(), "seeds": args.seeds, "earlier_runs": EARLIER, "pairs": figures}
         args.output.write_text(json.dumps(document, indent=1) + "\n")
@@ -93,11 +93,11 @@ def figure(
     """Return the regrets of both searches after each share of the runs.
 
     ``earlier_optimum`` is the regret, on the new landscape, of the best setting of the earlier one,
-    all of whose settings were measured: on like boards, what the noise of both leaves.
+    in which every setting was measured: on like boards, the effect of the noise of both.
     """
     recipe, attempts = load_recipe("start-up"), int(SHARES[-1] * runs)
-    known = {seed: campaign(earlier, seed) for seed in seeds}
-    fresh, continued = _both(recipe, new, known, attempts)
+    campaigns = {seed: campaign(earlier, seed) for seed in seeds}
+    fresh, continued = _both(recipe, new, campaigns, attempts)
     return {
         "pair": name,
         "runs": runs,
@@ -115,15 +115,15 @@ def figure(
 
 
 def _both(
-    recipe: Any, new: Landscape, known: Mapping[int, Earlier], attempts: int
+    recipe: Any, new: Landscape, campaigns: Mapping[int, Earlier], attempts: int
 ) -> tuple[Curve, Curve]:
     fresh, continued = compete(
         new,
         {
             "fresh": lambda seed: make_engine(recipe, new.space, seed),
-            "from": lambda seed: make_engine(recipe, new.space, seed, earlier=known[seed]),
+            "from": lambda seed: make_engine(recipe, new.space, seed, earlier=campaigns[seed]),
         },
-        list(known),
+        list(campaigns),
         attempts,
     )
     return fresh, continued
@@ -147,16 +147,16 @@ def campaign(landscape: Landscape, seed: int) -> Earlier:
         return earlier_of(Results.of(store))
 
 
-def row(found: Mapping[str, Any]) -> str:
+def row(pair: Mapping[str, Any]) -> str:
     """Return a row of the table: median regret and seeds within 2 %, after each share."""
     cells = [
-        f"{100 * one['share']:.0f} % ({one['attempts']}): "
-        f"fresh {100 * one['fresh']['median']:.1f} % ({one['fresh']['close']}), "
-        f"from {100 * one['from']['median']:.1f} % ({one['from']['close']})"
-        for one in found["after"]
+        f"{100 * point['share']:.0f} % ({point['attempts']}): "
+        f"fresh {100 * point['fresh']['median']:.1f} % ({point['fresh']['close']}), "
+        f"from {100 * point['from']['median']:.1f} % ({point['from']['close']})"
+        for point in pair["after"]
     ]
-    best = f"earlier optimum {100 * found['earlier_optimum']:.1f} %"
-    return f"| {found['pair']} | " + " | ".join([*cells, best]) + " |"
+    best = f"earlier optimum {100 * pair['earlier_optimum']:.1f} %"
+    return f"| {pair['pair']} | " + " | ".join([*cells, best]) + " |"
 
 
 def _summary(curve: Curve, at: int) -> dict[str, float]:

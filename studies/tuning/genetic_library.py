@@ -34,20 +34,20 @@ Gains = dict[str, dict[str, float]]
 def gains(table: Table, ranked: str, seed: int) -> Gains:
     """Return by workload what was gained over the default: while tuning, at its end, at best."""
     engine = make_engine(recipe_ranked(WITHOUT, ranked), SPACE, seed)
-    found = {}
+    by_workload = {}
     for name in WORKLOADS:
         default = table.default(name).rate
         generations = []
         for _ in range(GENERATIONS):
             measured = table.run(name, engine.ask())
-            generations.append([one.rate / default - 1 for one in measured])
-            engine.tell([one.scored() for one in measured])
-        found[name] = {
+            generations.append([cell.rate / default - 1 for cell in measured])
+            engine.tell([cell.scored() for cell in measured])
+        by_workload[name] = {
             "tuning": fmean(map(fmean, generations)),
             "last_generation": fmean(generations[-1]),
             "best_child": max(map(max, generations)),
         }
-    return found
+    return by_workload
 
 
 def summary(table: Table, ranked: str, seeds: int = SEEDS) -> dict[str, Any]:

@@ -82,7 +82,8 @@ def main() -> None:
         "headroom": headroom(rows),
         "generations": learnt,
         "population": [
-            {"chromosome": one.chromosome, "fitness": one.fitness} for one in engine.pool
+            {"chromosome": individual.chromosome, "fitness": individual.fitness}
+            for individual in engine.pool
         ],
         "workloads": rows,
     }
@@ -101,7 +102,7 @@ def _learn(engine: GeneticEngine, space: Space, board: WorkloadBoard) -> dict[st
         scored.append(Scored(chromosome, worth))
         print(f"generation {engine.generation}: {len(scored)} evaluated", flush=True)
     engine.tell(scored)
-    return {"evaluated": len(scored), "best": max(one.fitness for one in scored)}
+    return {"evaluated": len(scored), "best": max(individual.fitness for individual in scored)}
 
 
 def _compare(

@@ -95,15 +95,15 @@ def nearest(
     None if none is within the clearance. Not ``within``: the most similar of all, as the paper's
     conclusions have it for the normal mode.
     """
-    wanted = pattern_in(pattern)
-    found = max(
+    target = pattern_in(pattern)
+    best = max(
         (
-            one
-            for one in population
-            if one.fitness > 0
-            and (not within or within_clearance(pattern_in(one.chromosome), wanted))
+            child
+            for child in population
+            if child.fitness > 0
+            and (not within or within_clearance(pattern_in(child.chromosome), target))
         ),
-        key=lambda one: (similarity(pattern_in(one.chromosome), wanted), one.fitness),
+        key=lambda child: (similarity(pattern_in(child.chromosome), target), child.fitness),
         default=None,
     )
-    return None if found is None else found.chromosome
+    return None if best is None else best.chromosome

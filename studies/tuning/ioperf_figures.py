@@ -36,7 +36,7 @@ def productivity_gain(run: Row, default: Row) -> float:
 
 
 def latency_gain(run: Row, default: Row) -> float:
-    """Return by how much a request takes less than under the default, as a share of that."""
+    """Return by how much a request takes less than under the default, in parts of the default."""
     return float(1 - run["latency_s"] / default["latency_s"])
 
 
@@ -63,12 +63,12 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
             for low, high in _WINDOWS
         },
     }
-    found = {name: figures(of, "tuned") for name, of in groups.items() if of}
-    return {**found, "default_again": figures([row for row in rows if "again" in row], "again")}
+    by_group = {name: figures(of, "tuned") for name, of in groups.items() if of}
+    return {**by_group, "default_again": figures([row for row in rows if "again" in row], "again")}
 
 
 def figures(rows: Sequence[Row], of: str) -> dict[str, float]:
-    """Return what the runs called ``of`` gained: shares of the workloads, means, errors of them."""
+    """Return the gains of the runs called ``of``: shares of workloads, means, and their errors."""
     productivity = [productivity_gain(row[of], row["default"]) for row in rows]
     latency = [latency_gain(row[of], row["default"]) for row in rows]
     both = zip(productivity, latency, strict=True)
@@ -106,7 +106,7 @@ def headroom(rows: Sequence[Row]) -> dict[str, Any]:
             max(productivity_gain(run, row["default"]) for run in row["headroom"]["tried"])
             for row in climbed
         ),
-        "larger_than": {str(gain): fmean(one > gain for one in gains) for gain in _GAINS},
+        "larger_than": {str(gain): fmean(each > gain for each in gains) for gain in _GAINS},
         "settings": _by_setting(climbed),
         "found_windows": _counts(row["headroom"]["best"]["read_ahead_kb"] for row in climbed),
         "found_schedulers": _counts(row["headroom"]["best"]["scheduler"] for row in climbed),
@@ -129,46 +129,47 @@ def ceiling(rows: Sequence[Row], costs: Mapping[str, int]) -> dict[str, float]:
     }
 
 
-def headroom_table(found: Mapping[str, Any]) -> str:
+def headroom_table(document: Mapping[str, Any]) -> str:
     """Return what better settings gain as tables of Markdown."""
-    if not found:
+    if not document:
         return ""
     lines = [
         "| | workloads | productivity up in | by, mean | median | latency down by |",
         "|---" * 6 + "|",
     ]
     for name in ("found", "lent", "tuned"):
-        one = found[name]
+        figure = document[name]
         lines.append(
-            f"| {name} | {one['workloads']} | {one['productivity_improved']:.1%}"
-            f" | {one['productivity_gain']:+.1%} ± {one['productivity_error']:.1%}"
-            f" | {one['productivity_median']:+.1%} | {one['latency_gain']:+.1%} |"
+            f"| {name} | {figure['workloads']} | {figure['productivity_improved']:.1%}"
+            f" | {figure['productivity_gain']:+.1%} ± {figure['productivity_error']:.1%}"
+            f" | {figure['productivity_median']:+.1%} | {figure['latency_gain']:+.1%} |"
         )
     lines += ["", "| setting | workloads | gain, mean | up in |", "|---" * 4 + "|"]
     lines += [
-        f"| {one['setting']} | {one['workloads']} | {one['gain']:+.1%} ± {one['error']:.1%}"
-        f" | {one['improved']:.0%} |"
-        for one in found["settings"]
+        f"| {row['setting']} | {row['workloads']} | {row['gain']:+.1%} ± {row['error']:.1%}"
+        f" | {row['improved']:.0%} |"
+        for row in document["settings"]
     ]
-    rest = {name: found[name] for name in found if name not in ("found", "lent", "tuned")}
+    rest = {name: document[name] for name in document if name not in ("found", "lent", "tuned")}
     del rest["settings"]
     return "\n".join([*lines, "", *(f"{name}: {value}" for name, value in rest.items())])
 
 
-def table(found: Mapping[str, Any]) -> str:
-    """Return a summary, beside the paper's figures, as a table of Markdown."""
+def table(document: Mapping[str, Any]) -> str:
+    """Return a summary and the paper's figures as a table of Markdown."""
     names = ("productivity_improved", "productivity_gain", "latency_improved", "latency_gain")
     lines = [
         "| | workloads | productivity up in | by, mean | latency down in | by, mean | both |",
         "|---|---|---|---|---|---|---|",
     ]
     every: dict[str, Mapping[str, float]] = {"the paper": PAPER | {"workloads": 1000}}
-    for name, one in {**every, **found}.items():
-        first, gain, second, less = (one[key] for key in names)
+    for name, figure in {**every, **document}.items():
+        first, gain, second, less = (figure[key] for key in names)
         lines.append(
-            f"| {name.replace('_', ' ')} | {one['workloads']} | {first:.1%}"
-            f" | {gain:+.2%}{_give_or_take(one, 'productivity_error')} | {second:.1%}"
-            f" | {less:+.2%}{_give_or_take(one, 'latency_error')} | {one['both_improved']:.1%} |"
+            f"| {name.replace('_', ' ')} | {figure['workloads']} | {first:.1%}"
+            f" | {gain:+.2%}{_give_or_take(figure, 'productivity_error')} | {second:.1%}"
+            f" | {less:+.2%}{_give_or_take(figure, 'latency_error')}"
+            f" | {figure['both_improved']:.1%} |"
         )
     return "\n".join(lines)
 
@@ -177,8 +178,8 @@ def _applied(row: Row, gene: str) -> Any:
     return row["chromosome"][gene]
 
 
-def _give_or_take(one: Mapping[str, float], error: str) -> str:
-    return f" ± {one[error]:.2%}" if error in one else ""
+def _give_or_take(figure: Mapping[str, float], error: str) -> str:
+    return f" ± {figure[error]:.2%}" if error in figure else ""
 
 
 def _rate(run: Row) -> float:
@@ -203,8 +204,8 @@ def _fresh(row: Row) -> dict[str, Any]:
 def _lent(row: Row, rows: Sequence[Row]) -> Row:
     """Return a row's run under the window that is best for the most similar other workload."""
     workload = pattern_in(row["workload"])
-    others = [one for one in rows if one is not row]
-    lender = max(others, key=lambda one: similarity(pattern_in(one["workload"]), workload))
+    other_rows = [other for other in rows if other is not row]
+    lender = max(other_rows, key=lambda other: similarity(pattern_in(other["workload"]), workload))
     best = max(_windows(lender), key=_rate)
     return next(run for run in _windows(row) if run["read_ahead_kb"] == best["read_ahead_kb"])
 
@@ -242,7 +243,7 @@ def _by_setting(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "workloads": len(each),
             "gain": fmean(each),
             "error": _error(each),
-            "improved": fmean(one > 0 for one in each),
+            "improved": fmean(gain > 0 for gain in each),
         }
         for (window, scheduler), each in sorted(gains.items())
         if len(each) == len(rows)
@@ -250,7 +251,7 @@ def _by_setting(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _grid(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return of each workload with every setting tried the best of them, and the best found."""
+    """Return, for each workload with every setting tried, the best setting and the one found."""
     return [
         {
             "every_setting": max(productivity_gain(run, row["default"]) for run in row["settings"]),

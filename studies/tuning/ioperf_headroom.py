@@ -34,13 +34,13 @@ def workload_of(pattern: Chromosome) -> Workload:
 def exhaust(board: WorkloadBoard, space: Space, pattern: Chromosome) -> list[dict[str, Any]]:
     """Run a workload under every scheduler and window, and at other values of swappiness."""
     points = [(name, window) for name in _schedulers(space) for window in WINDOWS_KB]
-    settings = [*map(_settings, points), *(((SWAPPINESS, str(one)),) for one in _SWAPPINESS)]
+    settings = [*map(_settings, points), *(((SWAPPINESS, str(value)),) for value in _SWAPPINESS)]
     return [
         {
-            "set": {knob.rpartition("/")[2]: value for knob, value in one},
-            **asdict(board.run(one, workload_of(pattern))),
+            "set": {knob.rpartition("/")[2]: value for knob, value in setting},
+            **asdict(board.run(setting, workload_of(pattern))),
         }
-        for one in settings
+        for setting in settings
     ]
 
 
@@ -56,22 +56,22 @@ def climb(board: WorkloadBoard, space: Space, row: Mapping[str, Any]) -> dict[st
 
     def best(points: Iterable[Point]) -> Point:
         tried.update(
-            (one, board.run(_settings(one), workload)) for one in points if one not in tried
+            (point, board.run(_settings(point), workload)) for point in points if point not in tried
         )
-        return max(tried, key=lambda one: tried[one].bytes_per_second)
+        return max(tried, key=lambda point: tried[point].bytes_per_second)
 
     _, window = best((default[0], window) for window in WINDOWS_KB)
-    found = best((scheduler, window) for scheduler in _schedulers(space))
+    best_point = best((scheduler, window) for scheduler in _schedulers(space))
     return {
-        "tried": [_point(one) | asdict(done) for one, done in tried.items()],
-        "best": _point(found),
+        "tried": [_point(point) | asdict(done) for point, done in tried.items()],
+        "best": _point(best_point),
         "fresh_default": [
             asdict(board.run((), workload, _DEFAULTS_BEFORE + number)) for number in range(_FRESH)
         ],
         "fresh_best": [
-            asdict(board.run(_settings(found), workload, 1 + number))
+            asdict(board.run(_settings(best_point), workload, 1 + number))
             for number in range(_FRESH)
-            if found != default
+            if best_point != default
         ],
     }
 

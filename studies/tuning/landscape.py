@@ -1,7 +1,7 @@
 """A measured table of a whole space, on which engines compete: an evaluator without a machine.
 
-Every evaluation is one of the repeats that were measured at that point, drawn by the seed. What is
-true is the median of a point's repeats; the optimum is that of all points.
+Every evaluation is one of the repeats measured at that point, drawn by the seed. The true value of
+a point is the median of its repeats; the optimum is the best of all points.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Landscape:
 
     def medians(self, chromosome: Chromosome) -> dict[str, float]:
         """Return the measurement of a point: the median of its repeats by scenario."""
-        return {name: median(found) for name, found in self._points[key_of(chromosome)].items()}
+        return {name: median(values) for name, values in self._points[key_of(chromosome)].items()}
 
     def _mean_cost(self, values: dict[str, list[float]]) -> float:
         return self._sign * fmean(math.log(median(repeats)) for repeats in values.values())

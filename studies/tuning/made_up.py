@@ -1,8 +1,8 @@
-"""Made-up landscapes, whose truth is known, for confirmations: confirmation_noise.py.
+"""Made-up landscapes with a known truth, for confirmations: confirmation_noise.py.
 
-Their spaces are of the kind that is tuned on a board: words, numbers, and numbers that exist beside
-some words only. What a start takes is a sum, in logarithms, of effects that KINDS names; a run is
-that and noise, now and then with heavy tails. Everything is drawn by a number.
+Their spaces are like those tuned on a board: words, numbers, and numbers that exist only with some
+words. The time of a start is a sum, in logarithms, of the effects that KINDS names; a run adds
+noise, now and then with heavy tails. A number seeds all draws.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Effect = Callable[[Chromosome], float]
 
 @dataclass(frozen=True)
 class MadeUp:
-    """A landscape, what made it, and the seconds by window that are predicted of it."""
+    """A landscape, the draws that made it, and its predicted seconds by window."""
 
     number: int
     kind: str
@@ -42,14 +42,14 @@ class MadeUp:
 
 
 def made_up(number: int) -> MadeUp:
-    """Return the landscape of that number; kinds take turns, the rest is chance."""
+    """Return the landscape of a number; kinds take turns, the rest is drawn."""
     rng = Random(f"made up/{number}")
     kind = KINDS[number % len(KINDS)]
     noise, heavy = rng.choice(NOISES), rng.random() < HEAVY
     prediction = rng.choice(PREDICTIONS)
     space = _space(rng)
     effects = _effects(kind, space, rng)
-    costs = [sum(effect(one) for effect in effects) for one in space.enumerate()]
+    costs = [sum(effect(chromosome) for effect in effects) for chromosome in space.enumerate()]
     landscape = _landscape(space, costs, _runs(noise, heavy))
     predicted = _predicted(space, costs, prediction, rng)
     rounds = max(1, round(sum(RUNS) / 2 / space.size))
@@ -130,16 +130,18 @@ def _shape(gene: Gene, rng: Random) -> dict[Allele, float]:
 def main_effect(gene: Gene, rng: Random, least: float, most: float) -> Effect:
     """Return a gene's effect: 0 at its best allele, between ``least`` and ``most`` at its worst."""
     shape, size = _shape(gene, rng), _size(rng, least, most)
-    return lambda one: size * shape[one[gene.name]]
+    return lambda chromosome: size * shape[chromosome[gene.name]]
 
 
 def product_effect(genes: Sequence[Gene], rng: Random, least: float, most: float) -> Effect:
     """Return an interaction: the product of the genes' shapes, from -size to size."""
     shapes, size = {gene.name: _shape(gene, rng) for gene in genes}, _size(rng, least, most)
     signs = {gene.name: rng.choice((1, -1)) for gene in genes}
-    return lambda one: (
+    return lambda chromosome: (
         size
-        * math.prod(signs[name] * (shape[one[name]] - 0.5) * 2 for name, shape in shapes.items())
+        * math.prod(
+            signs[name] * (shape[chromosome[name]] - 0.5) * 2 for name, shape in shapes.items()
+        )
     )
 
 
@@ -148,12 +150,14 @@ def corner(space: Space, genes: Sequence[Gene], rng: Random) -> Effect:
     while True:
         good = {gene.name: _side(gene, rng) for gene in genes}
         gain, cost = rng.uniform(0.07, 0.25), rng.uniform(0.0, 0.02)
-        if any(all(one[name] in good[name] for name in good) for one in space.enumerate()):
+        if any(
+            all(chromosome[name] in good[name] for name in good) for chromosome in space.enumerate()
+        ):
             break
 
-    def effect(one: Chromosome) -> float:
-        there = sum(one[name] in alleles for name, alleles in good.items())
-        return -gain if there == len(good) else cost * there
+    def effect(chromosome: Chromosome) -> float:
+        matching = sum(chromosome[name] in alleles for name, alleles in good.items())
+        return -gain if matching == len(good) else cost * matching
 
     return effect
 
@@ -163,26 +167,28 @@ def _side(gene: Gene, rng: Random) -> set[Allele]:
     at = list(gene.alleles).index(gene.default)
     sides = [side for side in (gene.alleles[:at], gene.alleles[at + 1 :]) if side]
     if not gene.ordered:
-        others = [allele for allele in gene.alleles if allele != gene.default]
-        return set(rng.sample(others, rng.randint(1, max(len(others) // 2, 1))))
+        alleles = [allele for allele in gene.alleles if allele != gene.default]
+        return set(rng.sample(alleles, rng.randint(1, max(len(alleles) // 2, 1))))
     side = max(sides, key=len)
     far = side[: (len(side) + 1) // 2] if side is sides[0] and at else side[len(side) // 2 :]
     return set(far)
 
 
 def cliff(genes: Sequence[Gene], rng: Random) -> Effect:
-    """Return what makes a start take 5 to 50 times as long beside two alleles."""
+    """Return an effect that makes a start take 5 to 50 times as long with two alleles."""
     fatal = {
         gene.name: rng.choice([a for a in gene.alleles if a != gene.default]) for gene in genes
     }
     height = math.log(rng.uniform(5, 50))
-    return lambda one: height if all(one[name] == fatal[name] for name in fatal) else 0.0
+    return lambda chromosome: (
+        height if all(chromosome[name] == fatal[name] for name in fatal) else 0.0
+    )
 
 
 def _own(space: Space, rng: Random, deviation: float) -> Effect:
     """Return what each point has for itself."""
-    own = {space.key(one): rng.gauss(0, deviation) for one in space.enumerate()}
-    return lambda one: own[space.key(one)]
+    own = {space.key(chromosome): rng.gauss(0, deviation) for chromosome in space.enumerate()}
+    return lambda chromosome: own[space.key(chromosome)]
 
 
 def _size(rng: Random, least: float, most: float) -> float:
@@ -196,10 +202,10 @@ def _log_uniform(rng: Random, least: float, most: float) -> float:
 
 
 def _runs(noise: float, heavy: bool) -> list[float]:
-    """Return logarithms that runs are off by, with median 0: quantiles of a distribution.
+    """Return the errors of runs, as logarithms with median 0: quantiles of a distribution.
 
-    Heavy tails are Student's t with two degrees of freedom, whose middle half is as wide as that of
-    the normal distribution.
+    Heavy tails are Student's t with two degrees of freedom, with a middle half as wide as the
+    normal distribution's.
     """
     shares = [(draw + 0.5) / _DRAWS for draw in range(_DRAWS)]
     if not heavy:
@@ -214,8 +220,8 @@ def _student(share: float) -> float:
 
 def _landscape(space: Space, costs: Sequence[float], off: Sequence[float]) -> Landscape:
     rows = [
-        Row(list(one.values()), {SCENARIO: [math.exp(cost + draw) for draw in off]})
-        for one, cost in zip(space.enumerate(), costs, strict=True)
+        Row(list(chromosome.values()), {SCENARIO: [math.exp(cost + draw) for draw in off]})
+        for chromosome, cost in zip(space.enumerate(), costs, strict=True)
     ]
     return Landscape(Table(scenarios=[SCENARIO], genes=list(space.genes), rows=rows))
 
@@ -230,10 +236,13 @@ def _predicted(
     if prediction == "none":
         return None
     by_window: dict[int, list[float]] = {}
-    for one, cost in zip(space.enumerate(), costs, strict=True):
-        by_window.setdefault(int(one[WINDOW]), []).append(cost)
+    for chromosome, cost in zip(space.enumerate(), costs, strict=True):
+        by_window.setdefault(int(chromosome[WINDOW]), []).append(cost)
     strength = rng.uniform(0.7, 1.3)
-    middles = [sorted(found)[len(found) // 2] * strength for found in by_window.values()]
+    middles = [
+        sorted(window_costs)[len(window_costs) // 2] * strength
+        for window_costs in by_window.values()
+    ]
     if prediction == "misleading":
         middles = [-middle for middle in middles]
     return {kb: math.exp(m + rng.gauss(0, 0.01)) for kb, m in zip(by_window, middles, strict=True)}

@@ -95,7 +95,7 @@ class Measured:
 
     @property
     def point(self) -> Point:
-        """Return what was asked."""
+        """Return the scenario and the settings of the trial."""
         return self.scenario, self.scheduler, self.nr_requests, self.read_ahead_kb, self.swappiness
 
 
@@ -117,19 +117,20 @@ def all_settings() -> Iterator[Setting]:
 def todo(
     rounds: Mapping[str, int], done: list[Measured], missed: Counter[Point] | None = None
 ) -> Iterator[list[Point]]:
-    """Yield the trials that are still to be made, those of one round and scenario at a time.
+    """Yield the missing trials of one round and scenario at a time.
 
-    ``rounds`` by scenario. ``missed`` counts trials that could not be made, which are not tried
-    for ever.
+    ``rounds`` by scenario. ``missed`` counts trials that could not be made; each counts as made.
     """
-    made = Counter(one.point for one in done) + (missed or Counter())
-    made += Counter({one.point: rounds.get(one.scenario, 0) for one in done if one.status != 0})
+    counts = Counter(trial.point for trial in done) + (missed or Counter())
+    counts += Counter(
+        {trial.point: rounds.get(trial.scenario, 0) for trial in done if trial.status != 0}
+    )
     settings = list(all_settings())
     for number, scenario in itertools.product(range(max(rounds.values())), rounds):
         order = random.Random(_SEED + number).sample(settings, len(settings))
         points = [(scenario, *setting) for setting in order if number < rounds[scenario]]
-        if left := [point for point in points if made[point] <= number]:
-            yield left
+        if pending := [point for point in points if counts[point] <= number]:
+            yield pending
 
 
 def prepare(board: Target, study: Study, scenario: str) -> None:
@@ -144,9 +145,7 @@ def prepare(board: Target, study: Study, scenario: str) -> None:
 
 
 def make(board: Target, study: Study, points: list[Point]) -> list[Measured]:
-    """Make the trials on the board, in that order; one that cannot be made is reported and left
-    out.
-    """
+    """Make the trials on the board in that order; report and leave out one that fails."""
     text = "".join(" ".join(map(str, point)) + "\n" for point in points)
     words = ["sh", f"{_FOLDER}/trials.sh", _FOLDER, str(study.room_mib), str(LIMIT_S)]
     words += study.command
@@ -166,19 +165,21 @@ def measure(study: Study, rounds: Mapping[str, int], end: float) -> None:
     """Add to the raw file what it lacks of those rounds, until ``end`` (monotonic seconds)."""
     missed: Counter[Point] = Counter()
     while time.monotonic() < end:
-        left = next(todo(rounds, read_raw(study.raw), missed), None)
-        if left is None:
+        pending = next(todo(rounds, read_raw(study.raw), missed), None)
+        if pending is None:
             break
         # A board that fails is booted anew.
         with suppress(TargetError), EmulatedTarget(study.board, print) as board:
-            prepare(board, study, left[0][0])
-            for at in range(0, len(left), BATCH):
-                batch = left[at : at + BATCH]
+            prepare(board, study, pending[0][0])
+            for at in range(0, len(pending), BATCH):
+                batch = pending[at : at + BATCH]
                 measured = make(board, study, batch)
                 with study.raw.open("a") as raw:
-                    raw.writelines(json.dumps(asdict(one)) + "\n" for one in measured)
-                missed += Counter(batch) - Counter(one.point for one in measured)
-                print(f"{left[0][0]}: {max(0, len(left) - at - BATCH)} trials left", flush=True)
+                    raw.writelines(json.dumps(asdict(trial)) + "\n" for trial in measured)
+                missed += Counter(batch) - Counter(trial.point for trial in measured)
+                print(
+                    f"{pending[0][0]}: {max(0, len(pending) - at - BATCH)} trials left", flush=True
+                )
                 if time.monotonic() > end:
                     break
 

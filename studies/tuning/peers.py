@@ -48,19 +48,21 @@ class CatCma:
         if self._optimizer is None:
             return self._first
         solutions = [self._optimizer.ask() for _ in range(self._optimizer.population_size)]
-        if not all(np.isfinite(one.z).all() for one in solutions if one.z is not None):
+        if not all(
+            np.isfinite(solution.z).all() for solution in solutions if solution.z is not None
+        ):
             self._optimizer = self._started()
             solutions = [self._optimizer.ask() for _ in range(self._optimizer.population_size)]
-        self._asked = [(one, self._chromosome(one)) for one in solutions]
+        self._asked = [(solution, self._chromosome(solution)) for solution in solutions]
         return [chromosome for _, chromosome in self._asked]
 
     def tell(self, scored: Sequence[Scored]) -> None:
         """Take the fitness of the founders, or of a population."""
-        self._best = max([self._best, *scored], key=lambda one: one.fitness)
+        self._best = max([self._best, *scored], key=lambda child: child.fitness)
         if self._optimizer is None:
             self._optimizer = self._started()
             return
-        costs = [-np.log(max(one.fitness, LOWEST)) for one in scored]
+        costs = [-np.log(max(child.fitness, LOWEST)) for child in scored]
         solutions = [solution for solution, _ in self._asked]
         try:
             with np.errstate(all="ignore"):
@@ -79,15 +81,15 @@ class CatCma:
         return self._cmaes.CatCMAwM(seed=self._seed, **shapes)
 
     def _chromosome(self, solution: Any) -> Chromosome:
-        wanted: dict[str, Allele] = {}
+        alleles: dict[str, Allele] = {}
         for gene, place in zip(
             self._numbers, () if solution.z is None else solution.z, strict=True
         ):
-            wanted[gene.name] = gene.alleles[round(float(place))]
+            alleles[gene.name] = gene.alleles[round(float(place))]
         chosen = () if solution.c is None else solution.c.argmax(axis=1)
         for gene, place in zip(self._words, chosen, strict=True):
-            wanted[gene.name] = gene.alleles[int(place)]
-        return self._space.repair(wanted)
+            alleles[gene.name] = gene.alleles[int(place)]
+        return self._space.repair(alleles)
 
 
 def _place(gene: Gene, chromosome: Chromosome) -> int:
@@ -106,7 +108,7 @@ class Smac:
         self._known: dict[tuple[Allele, ...], float] = {}
         self._founders = list(distinct(space, iter(map(space.repair, founders))))
         configurations = self._configurations(seed)
-        first = [self._configuration(configurations, one) for one in self._founders]
+        first = [self._configuration(configurations, founder) for founder in self._founders]
         scenario = smac.Scenario(
             configurations, n_trials=10_000, seed=seed, output_directory=Path(mkdtemp())
         )
@@ -129,33 +131,33 @@ class Smac:
         for _ in range(IN_A_ROW):
             self._trial = self._smac.ask()
             child = self._chromosome(dict(self._trial.config))
-            known = self._known.get(self._space.key(child))
-            if known is None:
+            fitness = self._known.get(self._space.key(child))
+            if fitness is None:
                 return [child]
-            self._said(known)
+            self._tell_smac(fitness)
         return []
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Take the one's fitness."""
-        for one in scored:
-            self._known[self._space.key(one.chromosome)] = one.fitness
-            self._said(one.fitness)
+        """Take the fitness of the chromosome."""
+        for child in scored:
+            self._known[self._space.key(child.chromosome)] = child.fitness
+            self._tell_smac(child.fitness)
 
-    def _said(self, fitness: float) -> None:
+    def _tell_smac(self, fitness: float) -> None:
         cost = float(-np.log(max(fitness, LOWEST)))
         self._smac.tell(self._trial, self._runhistory.TrialValue(cost=cost))
 
     def _configurations(self, seed: int) -> Any:
-        found = self._config.ConfigurationSpace(seed=seed)
+        space = self._config.ConfigurationSpace(seed=seed)
         for gene in self._genes:
             places = len(gene.alleles)
             kinds = (self._config.Integer, self._config.Categorical)
-            found.add(
+            space.add(
                 kinds[0](gene.name, (0, places - 1))
                 if gene.ordered
                 else kinds[1](gene.name, [str(place) for place in range(places)])
             )
-        return found
+        return space
 
     def _configuration(self, configurations: Any, chromosome: Chromosome) -> Any:
         values = {
@@ -165,8 +167,8 @@ class Smac:
         return self._config.Configuration(configurations, values=values)
 
     def _chromosome(self, values: dict[str, Any]) -> Chromosome:
-        wanted = {gene.name: gene.alleles[int(values[gene.name])] for gene in self._genes}
-        return self._space.repair(wanted)
+        alleles = {gene.name: gene.alleles[int(values[gene.name])] for gene in self._genes}
+        return self._space.repair(alleles)
 
 
 def _never(config: Any, seed: int = 0) -> float:

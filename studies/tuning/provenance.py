@@ -15,7 +15,7 @@ PACKAGES = ("numpy", "optuna", "torch")
 def made() -> dict[str, str]:
     """Return how this process makes figures; versions of the packages that are installed."""
     words = [f"python -m studies.tuning.{Path(sys.argv[0]).stem}", *sys.argv[1:]]
-    found = {
+    facts = {
         "command": " ".join(words).replace(f"{ROOT}/", ""),
         "commit": _commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -23,10 +23,10 @@ def made() -> dict[str, str]:
     }
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            facts[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return facts
 
 
 def _commit() -> str:

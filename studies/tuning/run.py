@@ -19,9 +19,9 @@ HERE = Path(__file__).parent
 
 def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
     """Return the commands that measure a part of the file systems, and search it."""
-    table, found = f"{{out}}/storage-{name}.json", f"{{out}}/storage-{name}-found.json"
+    table, figures = f"{{out}}/storage-{name}.json", f"{{out}}/storage-{name}-found.json"
     measured = ("storage.py", "measure", workload, "-o", table, "--place", "board", *part)
-    return measured, ("storage.py", "compete", table, "-o", found)
+    return measured, ("storage.py", "compete", table, "-o", figures)
 
 
 # By study, the commands in order: words, of which {out} is the folder for figures.
@@ -90,7 +90,7 @@ def environment() -> dict[str, str]:
 
 
 def main() -> int:
-    """Run the studies asked for, all of them by default."""
+    """Run the named studies, all by default."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="STUDY", help=", ".join(STUDIES))
     parser.add_argument("-o", "--output", type=Path, default=Path("tune-study-out"), metavar="DIR")

@@ -36,7 +36,7 @@ def lines_of(stem: str) -> list[dict[str, Any]]:
 
 
 def landscape_of(lines: Sequence[Mapping[str, Any]], scenarios: Sequence[str] = ()) -> Landscape:
-    """Return the landscape in the raw file's lines, of all ``scenarios`` in it or of those given.
+    """Return the landscape in the raw file's lines, of ``scenarios``, by default of all of them.
 
     Raises ValueError where a combination was not measured in each of them.
     """
@@ -47,8 +47,10 @@ def landscape_of(lines: Sequence[Mapping[str, Any]], scenarios: Sequence[str] = 
         values[alleles].setdefault(line["scenario"], []).append(seconds)
     names = list(scenarios) or scenarios_in(lines)
     columns = [set(column) for column in zip(*values, strict=True)]
-    genes = [_gene(name, one, columns[0]) for name, one in zip(GENES, columns, strict=True)]
-    missing = Space(tuple(genes)).size - sum(set(names) <= set(one) for one in values.values())
+    genes = [_gene(name, column, columns[0]) for name, column in zip(GENES, columns, strict=True)]
+    missing = Space(tuple(genes)).size - sum(
+        set(names) <= set(by_scenario) for by_scenario in values.values()
+    )
     if missing:
         raise ValueError(f"{missing} combinations are not measured yet: measure.py goes on")
     rows = [
@@ -66,8 +68,8 @@ def _gene(name: str, alleles: set[Allele], schedulers: set[Allele]) -> Gene:
     if name == "scheduler":
         words = tuple(sorted(map(str, alleles)))
         return Gene(name=name, kind="categorical", choices=words, default=DEFAULT[name])
-    numbers = tuple(sorted(int(one) for one in alleles if one != NONE))
-    real: tuple[Allele, ...] = tuple(sorted(str(one) for one in schedulers if one != NONE))
+    numbers = tuple(sorted(int(allele) for allele in alleles if allele != NONE))
+    real: tuple[Allele, ...] = tuple(sorted(str(allele) for allele in schedulers if allele != NONE))
     needs = {"scheduler": real} if NONE in alleles else {}  # no scheduler, nothing to choose
     return Gene(name=name, kind="integer", choices=numbers, default=DEFAULT[name], requires=needs)
 
@@ -103,6 +105,6 @@ def predicted_in(path: Path) -> dict[int, float]:
 
 def usual_sets(scenarios: Sequence[str]) -> list[list[str]]:
     """Return the scenarios that count together: all, all but memory's chance, and each alone."""
-    quiet = [one for one in scenarios if one != CHANCE]
-    sets = [list(scenarios), quiet, *([one] for one in scenarios)]
-    return [one for place, one in enumerate(sets) if one not in sets[:place]]
+    quiet = [scenario for scenario in scenarios if scenario != CHANCE]
+    sets = [list(scenarios), quiet, *([scenario] for scenario in scenarios)]
+    return [chosen for place, chosen in enumerate(sets) if chosen not in sets[:place]]

@@ -127,22 +127,22 @@ def measure(options: argparse.Namespace) -> None:
 def _todo(
     rules: RuleSet, more: Mapping[str, Sequence[str]], workload: str
 ) -> list[dict[str, Allele]]:
-    """Return what is to be measured, the defaults first, under the first of each of ``more``.
+    """Return the file systems to measure, the defaults first, with the first choices of ``more``.
 
-    The others are in no order: what changes with time shall not look like what changes with a gene.
+    The others are shuffled, so that a drift in time does not look like the effect of a gene.
     """
     first = defaults(rules, {name: choices[0] for name, choices in more.items()})
     every = [
-        {**one, **dict(zip(more, alleles, strict=True))}
-        for one in configurations(rules)
+        {**configuration, **dict(zip(more, alleles, strict=True))}
+        for configuration in configurations(rules)
         for alleles in product(*more.values())
     ]
     random.Random(workload).shuffle(every)
-    return first + [one for one in every if one not in first]
+    return first + [configuration for configuration in every if configuration not in first]
 
 
 def compete(options: argparse.Namespace) -> None:
-    """Let the paper's algorithm and others search a measured landscape; say what they found."""
+    """Let the paper's algorithm and others search a measured landscape; print their results."""
     landscape = read_landscape(options.landscape)
     show(landscape)
     runs = [search(landscape, PAPER, seed, options.generations) for seed in RUNS]
@@ -217,9 +217,9 @@ def _measured(evaluator: Evaluator, chromosome: Chromosome, workload: str) -> fl
     return attempt.value
 
 
-def _tell_progress(one: CampaignProgress) -> None:
-    best = f"best {one.improvement:+.0%}: {text_of(one.best)}"
-    _tell(f"generation {one.generation}, {one.evaluations} tried, {best}")
+def _tell_progress(progress: CampaignProgress) -> None:
+    best = f"best {progress.improvement:+.0%}: {text_of(progress.best)}"
+    _tell(f"generation {progress.generation}, {progress.evaluations} tried, {best}")
 
 
 def _tell(text: str) -> None:

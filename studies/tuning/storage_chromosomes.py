@@ -51,15 +51,15 @@ def storage_space(
     is Storage v2. Which combinations are file systems, ``is_valid`` says.
     """
     alleles: dict[str, list[Allele]] = {name: [] for name in V1}
-    for file_system, one in rules.items():
+    for file_system, system_rules in rules.items():
         alleles["file_system"].append(file_system)
-        alleles["block_size"].extend(one.geometries)
-        for geometry in one.geometries.values():
+        alleles["block_size"].extend(system_rules.geometries)
+        for geometry in system_rules.geometries.values():
             alleles["inode_size"].extend(geometry.inode_sizes)
             alleles["blocks_per_group"].extend(geometry.blocks_per_group)
-        alleles["mount"].extend(one.mounts)
-        alleles["journal"].extend(one.journals)
-        alleles["special"].extend(one.specials)
+        alleles["mount"].extend(system_rules.mounts)
+        alleles["journal"].extend(system_rules.journals)
+        alleles["special"].extend(system_rules.specials)
     first = defaults(rules)[0]
     genes = [_gene(name, _in_order(alleles[name]), first[name]) for name in V1]
     more = {SCHEDULER: schedulers, DISK_TYPE: disk_types}
@@ -69,13 +69,16 @@ def storage_space(
 
 def defaults(rules: RuleSet, more: Chromosome | None = None) -> list[dict[str, Allele]]:
     """Return each file system as mkfs makes it by default, ext4 first; ``more`` are v2's genes."""
-    found = []
+    chromosomes = []
     for file_system in sorted(rules, key=lambda name: (name != "ext4", FILE_SYSTEMS.index(name))):
-        known = [of[file_system] for of in (_DEFAULTS, _PUBLISHED_DEFAULTS) if file_system in of]
-        made = [_default(file_system, *values) for values in known]
-        allowed = next((one for one in made if rules[file_system].allow(one)), made[0])
-        found.append({**allowed, **(more or {})})
-    return found
+        sources = [of[file_system] for of in (_DEFAULTS, _PUBLISHED_DEFAULTS) if file_system in of]
+        candidates = [_default(file_system, *values) for values in sources]
+        allowed = next(
+            (candidate for candidate in candidates if rules[file_system].allow(candidate)),
+            candidates[0],
+        )
+        chromosomes.append({**allowed, **(more or {})})
+    return chromosomes
 
 
 def _default(
@@ -87,16 +90,16 @@ def _default(
 
 def is_valid(chromosome: Chromosome, rules: RuleSet) -> bool:
     """Return whether a chromosome is a file system that can be made and mounted."""
-    one = rules.get(str(chromosome["file_system"]))
-    return one is not None and one.allow(chromosome)
+    system_rules = rules.get(str(chromosome["file_system"]))
+    return system_rules is not None and system_rules.allow(chromosome)
 
 
 def configurations(rules: RuleSet) -> Iterator[dict[str, Allele]]:
     """Yield every valid chromosome of Storage v1."""
-    for file_system, one in rules.items():
-        for block, geometry in one.geometries.items():
+    for file_system, system_rules in rules.items():
+        for block, geometry in system_rules.geometries.items():
             rest = (geometry.inode_sizes, geometry.blocks_per_group)
-            options = (one.mounts, one.journals, one.specials)
+            options = (system_rules.mounts, system_rules.journals, system_rules.specials)
             for values in product(*rest, *options):
                 yield dict(zip(V1, (file_system, block, *values), strict=True))
 
@@ -110,13 +113,13 @@ def connectivity(chromosomes: Iterable[Chromosome]) -> Counter[tuple[str, str]]:
     groups: dict[tuple[Allele, ...], list[str]] = {}
     for chromosome in chromosomes:
         for changed in chromosome:
-            others = (value if name != changed else "" for name, value in chromosome.items())
-            key = (changed, *others)
+            rest = (value if name != changed else "" for name, value in chromosome.items())
+            key = (changed, *rest)
             groups.setdefault(key, []).append(str(chromosome["file_system"]))
     for reachable in groups.values():
         for pair in combinations(reachable, 2):
-            one, other = sorted(pair, key=FILE_SYSTEMS.index)
-            edges[one, other] += 1
+            first, other = sorted(pair, key=FILE_SYSTEMS.index)
+            edges[first, other] += 1
     return edges
 
 

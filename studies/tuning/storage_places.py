@@ -52,7 +52,7 @@ class Place:
     @property
     def kernel(self) -> str:
         """The kernel's release."""
-        return self._said("uname", "-r")
+        return self._output("uname", "-r")
 
     @property
     def schedulers(self) -> tuple[str, ...]:
@@ -60,23 +60,27 @@ class Place:
         offered = [self._queue(device, "scheduler").split() for device in self.devices.values()]
         first = sorted(offered[0], key=lambda word: not word.startswith("["))
         plain = [word.strip("[]") for word in first]
-        others = [{word.strip("[]") for word in words} for words in offered]
-        return tuple(word for word in plain if all(word in words for words in others))
+        by_device = [{word.strip("[]") for word in words} for words in offered]
+        return tuple(word for word in plain if all(word in words for words in by_device))
 
     @property
     def v2(self) -> dict[str, tuple[str, ...]]:
-        """What Storage v2 has besides v1 here: schedulers, and types of disks if there are some."""
-        schedulers = tuple(one for one in self.schedulers if one in _SUCCESSORS)
+        """The choices that Storage v2 adds to v1: schedulers, and types of disks if any."""
+        schedulers = tuple(scheduler for scheduler in self.schedulers if scheduler in _SUCCESSORS)
         types = {DISK_TYPE: tuple(self.devices)} if len(self.devices) > 1 else {}
         return {SCHEDULER: schedulers, **types}
 
     def rules(self) -> RuleSet:
         """Return the rules of the smallest device, for file systems that the target has."""
         sectors = min(int(self._block(device, "size")) for device in self.devices.values())
-        page = int(self._said("getconf", "PAGESIZE") or 4096)
-        known = self._said("cat", "/proc/filesystems").split()
+        page = int(self._output("getconf", "PAGESIZE") or 4096)
+        file_systems = self._output("cat", "/proc/filesystems").split()
         rules = today(sectors * 512, page)
-        return {name: one for name, one in rules.items() if name in known and self._makes(name)}
+        return {
+            name: system_rules
+            for name, system_rules in rules.items()
+            if name in file_systems and self._makes(name)
+        }
 
     def benches(self, job: str, seconds: float) -> dict[str, StorageBench]:
         """Return a bench for each device."""
@@ -95,7 +99,7 @@ class Place:
     def _block(self, device: str, knob: str) -> str:
         return self.target.read_knob(f"/sys/class/block/{Path(device).name}/{knob}")
 
-    def _said(self, *words: str) -> str:
+    def _output(self, *words: str) -> str:
         return os.fsdecode(self.target.run(list(words)).stdout).strip()
 
 
@@ -111,13 +115,13 @@ class StorageEvaluator:
         if not is_valid(chromosome, self._rules):
             return Attempt("invalid", notes=("no such file system can be made and mounted",))
         bench = self._benches[str(chromosome.get(DISK_TYPE, next(iter(self._benches))))]
-        wanted = FileSystem(
+        file_system = FileSystem(
             str(chromosome["file_system"]),
             make_words(chromosome),
             mount_words(chromosome),
             str(chromosome.get(SCHEDULER, "")),
         )
-        measured = bench.run(wanted)
+        measured = bench.run(file_system)
         if measured.status != "ok":
             return Attempt(measured.status, notes=(measured.note,))
         metrics = {
@@ -131,7 +135,7 @@ class StorageEvaluator:
 
 @contextmanager
 def loop_place() -> Iterator[Place]:
-    """Make a file, in memory where there is room, and a loop device of it."""
+    """Make a file, in memory where there is room, and a loop device on it."""
     memory = Path("/dev/shm")
     room = memory.is_dir() and shutil.disk_usage(memory).free > 2 * SIZE_MIB << 20
     with tempfile.TemporaryDirectory(
@@ -175,21 +179,21 @@ def a_few(rules: RuleSet) -> RuleSet:
         "inode_size": (256, 512),
         "blocks_per_group": (2048, 32768),
     }
-    return {name: one.only(kept) for name, one in rules.items()}
+    return {name: system_rules.only(kept) for name, system_rules in rules.items()}
 
 
 def fewer(rules: RuleSet) -> RuleSet:
-    """Return a third of that: blocks of 4 KiB (btrfs has 16 KiB, too), mounted as by default."""
+    """Return a third of ``a_few``: blocks of 4 KiB (btrfs: also 16 KiB), mounted by default."""
     kept = {"block_size": (4096, 16384), "mount": MOUNTS[:1]}
-    return {name: one.only(kept) for name, one in a_few(rules).items()}
+    return {name: system_rules.only(kept) for name, system_rules in a_few(rules).items()}
 
 
 def plain(rules: RuleSet) -> RuleSet:
-    """Return the defaults, and what differs from one of them by an allele ``none``."""
-    of = {str(one["file_system"]): one for one in defaults(rules)}
+    """Return the defaults, and the file systems that differ from one by an allele ``none``."""
+    of = {str(chromosome["file_system"]): chromosome for chromosome in defaults(rules)}
     return {
-        name: one.only({gene: (allele,) for gene, allele in of[name].items()})
-        for name, one in rules.items()
+        name: system_rules.only({gene: (allele,) for gene, allele in of[name].items()})
+        for name, system_rules in rules.items()
     }
 
 

@@ -1,8 +1,9 @@
 """Which file systems can be made and mounted: the rules of mkfs and mount, as data.
 
-Two sets of rules: today's, each with its source, compared with mkfs and mount themselves in
-tests/kernel; and a reconstruction of those of Zadok et al., *Parametric Optimization of Storage
-Systems* (HotStorage 2015), whose counts (section 3, table 1) are published and whose rules are not.
+There are two sets of rules: today's, each with its source, compared with mkfs and mount themselves
+in tests/kernel; and a reconstruction of the rules of Zadok et al., *Parametric Optimization of
+Storage Systems* (HotStorage 2015), which publishes their counts (section 3, table 1) and not the
+rules.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Rules:
     mounts: Sizes = MOUNTS
 
     def allow(self, chromosome: Chromosome) -> bool:
-        """Return whether such a file system can be made and mounted."""
+        """Return whether a file system of these alleles can be made and mounted."""
         geometry = self.geometries.get(chromosome["block_size"])
         return (
             geometry is not None
@@ -71,7 +72,7 @@ class Rules:
         Genes that are not in it keep theirs.
         """
         blocks = _kept(self.geometries, kept, "block_size")
-        left = {
+        geometries = {
             block: Geometry(
                 _kept(self.geometries[block].inode_sizes, kept, "inode_size"),
                 _kept(self.geometries[block].blocks_per_group, kept, "blocks_per_group"),
@@ -79,7 +80,7 @@ class Rules:
             for block in blocks
         }
         return Rules(
-            left,
+            geometries,
             journals=_kept(self.journals, kept, "journal"),
             specials=_kept(self.specials, kept, "special"),
             mounts=_kept(self.mounts, kept, "mount"),
@@ -89,7 +90,8 @@ class Rules:
     def count(self) -> int:
         """How many there are: mounts × journals × specials × Σ over blocks (inodes × groups)."""
         geometries = sum(
-            len(one.inode_sizes) * len(one.blocks_per_group) for one in self.geometries.values()
+            len(geometry.inode_sizes) * len(geometry.blocks_per_group)
+            for geometry in self.geometries.values()
         )
         return math.prod(map(len, (self.mounts, self.journals, self.specials))) * geometries
 
@@ -105,7 +107,7 @@ def today(device_bytes: int, page_bytes: int = 4096) -> RuleSet:
     itself has no allele, ``none`` leaves the choice to it.
     """
     ext = _geometries(powers(1024, page_bytes), _ext_inodes, _ext_groups)
-    found = {
+    rules = {
         "ext2": Rules(ext),
         "ext3": Rules(ext, journals=MODES),
         # Without a journal (mke2fs -O ^has_journal) ext3 is ext2, and ext4 is yet another one.
@@ -113,21 +115,21 @@ def today(device_bytes: int, page_bytes: int = 4096) -> RuleSet:
     }
     if device_bytes >= _XFS_LEAST:
         groups = lambda block: _xfs_groups(block, device_bytes)  # noqa: E731
-        found["xfs"] = Rules(_geometries(powers(1024, page_bytes), _xfs_inodes, groups))
+        rules["xfs"] = Rules(_geometries(powers(1024, page_bytes), _xfs_inodes, groups))
     segments = lambda block: _nilfs_segments(block, device_bytes)  # noqa: E731
     nilfs = _geometries(powers(1024, page_bytes), _inapplicable, segments)
     # Documentation/filesystems/nilfs2.rst: relaxed is what a mount without the option gets.
-    found["nilfs2"] = Rules(nilfs, journals=("relaxed", "strict"))
+    rules["nilfs2"] = Rules(nilfs, journals=("relaxed", "strict"))
     if device_bytes >= _BTRFS_LEAST:
         # mkfs.btrfs(8): the node size is a power of two from the sector size, a page, to 64 KiB.
         nodes = _geometries(powers(page_bytes, 65536), _inapplicable, _inapplicable)
         # btrfs(5): without copy-on-write there are neither checksums nor compression, and
         # without checksums no compression either: each option stands alone.
-        found["btrfs"] = Rules(nodes, specials=(NONE, "compress", "nodatacow", "nodatasum"))
+        rules["btrfs"] = Rules(nodes, specials=(NONE, "compress", "nodatacow", "nodatasum"))
     # mkreiserfs(8) offers 512 to 8192; the kernel mounts what the page holds.
     tree = _geometries(powers(512, page_bytes), _inapplicable, _inapplicable)
-    found["reiserfs"] = Rules(tree, journals=MODES, specials=(NONE, "notail"))
-    return found
+    rules["reiserfs"] = Rules(tree, journals=MODES, specials=(NONE, "notail"))
+    return rules
 
 
 def published() -> RuleSet:
@@ -172,12 +174,16 @@ def powers(lowest: int, highest: int) -> tuple[int, ...]:
 def _geometries(
     blocks: Iterable[int], inodes: Callable[[int], Sizes], groups: Callable[[int], Sizes]
 ) -> dict[Allele, Geometry]:
-    made = {block: Geometry(inodes(block), groups(block)) for block in blocks}
-    return {block: one for block, one in made.items() if one.inode_sizes and one.blocks_per_group}
+    candidates = {block: Geometry(inodes(block), groups(block)) for block in blocks}
+    return {
+        block: geometry
+        for block, geometry in candidates.items()
+        if geometry.inode_sizes and geometry.blocks_per_group
+    }
 
 
 def _kept(alleles: Iterable[Allele], kept: Mapping[str, Sizes], gene: str) -> Sizes:
-    return tuple(one for one in alleles if one in (NONE, *kept.get(gene, (one,))))
+    return tuple(allele for allele in alleles if allele in (NONE, *kept.get(gene, (allele,))))
 
 
 def _inapplicable(_block: int) -> Sizes:

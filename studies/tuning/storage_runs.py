@@ -62,44 +62,46 @@ def defaults_of(landscape: Landscape) -> list[dict[str, Allele]]:
 
 def by_file_system(landscape: Landscape) -> list[dict[str, Any]]:
     """Return the default and the best of each file system, the best first."""
-    found = []
+    rows = []
     for default in defaults_of(landscape):
         name = default["file_system"]
-        own = [one for one in points_of(landscape) if one["file_system"] == name]
+        own = [point for point in points_of(landscape) if point["file_system"] == name]
         best = min(own, key=landscape.regret)
         pair = {"default": figures(landscape, default), "best": figures(landscape, best)}
-        found.append({"file_system": name, "points": len(own), **pair})
-    return sorted(found, key=lambda one: float(one["best"]["regret"]))
+        rows.append({"file_system": name, "points": len(own), **pair})
+    return sorted(rows, key=lambda row: float(row["best"]["regret"]))
 
 
 def effects(landscape: Landscape) -> list[dict[str, Any]]:
     """Return by gene how far file systems are apart that differ in it alone."""
-    found = []
+    rows = []
     for gene in landscape.space.names:
         alike: dict[tuple[Allele, ...], list[float]] = {}
-        for one in points_of(landscape):
-            rest = tuple(allele for name, allele in one.items() if name != gene)
-            alike.setdefault(rest, []).append(value(landscape, one))
+        for point in points_of(landscape):
+            rest = tuple(allele for name, allele in point.items() if name != gene)
+            alike.setdefault(rest, []).append(value(landscape, point))
         pairs = [pair for group in alike.values() for pair in combinations(group, 2)]
         if changes := [max(pair) / min(pair) - 1 for pair in pairs]:
             ends = {"median": median(changes), "largest": max(changes)}
-            found.append({"gene": gene, "pairs": len(pairs), **ends})
-    return found
+            rows.append({"gene": gene, "pairs": len(pairs), **ends})
+    return rows
 
 
 def gains(landscape: Landscape, gene: str, was: Allele, now: Allele) -> dict[Allele, list[float]]:
     """Return by file system what ``now`` gains over ``was``, of those that differ in it alone."""
-    worth = {tuple(one.values()): value(landscape, one) for one in points_of(landscape)}
-    found: dict[Allele, list[float]] = {}
-    for one in points_of(landscape):
-        other = worth.get(tuple({**one, gene: now}.values()))
-        if one[gene] == was and other:
-            found.setdefault(one["file_system"], []).append(other / value(landscape, one) - 1)
-    return found
+    worth = {tuple(point.values()): value(landscape, point) for point in points_of(landscape)}
+    system_gains: dict[Allele, list[float]] = {}
+    for point in points_of(landscape):
+        other = worth.get(tuple({**point, gene: now}.values()))
+        if point[gene] == was and other:
+            system_gains.setdefault(point["file_system"], []).append(
+                other / value(landscape, point) - 1
+            )
+    return system_gains
 
 
 def figures(landscape: Landscape, chromosome: Chromosome) -> dict[str, Any]:
-    """Return what a chromosome is, and what it is worth there."""
+    """Return a chromosome's alleles and its worth on the landscape."""
     return {
         "chromosome": dict(chromosome),
         "text": text_of(chromosome),
@@ -121,20 +123,20 @@ def show(landscape: Landscape) -> None:
     default, best = landscape.space.default(), landscape.optimum
     (workload,) = landscape.table.scenarios
     print(f"{workload}, {landscape.table.board}: {landscape.points} file systems measured")
-    for name, one in (("default", default), ("best", best)):
-        print(f"{name:8}{value(landscape, one):6.0f}/s {text_of(one)}")
+    for name, row in (("default", default), ("best", best)):
+        print(f"{name:8}{value(landscape, row):6.0f}/s {text_of(row)}")
     print("\n| file system | tried | default | best | gain | over the default | which |")
     print("|---" * 7 + "|")
-    for one in by_file_system(landscape):
-        was, now = one["default"]["per_second"], one["best"]["per_second"]
-        cells = [one["file_system"], one["points"], f"{was:,.0f}", f"{now:,.0f}"]
+    for row in by_file_system(landscape):
+        was, now = row["default"]["per_second"], row["best"]["per_second"]
+        cells = [row["file_system"], row["points"], f"{was:,.0f}", f"{now:,.0f}"]
         cells += [f"{100 * (now / over - 1):+.1f} %" for over in (was, value(landscape, default))]
-        print(f"| {' | '.join(map(str, [*cells, one['best']['text']]))} |")
+        print(f"| {' | '.join(map(str, [*cells, row['best']['text']]))} |")
     print("\n| gene | pairs that differ in it alone | apart: median | largest |")
     print("|---" * 4 + "|")
-    for one in effects(landscape):
-        apart = " | ".join(f"{100 * one[name]:.1f} %" for name in ("median", "largest"))
-        print(f"| {one['gene']} | {one['pairs']} | {apart} |")
+    for row in effects(landscape):
+        apart = " | ".join(f"{100 * row[name]:.1f} %" for name in ("median", "largest"))
+        print(f"| {row['gene']} | {row['pairs']} | {apart} |")
     if of := gains(landscape, "mount", "relatime", "noatime"):
         print("\n| file system | pairs | noatime gains: least | median | largest |")
         print("|---" * 5 + "|")

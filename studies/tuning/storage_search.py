@@ -41,10 +41,10 @@ TPE_SEEDS, TPE_PROPOSALS = 20, 300
 
 @dataclass(frozen=True)
 class Course:
-    """What one search did: ``regrets`` of its best after each file system that it measured.
+    """A search's course: ``regrets`` of its best after each file system that it measured.
 
-    ``generations``: in which one each of them was measured, from 1. ``proposed`` counts different
-    combinations, file systems or not.
+    ``generations``: the generation in which each was measured, from 1. ``proposed`` counts
+    different combinations, file systems or not.
     """
 
     seed: int
@@ -78,16 +78,16 @@ def search(landscape: Landscape, name: str, seed: int, generations: int | None =
     generation = 0
     while (batch := engine.ask()) and (name != TPE or len(worth) < TPE_PROPOSALS):
         generation += 1
-        for one in batch:
-            if key(one) in worth:
+        for chromosome in batch:
+            if key(chromosome) in worth:
                 continue
-            worth[key(one)] = landscape.evaluate(one, workload).value or 0.0
-            if worth[key(one)]:
-                regret = landscape.regret(one)
-                best = one if not regrets or regret < regrets[-1] else best
+            worth[key(chromosome)] = landscape.evaluate(chromosome, workload).value or 0.0
+            if worth[key(chromosome)]:
+                regret = landscape.regret(chromosome)
+                best = chromosome if not regrets or regret < regrets[-1] else best
                 regrets.append(min([regret, *regrets[-1:]]))
                 measured.append(generation)
-        engine.tell([Scored(one, worth[key(one)]) for one in batch])
+        engine.tell([Scored(chromosome, worth[key(chromosome)]) for chromosome in batch])
     return Course(seed, best, len(worth), regrets, measured)
 
 
@@ -123,41 +123,41 @@ def _figures(name: str, landscape: Landscape, courses: Sequence[Course]) -> dict
     return {
         "name": name,
         "seeds": len(courses),
-        "found": sum(one.regrets[-1] == 0 for one in courses),
-        "close": sum(one.regrets[-1] <= CLOSE for one in courses),
-        "measured": [one.measured for one in courses],
-        "proposed": [one.proposed for one in courses],
-        "until_best": [one.until_best for one in courses],
-        "generations_until_best": [one.generations[one.until_best - 1] for one in courses],
-        "ended_at": [one.regrets[-1] for one in courses],
+        "found": sum(course.regrets[-1] == 0 for course in courses),
+        "close": sum(course.regrets[-1] <= CLOSE for course in courses),
+        "measured": [course.measured for course in courses],
+        "proposed": [course.proposed for course in courses],
+        "until_best": [course.until_best for course in courses],
+        "generations_until_best": [course.generations[course.until_best - 1] for course in courses],
+        "ended_at": [course.regrets[-1] for course in courses],
         "after": {
             share: {
                 "measured": count,
-                "found": sum(one.regret(count) == 0 for one in courses),
-                "close": sum(one.regret(count) <= CLOSE for one in courses),
-                "median_regret": median(one.regret(count) for one in courses),
+                "found": sum(course.regret(count) == 0 for course in courses),
+                "close": sum(course.regret(count) <= CLOSE for course in courses),
+                "median_regret": median(course.regret(count) for course in courses),
             }
             for share, count in after.items()
         },
     }
 
 
-def table(found: Sequence[Mapping[str, Any]]) -> str:
+def table(searches: Sequence[Mapping[str, Any]]) -> str:
     """Return the searches as a table in Markdown."""
-    counts = [after["measured"] for after in found[0]["after"].values()]
+    counts = [after["measured"] for after in searches[0]["after"].values()]
     titles = " | ".join(f"after {count}" for count in counts)
     lines = [
         f"| search | {titles} | at its end | file systems measured | until its best |",
         "|---" * (len(counts) + 4) + "|",
     ]
-    for one in found:
+    for search in searches:
         cells = [
             f"{100 * after['median_regret']:.1f} %, {after['found']}"
-            for after in one["after"].values()
+            for after in search["after"].values()
         ]
-        end = f"{100 * median(one['ended_at']):.1f} %, {one['found']} of {one['seeds']}"
-        counted = (f"{median(one[name]):.0f}" for name in ("measured", "until_best"))
-        lines.append(f"| {one['name']} | {' | '.join([*cells, end, *counted])} |")
+        end = f"{100 * median(search['ended_at']):.1f} %, {search['found']} of {search['seeds']}"
+        counted = (f"{median(search[name]):.0f}" for name in ("measured", "until_best"))
+        lines.append(f"| {search['name']} | {' | '.join([*cells, end, *counted])} |")
     return "\n".join(lines)
 
 
@@ -171,14 +171,14 @@ def table_of_runs(landscape: Landscape, runs: Sequence[Course]) -> str:
         worth = f"{value(landscape, run.best):,.0f} | {100 * run.regrets[-1]:.1f} %"
         counted = f"{run.measured} | {run.until_best}"
         lines.append(f"| {run.seed} | {worth} | {text_of(run.best)} | {counted} |")
-    found = sum(run.regrets[-1] == 0 for run in runs)
+    optimal = sum(run.regrets[-1] == 0 for run in runs)
     close = sum(run.regrets[-1] <= CLOSE for run in runs)
-    said = f"global best found in {found} of {len(runs)} runs"
-    return "\n".join([*lines, "", f"{said}, within {100 * CLOSE:.0f} % of it in {close}"])
+    text = f"global best found in {optimal} of {len(runs)} runs"
+    return "\n".join([*lines, "", f"{text}, within {100 * CLOSE:.0f} % of it in {close}"])
 
 
 def document_of(landscape: Landscape, runs: Sequence[Course]) -> dict[str, Any]:
-    """Return a landscape's ends, and what single runs made of it, as JSON."""
+    """Return a landscape's ends, and the results of single runs on it, as JSON."""
     table = landscape.table
     return {
         "schema": SCHEMA,

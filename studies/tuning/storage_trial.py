@@ -53,9 +53,9 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Measured:
-    """What fio counted until all of it was on the device.
+    """The counts of fio until all its data was on the device.
 
-    ``status``: "invalid" where mkfs or mount refused, "failed" where something else did, with
+    ``status``: "invalid" where mkfs or mount refused, "failed" where another step did, with
     ``note``. ``operations`` are reads and writes, ``seconds`` fio's with the sync after it.
     """
 
@@ -146,28 +146,28 @@ class StorageBench:
     def _outcome(self, word: str, rest: str) -> Measured:
         if word == "measured":
             return _parse(rest)
-        said = rest[:_SHOWN]
+        detail = rest[:_SHOWN]
         if word == "refused":
             raise StorageError(
-                f"{self.device} {said}",
+                f"{self.device} {detail}",
                 "name an empty device, or allow it to be overwritten",
             )
-        return Measured("invalid" if word == "invalid" else "failed", said or "it was ended")
+        return Measured("invalid" if word == "invalid" else "failed", detail or "it was ended")
 
-    def _words(self, wanted: FileSystem) -> Sequence[str]:
-        if wanted.kind not in _FORCE:
+    def _words(self, file_system: FileSystem) -> Sequence[str]:
+        if file_system.kind not in _FORCE:
             raise StorageError(
-                f"no file system {wanted.kind!r} can be tried", f"use {', '.join(_FORCE)}"
+                f"no file system {file_system.kind!r} can be tried", f"use {', '.join(_FORCE)}"
             )
         return (
             self.device,
-            wanted.kind,
-            ",".join(wanted.mount) or "defaults",
+            file_system.kind,
+            ",".join(file_system.mount) or "defaults",
             f"{round(self.seconds * 1000)}",
             "yes" if self.overwrite else "no",
             f"{math.ceil(self.limit_s + self.seconds)}",
-            *_FORCE[wanted.kind],
-            *wanted.make,
+            *_FORCE[file_system.kind],
+            *file_system.make,
         )
 
 
@@ -203,29 +203,30 @@ def _parse(answer: str) -> Measured:
         return Measured("failed", f"cannot parse the output of fio: {error}")
     if any(job.error for job in jobs):
         return Measured("failed", "fio says that a job failed")
-    directions = [one for job in jobs for one in (job.read, job.write)]
-    operations = sum(one.total_ios for one in directions)
+    directions = [direction for job in jobs for direction in (job.read, job.write)]
+    operations = sum(direction.total_ios for direction in directions)
     if not operations:
         return Measured("failed", "fio completed no operation in the time")
     return Measured(
         "ok",
         operations=operations,
-        transferred_bytes=sum(one.io_bytes for one in directions),
+        transferred_bytes=sum(direction.io_bytes for direction in directions),
         seconds=max(job.job_runtime for job in jobs) / 1000 + sync_s,
-        latency_ns=sum(one.lat_ns.mean * one.total_ios for one in directions) / operations,
+        latency_ns=sum(direction.lat_ns.mean * direction.total_ios for direction in directions)
+        / operations,
     )
 
 
 @contextmanager
 def loop_device(file: Path, target: Target) -> Iterator[str]:
-    """Attach a file of this machine to a loop device, whose path is yielded.
+    """Attach a file of this machine to a loop device, and yield the device's path.
 
-    The kernel detaches it as soon as nothing has it open any more, however this process ends.
+    The kernel detaches the device as soon as no process has it open, however this process ends.
     """
     done = target.run(["losetup", "--find", "--show", "--", str(file)])
     if done.status != 0:
-        said = os.fsdecode(done.stderr).strip()
-        raise StorageError(f"no loop device for {file}: {said}", "run as root, on Linux")
+        message = os.fsdecode(done.stderr).strip()
+        raise StorageError(f"no loop device for {file}: {message}", "run as root, on Linux")
     device = os.fsdecode(done.stdout).strip()
     held = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -1,6 +1,6 @@
-"""Recipes of the studies beside those that ``foreread tune`` runs.
+"""Recipes of the studies; ``foreread tune`` has its own.
 
-IOPerf's genes describe workloads, those of Storage v1 and v2 are options of mkfs.
+IOPerf's genes describe workloads, Storage v1's and v2's are options of mkfs.
 """
 
 from __future__ import annotations

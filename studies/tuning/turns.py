@@ -53,20 +53,20 @@ def recipe_of(name: str) -> Genetic:
     return recipe if name == "with" else msgspec.structs.replace(recipe, fingerprints=None)
 
 
-def taken(generations: Sequence[Sequence[float]]) -> dict[str, int]:
+def evaluations_until(generations: Sequence[Sequence[float]]) -> dict[str, int]:
     """Return the evaluations of a turn until each goal was reached: all of them if never.
 
-    ``generations`` have each child's worth, 1 that of the best there is.
+    ``generations`` have each child's worth, in parts of the best there is.
     """
-    found = dict.fromkeys(GOALS, 0)
-    for goal in found:
+    counts = dict.fromkeys(GOALS, 0)
+    for goal in counts:
         for worths in generations:
             best = sorted(worths, reverse=True)
             half = best[: (len(best) + 1) // 2] if goal == "converged" else best[:1]
             if fmean(half) >= CLOSE:
                 break
-            found[goal] += len(worths)
-    return found
+            counts[goal] += len(worths)
+    return counts
 
 
 def on_the_table(landscape: Landscape, recipe: Genetic, seed: int) -> dict[str, list[Any]]:
@@ -76,19 +76,19 @@ def on_the_table(landscape: Landscape, recipe: Genetic, seed: int) -> dict[str, 
     default = seconds[key_of(landscape.space.default())]
     turns: dict[str, list[Any]] = {name: [] for name in SCENARIOS}
     for scenario in [*SCENARIOS] * PASSES:
-        best = min(one[scenario] for one in seconds.values())
+        best = min(medians[scenario] for medians in seconds.values())
         generations = []
         for _ in range(recipe.turns):
-            asked = engine.ask()
-            took = [seconds[key_of(one)][scenario] for one in asked]
-            generations.append([best / one for one in took])
+            chromosomes = engine.ask()
+            took = [seconds[key_of(chromosome)][scenario] for chromosome in chromosomes]
+            generations.append([best / each for each in took])
             engine.tell(
                 [
-                    Scored(one, default[scenario] / own, TOLD[scenario].metrics())
-                    for one, own in zip(asked, took, strict=True)
+                    Scored(chromosome, default[scenario] / own, TOLD[scenario].metrics())
+                    for chromosome, own in zip(chromosomes, took, strict=True)
                 ]
             )
-        turns[scenario].append(taken(generations))
+        turns[scenario].append(evaluations_until(generations))
     return turns
 
 
@@ -105,7 +105,7 @@ def counted() -> dict[str, Any]:
             scenario: {
                 goal: {
                     name: [
-                        fmean(one[scenario][n][goal] for one in runs[name]) for n in range(PASSES)
+                        fmean(run[scenario][n][goal] for run in runs[name]) for n in range(PASSES)
                     ]
                     for name in RECIPES
                 }
@@ -116,10 +116,10 @@ def counted() -> dict[str, Any]:
     }
 
 
-def as_markdown(found: Mapping[str, Any]) -> str:
+def as_markdown(document: Mapping[str, Any]) -> str:
     """Return the counts as a table: later passes, in which the workload was known."""
     lines = ["| scenario | until converged | change | until found | change |", "|---" * 5 + "|"]
-    for scenario, goals in found["scenarios"].items():
+    for scenario, goals in document["scenarios"].items():
         cells = [scenario]
         for goal in GOALS:
             without, with_ = (fmean(goals[goal][name][1:]) for name in RECIPES)
@@ -134,9 +134,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
     args = parser.parse_args()
-    found = counted()
-    print(as_markdown(found))
-    args.output.write_text(json.dumps({"schema": SCHEMA, **found}, indent=1) + "\n")
+    document = counted()
+    print(as_markdown(document))
+    args.output.write_text(json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

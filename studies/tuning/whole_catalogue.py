@@ -69,8 +69,8 @@ class WholeCatalogue:
         self.space = board_space()
         self.noise = noise
         rng = Random(f"{'quiet' if quiet else 'whole'} catalogue/{number}")
-        wanted = [one for one in SIGNS if not quiet or rng.random() < 0.5]
-        parts = _parts(self.space, rng, wanted)
+        mechanisms = [mechanism for mechanism in SIGNS if not quiet or rng.random() < 0.5]
+        parts = _parts(self.space, rng, mechanisms)
         self.occurs = _needed(self.space, parts)
         self.parts = [_acting(self.space, part, self.occurs) for part in parts]
         self._metrics = _counters(self.occurs)
@@ -97,20 +97,20 @@ class WholeCatalogue:
 
 
 def board_space() -> Space:
-    """Return the genes of the catalogue, as a board would have them that has everything.
+    """Return the genes of the catalogue on a board that has all of them.
 
-    Those that are tuned unless others are asked for: 37 genes. Those that trade durability for time
-    are among them, with all their alleles, as ``--allow durability`` gives them.
+    They are the 37 genes that are tuned by default. Genes that trade durability for time are among
+    them, with all their alleles, as ``--allow durability`` gives them.
     """
     probe = dict.fromkeys(knobs([DISK], mounted=MOUNT), "4096")
     for entry in entries():
         (path, *_) = knobs([DISK], [entry.name], MOUNT)
-        probe[path] = _WORDS.get(entry.name, str(_found(entry)))
+        probe[path] = _WORDS.get(entry.name, str(_probe_value(entry)))
     names = usual_names()
     return space_of(probe, [DISK], names, mounted=MOUNT, risked=names)
 
 
-def _found(entry: Entry) -> int:
+def _probe_value(entry: Entry) -> int:
     if entry.kind == "boolean":
         return 1
     levels = entry.levels
@@ -130,23 +130,26 @@ def _counters(occurs: Collection[Mechanism]) -> dict[str, float]:
 def _needed(space: Space, parts: Sequence[Part]) -> set[Mechanism]:
     """Return the mechanisms of the genes that matter."""
     genes = {name for part in parts if part.matters for name in part.genes}
-    return {found for name in genes if (found := acts_on(space.gene(name)))}
+    return {mechanism for name in genes if (mechanism := acts_on(space.gene(name)))}
 
 
 def _acting(space: Space, part: Part, occurs: Collection[Mechanism]) -> Part:
-    """Return an effect as it is beside these mechanisms: none, where one of them is lacking."""
+    """Return an effect under the mechanisms that occur: no effect where one is lacking."""
     acts = all(acts_on(space.gene(name)) in (None, *occurs) for name in part.genes)
     return part if acts else Part(part.genes, lambda _: 0.0, matters=False)
 
 
-def _parts(space: Space, rng: Random, wanted: Collection[Mechanism]) -> list[Part]:
-    """Return the effects; those that matter are of genes that need only ``wanted`` mechanisms."""
+def _parts(space: Space, rng: Random, mechanisms: Collection[Mechanism]) -> list[Part]:
+    """Return the effects; those that matter are of genes that need only these ``mechanisms``."""
     by_name = {gene.name: gene for gene in space.genes}
-    free = [gene for gene in space.genes if not gene.requires and not gene.below]
-    free = [gene for gene in free if acts_on(gene) in (None, *wanted)]
-    free = [one for one in free if one.name not in (WINDOW, "scheduler", "nr_requests")]
-    others = rng.sample(free, min(MATTER + 4, len(free)))
-    alone, together, fatal = others[:-4], others[-4:-2], others[-2:]
+    free = [
+        gene
+        for gene in space.genes
+        if not (gene.requires or gene.below or gene.name in (WINDOW, "scheduler", "nr_requests"))
+        and acts_on(gene) in (None, *mechanisms)
+    ]
+    drawn = rng.sample(free, min(MATTER + 4, len(free)))
+    alone, together, fatal = drawn[:-4], drawn[-4:-2], drawn[-2:]
     large = {WINDOW: (0.1, 0.25), "scheduler": (0.03, 0.12)}
     large |= {gene.name: (0.02, 0.08) for gene in alone}
     parts = [
@@ -157,7 +160,7 @@ def _parts(space: Space, rng: Random, wanted: Collection[Mechanism]) -> list[Par
         )
         for gene in space.genes
     ]
-    if "queue" in wanted:
+    if "queue" in mechanisms:
         pair = [by_name["scheduler"], by_name["nr_requests"]]
         parts.append(Part(_names(pair), product_effect(pair, rng, 0.03, 0.08)))
     parts.append(Part(_names(together), corner(Space(tuple(together)), together, rng)))
@@ -191,13 +194,13 @@ def _groups(space: Space, parts: Sequence[Part]) -> list[set[str]]:
 
 
 def _best_of(space: Space, parts: Sequence[Part]) -> dict[str, Allele]:
-    """Return the best chromosome of a group: what interacts in every way, all others alone."""
+    """Return the best chromosome of a group: interacting genes in every way, others alone."""
     core = {name for part in parts if len(part.genes) > 1 for name in part.genes}
     core |= {other for gene in space.genes for other in (*gene.requires, gene.below) if other}
     alone = {part.genes[0]: part.effect for part in parts if len(part.genes) == 1}
     chosen = Space(tuple(gene for gene in space.genes if gene.name in core)).enumerate()
     return min(
-        (_completed(space, one, alone) for one in chosen),
+        (_completed(space, chromosome, alone) for chromosome in chosen),
         key=lambda whole: sum(part.effect(whole) for part in parts),
     )
 
@@ -209,6 +212,9 @@ def _completed(
     whole: dict[str, Allele] = dict(chosen)
     for gene in space.genes:
         if gene.name not in whole:
-            costs = {one: alone[gene.name]({gene.name: one}) for one in space.options(gene, whole)}
+            costs = {
+                allele: alone[gene.name]({gene.name: allele})
+                for allele in space.options(gene, whole)
+            }
             whole[gene.name] = min(costs, key=costs.__getitem__)
     return whole

@@ -92,9 +92,9 @@ def lay_out(target: Target, ground: Ground) -> None:
         return
     count = ground.size_bytes // _MIB
     command = ["dd", "if=/dev/zero", f"of={ground.data}", f"bs={_MIB}", f"count={count}"]
-    made = target.run(command, timeout_s=_LAYING_S)
-    if made.status or target.run(["sync"], timeout_s=_LAYING_S).status:
-        last = os.fsdecode(made.stderr.strip().rpartition(b"\n")[2])
+    written = target.run(command, timeout_s=_LAYING_S)
+    if written.status or target.run(["sync"], timeout_s=_LAYING_S).status:
+        last = os.fsdecode(written.stderr.strip().rpartition(b"\n")[2])
         raise CalibrateError(
             f"{ground.data} cannot be written: {last}", "check its free space and permissions"
         )
@@ -123,7 +123,7 @@ def run_watched(
     settings: Sequence[tuple[str, str]],
     disk: str,
 ) -> tuple[Done, Seen]:
-    """As ``run``, until all data is safe; return also what ``disk`` saw of it."""
+    """Run like ``run``, until all data is safe; return also what ``disk`` counted."""
     job = job_text(ground, workload, seconds) + _SAFE
     done, lines = _run(target, job, seconds, settings, disk)
     with making_sense("what the disk counted"):
@@ -152,8 +152,8 @@ def _run(
     header, measured, report = answer.stdout.partition(b"measured\n")
     lines = by_key(facts(header))
     if not measured:
-        said = "".join(lines["error"][:1]) or os.fsdecode(answer.stderr).strip() or "it was ended"
-        message, _, remedy = said[:_SHOWN].partition("|")
+        output = "".join(lines["error"][:1]) or os.fsdecode(answer.stderr).strip() or "it was ended"
+        message, _, remedy = output[:_SHOWN].partition("|")
         raise CalibrateError(
             f"the workload did not run: {message}", remedy or "run its job by hand with fio"
         )

@@ -47,9 +47,9 @@ T = TypeVar("T")
 
 
 class Booted:
-    """A board, booted when something is asked of it, and anew when it was lost.
+    """A board, booted at its first use, and anew when it was lost.
 
-    ``prepare`` does what is to be done once it is up.
+    ``prepare`` runs once the board is up.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class Booted:
 
     def ask(self, how: Callable[[EmulatedTarget], T]) -> T:
         """Return what ``how`` gets of the board; raises TargetError if it is lost each time."""
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_TRIES)):
             try:
                 return how(self._up())
             except TargetError as error:
                 self.close()
-                if not left:
+                if not tries_left:
                     raise
                 self._tell(f"once more: {error}")
         raise AssertionError
@@ -87,7 +87,7 @@ class Booted:
 
 
 class WorkloadBoard:
-    """IOPerf's board, which is asked for what is not in the file ``raw`` yet."""
+    """IOPerf's board; it runs the workloads that the file ``raw`` does not have yet."""
 
     def __init__(self, raw: Path, seconds: float, tell: Callable[[str], None]) -> None:
         self._raw, self._seconds = raw, seconds
@@ -105,7 +105,7 @@ class WorkloadBoard:
         return Done(**self._ask(what, lambda board: asdict(self._run(board, settings, workload))))
 
     def knob(self, path: str) -> str:
-        """Return what a knob says while nothing is set."""
+        """Return the value of a knob while nothing is set."""
         return str(self._ask({"knob": path}, lambda board: board.read_knob(path)))
 
     def close(self) -> None:

@@ -6,12 +6,12 @@ from studies.tuning import turns
 
 
 def test_a_turn_counts_evaluations_until_children_are_good():
-    assert turns.taken([[1, 1, 0, 0], [1, 1, 1, 1]]) == {"converged": 0, "found": 0}
-    assert turns.taken([[0.9, 0.5, 0, 0], [0.96, 0.9, 0, 0], [0.96, 0.95, 0, 0]]) == {
+    assert turns.evaluations_until([[1, 1, 0, 0], [1, 1, 1, 1]]) == {"converged": 0, "found": 0}
+    assert turns.evaluations_until([[0.9, 0.5, 0, 0], [0.96, 0.9, 0, 0], [0.96, 0.95, 0, 0]]) == {
         "converged": 8,
         "found": 4,
     }
-    assert turns.taken([[0.5, 0.5]] * 3) == {"converged": 6, "found": 6}
+    assert turns.evaluations_until([[0.5, 0.5]] * 3) == {"converged": 6, "found": 6}
 
 
 def test_genes_that_come_back_are_found_sooner(monkeypatch, tmp_path, capsys):
