@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from statistics import median
@@ -26,8 +26,7 @@ LINKS = 8  # random links, whose mean is the cost of code that is linked anew
 LISTED = 0.035
 # The same of early reads, from the seven rows measured (studies/advice/README.md).
 EARLY = 0.0045
-_AT_HAND = 24  # variants that stay prepared
-_TOGETHER = 16  # combinations that are replayed at the same time
+_AT_HAND = 12  # variants that stay prepared
 
 
 class Bench:
@@ -65,6 +64,8 @@ class Bench:
             variants = [*self.situation.present]
             if link is not None:
                 variants = [replace(variant, link=link) for variant in variants]
+        if offers and offers[-1].kind == "window":
+            return variants  # it shares what is prepared for the others
         self._changed[key] = variants
         if len(self._changed) > _AT_HAND:
             del self._changed[next(iter(self._changed))]
@@ -83,20 +84,15 @@ class Bench:
     def replay(self, several: Iterable[Chosen]) -> None:
         """Replay combinations together; each has a cost from then on."""
         new = [chosen for chosen in dict.fromkeys(several) if chosen not in self._costs]
-        for first in range(0, len(new), _TOGETHER):
-            self._replay(new[first : first + _TOGETHER])
-
-    def _replay(self, several: Sequence[Chosen]) -> None:
-        links = [range(LINKS) if _ordered(chosen) else [None] for chosen in several]
-        replays = [
+        links = [range(LINKS) if _ordered(chosen) else [None] for chosen in new]
+        replayed = costs(
             (variant, None)
-            for chosen, numbers in zip(several, links, strict=True)
+            for chosen, numbers in zip(new, links, strict=True)
             for link in numbers
             for variant in self.variants(chosen, link)
-        ]
-        replayed = iter(costs(replays))
+        )
         recordings = len(self.situation.present)
-        for chosen, numbers in zip(several, links, strict=True):
+        for chosen, numbers in zip(new, links, strict=True):
             by_link = [list(islice(replayed, recordings)) for _ in numbers]
             seconds = [median(cost.seconds for cost in each) for each in by_link]
             octets = [median(cost.read_bytes for cost in each) for each in by_link]
@@ -145,12 +141,12 @@ class Bench:
         """Return the seconds in each random draw, which is a random link as well."""
         if chosen not in self._drawn:
             linked = _ordered(chosen)
-            replays = [
+            replayed = costs(
                 (variant, draw)
                 for draw in range(self.draws)
                 for variant in self.variants(chosen, draw if linked else None)
-            ]
-            seconds = np.array([cost.seconds for cost in costs(replays)])
+            )
+            seconds = np.array([cost.seconds for cost in replayed])
             self._drawn[chosen] = np.median(seconds.reshape(self.draws, -1), axis=1)
         return self._drawn[chosen]
 

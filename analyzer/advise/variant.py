@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ LATEST_NS = 20e6
 # A step computes so much of its recorded time, and the replayer so much of the expected time.
 JITTER = (0.0, 2.0)
 REPLAYER = (0.5, 3.0)
+AT_ONCE = 8  # replays: their steps are in memory
 Moved = Mapping[int, int]  # pages of a file: the new one by the old one
 
 
@@ -95,7 +97,7 @@ class Variant:
 
     def cost(self, draw: int | None = None) -> Cost:
         """Replay the variant; with ``draw``, on the random device and processor of that number."""
-        return costs([(self, draw)])[0]
+        return next(costs([(self, draw)]))
 
     def replayed(self, draw: int | None = None) -> Replayed:
         """Replay the variant on the present image."""
@@ -192,17 +194,16 @@ def raced(run: Run, own: int, rng: np.random.Generator) -> Run:
     return replace(run, steps=steps)
 
 
-def costs(replays: Sequence[tuple[Variant, int | None]]) -> list[Cost]:
-    """Replay variants, each with a random draw or None; several at the same time."""
-    cases = [variant.case(draw) for variant, draw in replays if variant.image is None]
-    timed = iter(timed_cases(cases))
-    in_order = []
-    for variant, draw in replays:
-        image = variant.image
-        outcome = variant.outcome(next(timed)) if image is None else image.replayed(variant, draw)
-        octets = outcome.pages * variant.run.machine.page_size
-        in_order.append(Cost(outcome.ns / 1e9, octets))
-    return in_order
+def costs(replays: Iterable[tuple[Variant, int | None]]) -> Iterator[Cost]:
+    """Replay variants, each with a random draw or None, AT_ONCE at the same time."""
+    left = iter(replays)
+    while part := list(islice(left, AT_ONCE)):
+        cases = [variant.case(draw) for variant, draw in part if variant.image is None]
+        timed = iter(timed_cases(cases))
+        for variant, draw in part:
+            image = variant.image
+            own = variant.outcome(next(timed)) if image is None else image.replayed(variant, draw)
+            yield Cost(own.ns / 1e9, own.pages * variant.run.machine.page_size)
 
 
 def variant_of(start: Start, window: int) -> Variant:

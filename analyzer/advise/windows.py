@@ -117,7 +117,7 @@ def _improved(variant: Variant, cut: int, ladder: list[int], equal: dict[Pair, f
 
 def _seconds(variants: Iterable[Variant]) -> list[float]:
     """Return the seconds of variants."""
-    return [cost.seconds for cost in costs([(variant, None) for variant in variants])]
+    return [cost.seconds for cost in costs((variant, None) for variant in variants)]
 
 
 def _phases(situation: Situation, cut: int, worst: int, before: int, after: int) -> Offer:

@@ -38,6 +38,11 @@ LARGEST_RANGE = 2 << 20  # bytes; longer ranges are split
 _NOT_A_LIST = "give a list that `foreread prefetch` wrote"
 _KEYS = ("kernel", "board", "capture", "order")
 _PLAIN = re.compile(rb"[!-\[\]-~]+")  # printing, no space, no backslash
+# Each octet as it stands in a list.
+_WORDS = [
+    octet if _PLAIN.fullmatch(octet) else b"\\0%03o" % ord(octet)
+    for octet in map(int.to_bytes, range(256))
+]
 _ESCAPED = re.compile(rb"\\0([0-3][0-7][0-7])")
 _HEADER = re.compile(rb"[a-z][a-z-]* [!-~]*")
 _RANGE = re.compile(rb"(0|[1-9]\d{0,17}) (0|[1-9]\d{0,17})(?: (\S+))?")
@@ -85,10 +90,7 @@ def escaped(text: str) -> bytes:
         octets = text.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:
         raise PrefetchError(f"{text!r} is not a valid name", "record again") from error
-    return b"".join(
-        bytes([octet]) if _PLAIN.fullmatch(bytes([octet])) else b"\\0%03o" % octet
-        for octet in octets
-    )
+    return b"".join(map(_WORDS.__getitem__, octets))
 
 
 def can_be_listed(path: str | None) -> bool:

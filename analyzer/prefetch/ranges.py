@@ -58,7 +58,7 @@ def find_ranges(
     page = recording.page_size
     named = np.array([can_be_listed(path) for path in recording.paths], bool)
     sizes = recording.files["size_bytes"].tolist()
-    chosen = np.array([_is_one_of(path, only) for path in recording.paths], bool)
+    chosen = _below(recording.paths, only)
     if only and not chosen.any():
         raise PrefetchError(
             f"the start read no file below {', '.join(only)}",
@@ -86,11 +86,23 @@ def find_ranges(
     return Found(listing, tuple(rows), gap_bytes, needed, unnamed)
 
 
-def _is_one_of(path: str | None, only: Sequence[str]) -> bool:
-    """Return whether a file is in ``only``, or below a folder in it; True if ``only`` is empty."""
-    if not only or path is None:
-        return not only
-    return any(path == chosen or path.startswith(f"{chosen.rstrip('/')}/") for chosen in only)
+def _below(paths: Sequence[str | None], only: Sequence[str]) -> Array:
+    """Return a mask of the files that are one of ``only``, or below one; all if there are none."""
+    if not only:
+        return np.ones(len(paths), bool)
+    files, folders = set(only), {path.rstrip("/") for path in only}
+    return np.array(
+        [
+            path is not None
+            and (path in files or any(path[:at] in folders for at in _slashes(path)))
+            for path in paths
+        ],
+        bool,
+    )
+
+
+def _slashes(path: str) -> list[int]:
+    return [at for at, character in enumerate(path) if character == "/"]
 
 
 def merged_ranges(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +79,14 @@ class Program:
     files: npt.NDArray[np.void]
 
     def file_of_operations(self) -> npt.NDArray[np.int64]:
-        """Return the file row of each operation; -1 where it refers to no row."""
+        """Return the file row of each operation; -1 where it refers to no row.
+
+        The array is computed once, and is not to be changed.
+        """
+        return self._file_of_operations
+
+    @cached_property
+    def _file_of_operations(self) -> npt.NDArray[np.int64]:
         op, row = self.operations["op"], self.operations["handle"]
         of_mapping = _at(self.mappings["handle"], self.operations["mapping"])
         handle = np.where(op == Op.FAULT, of_mapping, row.astype(np.int64))
