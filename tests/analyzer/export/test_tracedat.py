@@ -112,7 +112,7 @@ def test_what_is_exported_has_the_pages_of_what_was_read(path, tmp_path):
     before = load(path, "all")
     export(before, tmp_path / "trace.dat", "trace-dat")
     sizes = None
-    if before.capture:
+    if before.capture.mounts:
         unpack(path, tmp_path / "capture")
         (sizes,) = (tmp_path / "capture").rglob("files.json")
     after = load(tmp_path / "trace.dat", "all", inodes=sizes)

@@ -8,6 +8,7 @@ import pytest
 from capture_builder import capture_of, host_of, recording_of
 
 from analyzer.predict.inputs import large_folios_by_dev, may_have_huge_pages
+from tracer.formats.capture import NO_METADATA
 
 DISK = 7 << 20
 HUGE = "CONFIG_TRANSPARENT_HUGEPAGE"
@@ -34,4 +35,4 @@ def test_files_are_in_large_folios_where_the_kernel_may_have_huge_pages(host, la
 
 
 def test_without_a_capture_nothing_is_known_to_be_lacking():
-    assert may_have_huge_pages(None)
+    assert may_have_huge_pages(NO_METADATA)

@@ -10,6 +10,7 @@ from analyzer.predict.stacks import current_kb, deciding, stacks_of
 from analyzer.predict.verdict import windowless
 from analyzer.predict.window import predict
 from boards.stack import PREFETCH
+from tracer.formats.capture import NO_METADATA
 
 UBIFS = stack_of(
     "0:20", "", knob="", lasting="", file_system="ubifs", unknown="UBIFS reads", remedy=PREFETCH
@@ -27,7 +28,7 @@ def recorded(*stacks, **changes):
 def test_an_overlay_has_no_window_and_its_layer_has():
     capture = recorded(OVERLAY, ROOT).capture
     assert stacks_of(capture, "179:0") == deciding(capture, "179:0") == [ROOT]
-    assert stacks_of(None, "179:0") == []
+    assert stacks_of(NO_METADATA, "179:0") == []
 
 
 def test_the_present_window_is_that_of_the_device_that_counts():
