@@ -8,12 +8,11 @@ events say which were touched, and pages that fault-around mapped stay unseen.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 import numpy as np
 
 from analyzer.ingest.inserts import Inserts, folio_pages
-from analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table
+from analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table, of_kinds
 
 # A capture at 0 still has a few reads of several pages (WILLNEED, populate): up to this share, a
 # file that does not name its window is assumed to be recorded at 0.
@@ -68,21 +67,28 @@ def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:
 
 def _files_of(inserts: Table) -> tuple[Table, Array]:
     """Return the FILES that occur, by (dev, ino), and each insert's row in it."""
-    first, file = group_inodes(inserts["dev"], inserts["ino"])
+    first, file = group_pairs(inserts["dev"], inserts["ino"])
     columns = {"dev": inserts["dev"][first], "ino": inserts["ino"][first]}
     columns["size_bytes"] = np.full(len(first), -1, np.int64)
     columns["accessed"] = np.zeros(len(first), np.uint64)
     return Table(FILES, columns), file.astype(np.uint32)
 
 
-def group_inodes(dev: Array, ino: Array) -> tuple[Array, Array]:
-    """Return the first row of each distinct (dev, ino), in their order, and each row's group."""
-    order = np.lexsort((ino, dev))
+def group_pairs(major: Array, minor: Array) -> tuple[Array, Array]:
+    """Return the first row of each distinct pair, in order of the pairs, and each row's group.
+
+    Pairs are dev_t and inode, mostly. Equal ones come in long runs, so only runs are sorted.
+    """
+    starts = np.ones(len(major), bool)
+    starts[1:] = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
+    runs = np.flatnonzero(starts)
+    order = np.lexsort((minor[runs], major[runs]))
+    rows = runs[order]
     new = np.ones(len(order), bool)
-    new[1:] = (np.diff(dev[order]) != 0) | (np.diff(ino[order]) != 0)
+    new[1:] = (major[rows[1:]] != major[rows[:-1]]) | (minor[rows[1:]] != minor[rows[:-1]])
     group = np.empty(len(order), np.int64)
     group[order] = np.cumsum(new) - 1
-    return order[new], group
+    return rows[new], np.repeat(group, np.diff(runs, append=len(major)))
 
 
 def _first_of_each(accesses: Table) -> Array:
@@ -104,16 +110,16 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     key = page_key(pages["file"], pages["page"])
     order = np.argsort(key)
     key = key[order]
-    touches = events.take(np.isin(events["kind"], _ACCESS_KINDS))
-    touch_file, has_file = rows_of(files, touches)
-    touches, touch_file = touches.take(has_file), touch_file[has_file]
-    last = np.where(touches["kind"] == Kind.FAULT, touches["index"], touches["value"])
-    low = _position(key, touch_file, touches["index"], "left")
-    high = _position(key, touch_file, last, "right")
+    touch = np.flatnonzero(of_kinds(events, _ACCESS_KINDS))
+    file, has_file = _rows_of(files, events["dev"][touch], events["ino"][touch])
+    touch, file = touch[has_file], file[has_file]
+    page = events["index"][touch]
+    last = np.where(events["kind"][touch] == Kind.FAULT, page, events["value"][touch])
+    low, high = _spans(key, file, page, last)
     first = _first_cover(low, high, len(order))
     hit = first != _NEVER
     rows, by = order[hit], first[hit]
-    time_ns, pid = touches["time_ns"][by], touches["pid"][by]
+    time_ns, pid = events["time_ns"][touch[by]], events["pid"][touch[by]]
     columns = {"time_ns": time_ns, "pid": pid}
     columns |= {"file": pages["file"][rows], "page": pages["page"][rows]}
     in_time = np.lexsort((pages["page"][rows], by))
@@ -122,17 +128,26 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
 
 def rows_of(files: Table, events: Table) -> tuple[Array, Array]:
     """Return each event's row in ``files`` (sorted by dev, ino) and whether it has one."""
-    first, group = group_inodes(
-        np.concatenate((files["dev"], events["dev"])), np.concatenate((files["ino"], events["ino"]))
+    return _rows_of(files, events["dev"], events["ino"])
+
+
+def _rows_of(files: Table, dev: Array, ino: Array) -> tuple[Array, Array]:
+    first, group = group_pairs(
+        np.concatenate((files["dev"], dev)), np.concatenate((files["ino"], ino))
     )
     row_of_group = np.where(first < files.rows, first, 0)  # lexsort is stable: files come first
     row = row_of_group[group[files.rows :]]
     return row, np.asarray((first < files.rows)[group[files.rows :]])
 
 
-def _position(key: Array, file: Array, page: Array, side: Literal["left", "right"]) -> Array:
-    """Return where (file, page) stands among sorted keys."""
-    return np.searchsorted(key, page_key(file, page), side=side)
+def _spans(key: Array, file: Array, page: Array, last: Array) -> tuple[Array, Array]:
+    """Return where the pages from ``page`` to ``last`` begin and end among sorted distinct keys."""
+    wanted = page_key(file, page)
+    low = np.searchsorted(key, wanted)
+    high = low + (np.append(key, _NEVER)[low] == wanted)  # the common case: a single page
+    longer = np.flatnonzero(last != page)
+    high[longer] = np.searchsorted(key, page_key(file[longer], last[longer]), side="right")
+    return low, high
 
 
 def page_key(file: Array, page: Array) -> Array:

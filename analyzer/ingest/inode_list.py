@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analyzer.ingest.accesses import group_inodes
+from analyzer.ingest.accesses import group_pairs
 from analyzer.ingest.allowance import grant
 from analyzer.ingest.inserts import of_block_device
 from analyzer.ingest.interpret import dev_of
@@ -48,7 +48,7 @@ def read_inodes(path: Path, trace: Trace) -> InodeList:
     """
     inserts = trace.events.take(trace.events["kind"] == Kind.INSERT)
     inserts = inserts.take(~of_block_device(trace.events, inserts))
-    first, _ = group_inodes(inserts["dev"], inserts["ino"])
+    first, _ = group_pairs(inserts["dev"], inserts["ino"])
     inodes = inserts.take(first)
     wanted = set(zip(inodes["dev"].tolist(), inodes["ino"].tolist(), strict=True))
     return _without_changed(_listed(path, wanted), inserts, trace.page_size or 4096)

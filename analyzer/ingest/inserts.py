@@ -179,7 +179,9 @@ def of_block_device(events: Table, inserts: Table) -> Array:
     The bdev pseudo file system has an anonymous device (major 0); its inodes are numbered by
     the disk's dev_t (block/bdev.c, 5.11+) or, before, not at all.
     """
-    block = (events["kind"] >= Kind.BIO_QUEUE) & (events["kind"] <= Kind.RQ_COMPLETE)
+    block = np.flatnonzero(
+        (events["kind"] >= Kind.BIO_QUEUE) & (events["kind"] <= Kind.RQ_COMPLETE)
+    )
     disks = np.union1d(events["dev"][block], inserts["dev"]).astype(np.uint64)
     anonymous = (inserts["dev"] >> MINOR_BITS) == 0
     # All other inodes of major 0 (overlay, nfs, btrfs) have small numbers: no real dev_t.

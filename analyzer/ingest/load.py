@@ -163,5 +163,5 @@ def events_of(directory: Path) -> Table:
 def inodes_in(events: Table) -> set[tuple[int, int]]:
     """Return the (dev_t, inode) pairs of all page-cache events."""
     pages = events.take(events["kind"] <= Kind.RA_SYNC)
-    first, _ = acc.group_inodes(pages["dev"], pages["ino"])
+    first, _ = acc.group_pairs(pages["dev"], pages["ino"])
     return set(zip(pages["dev"][first].tolist(), pages["ino"][first].tolist(), strict=True))

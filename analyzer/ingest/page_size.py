@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table, of_kinds
 
 SMALLEST, LARGEST = 1 << 12, 1 << 16  # bytes: those of Linux's architectures with 4 KiB or more
 RANGE_KINDS = (Kind.GET_PAGES, Kind.MAP_PAGES)
@@ -66,7 +66,7 @@ def check(size: int, events: Table, in_bytes: Array) -> None:
 
 def _offsets(events: Table, in_bytes: Array) -> Array:
     """Return where pages begin or end."""
-    ranges = in_bytes & np.isin(events["kind"], RANGE_KINDS)
+    ranges = in_bytes & of_kinds(events, RANGE_KINDS)
     ends = events["value"][ranges]
     return np.concatenate((events["index"][in_bytes], ends + (ends & np.uint64(1))))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -130,7 +131,10 @@ class _Packets:
         """Return the windows in events that Perfetto's schema lacks."""
         counted = self._generic.windows
         event = next((event for event, _, _ in counted), "")
-        return commonest(event, ((_dev(dev) & _U32, pages) for _, dev, pages in counted.elements()))
+        counts: Counter[tuple[int, int]] = Counter()
+        for (_, dev, pages), count in counted.items():
+            counts[_dev(dev) & _U32, pages] += count
+        return commonest(event, counts)
 
     def _notes(self) -> Iterator[str]:
         yield "Perfetto traces do not contain the order of folios: each insert counts as one page"

@@ -13,7 +13,7 @@ import numpy as np
 
 from analyzer.ingest.accesses import page_key, read_pages, rows_of
 from analyzer.ingest.inserts import Inserts, folio_pages
-from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.ingest.tables import Array, Kind, Table, of_kinds
 
 # readahead(2), madvise and fadvise read pages that no probe names, after any probe that found its
 # page cached. With correct offsets, application starts had none; with wrong offsets all are.
@@ -45,7 +45,7 @@ def adopt(
 
     Events of refused probes are left out, and so are empty reads.
     """
-    if not np.isin(events["kind"], list(_NATIVE)).any():
+    if not of_kinds(events, _NATIVE).any():
         return events, []
     notes = []
     keep = np.ones(events.rows, bool)
@@ -119,7 +119,7 @@ def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
     ``single``: with every such insert that was read alone. Several pages read at once may be more
     than the thread asked for (compressed blocks, readahead).
     """
-    probes = np.flatnonzero(np.isin(events["kind"], list(_NATIVE)))
+    probes = np.flatnonzero(of_kinds(events, _NATIVE))
     read = np.flatnonzero(inserts.pages > 0)
     row = np.concatenate((probes, inserts.row[read]))
     order = np.lexsort((row, events["pid"][row]))

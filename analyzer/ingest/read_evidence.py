@@ -41,7 +41,8 @@ def last_inserts(pid: Array, inserts: Array, rows: Array) -> Array:
     """
     near = np.flatnonzero(np.isin(pid[inserts], np.unique(pid[rows])))
     row = np.concatenate((inserts[near], rows))
-    order = np.lexsort((row, pid[row]))
+    # One number for both keys: numpy sorts these several times as fast as lexsort does.
+    order = np.argsort(pid[row].astype(np.int64) << 32 | row)
     last = np.maximum.accumulate(np.where(order < len(near), np.arange(len(row)), 0))
     before = order[last]  # an insert, but where a thread has none before
     has_insert = (before < len(near)) & (pid[row[before]] == pid[row[order]])
@@ -96,7 +97,8 @@ class Evidence:
         self._by_readers = np.isin(self._reads["pid"], readers)
         self._layers = layers
         self._page_size = page_size
-        self._queued = np.unique(events["dev"][events["kind"] == Kind.BIO_QUEUE]).tolist()
+        queued = np.flatnonzero(events["kind"] == Kind.BIO_QUEUE)
+        self._queued = np.unique(events["dev"][queued]).tolist()
 
     def unseen(
         self, data: Table, pages: Array, filled: Array, beside: Array, on_disks: Collection[int]
@@ -149,7 +151,8 @@ def beside_reads(sequence: Table, page_size: int) -> Array:
     the read for the touched page; others insert a whole block, and read less than it holds.
     """
     order = np.argsort(sequence["pid"], kind="stable")
-    by_thread = sequence.take(order)
+    names = ("pid", "kind", "dev", "ino", "index")
+    by_thread = {name: sequence[name][order] for name in names}
     pid, insert = by_thread["pid"], by_thread["kind"] == Kind.INSERT
     read = np.flatnonzero(insert[:-1] & ~insert[1:] & (pid[:-1] == pid[1:]))  # ends a run
     at = np.searchsorted(read, np.arange(len(pid)))

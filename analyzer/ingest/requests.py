@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table
+from analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table, of_kinds
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 
@@ -20,18 +20,17 @@ def find_requests(events: Table) -> Table:
 
     A completion belongs to the latest issue before it with the same device and first sector.
     """
-    kind = events["kind"]
-    block = events.take((kind == Kind.RQ_ISSUE) | (kind == Kind.RQ_COMPLETE))
-    order = np.lexsort((np.arange(block.rows), block["index"], block["dev"]))
-    dev, sector, kind = (block[name][order] for name in ("dev", "index", "kind"))
+    block = np.flatnonzero(of_kinds(events, (Kind.RQ_ISSUE, Kind.RQ_COMPLETE)))
+    order = np.lexsort((events["index"][block], events["dev"][block]))  # equal ones by time
+    dev, sector, kind = (events[name][block[order]] for name in ("dev", "index", "kind"))
     pair = np.zeros(len(order), bool)
     pair[:-1] = (kind[:-1] == Kind.RQ_ISSUE) & (kind[1:] == Kind.RQ_COMPLETE)
     pair[:-1] &= (np.diff(dev) == 0) & (np.diff(sector) == 0)
-    complete_ns = np.zeros(block.rows, np.uint64)
+    complete_ns = np.zeros(len(block), np.uint64)
     first = np.flatnonzero(pair)
-    complete_ns[order[first]] = block["time_ns"][order[first + 1]]
-    issued = block["kind"] == Kind.RQ_ISSUE
-    requests = block.take(issued)
+    complete_ns[order[first]] = events["time_ns"][block[order[first + 1]]]
+    issued = events["kind"][block] == Kind.RQ_ISSUE
+    requests = events.take(block[issued])
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
     return _table(requests, complete_ns[issued], _askers(requests, queued), _bios(requests, queued))
 
@@ -124,19 +123,19 @@ def _bios(issued: Table, queued: Table) -> Array:
         of_disk = queued.take(partitions | (queued["dev"] == dev))
         order = np.argsort(of_disk["index"], kind="stable")
         sector, time = of_disk["index"][order], of_disk["time_ns"][order]
+        starts = np.flatnonzero(np.diff(sector, prepend=~sector[:1]) != 0)  # the first of a sector
         large = np.flatnonzero((issued["dev"] == dev) & (issued["value"] > _BLOCK_SECTORS))
         for at in range(0, len(large), _AT_ONCE):
             rows = large[at : at + _AT_ONCE]
-            bios[rows] = np.maximum(_begun_within(issued.take(rows), sector, time), 1)
+            bios[rows] = np.maximum(_begun_within(issued.take(rows), sector, time, starts), 1)
     return bios
 
 
-def _begun_within(requests: Table, sector: Array, time_ns: Array) -> Array:
+def _begun_within(requests: Table, sector: Array, time_ns: Array, starts: Array) -> Array:
     """Return the number of sectors within each request at which a bio queued before it begins.
 
-    ``sector`` and ``time_ns``: of the bios, by sector, then time.
+    ``sector`` and ``time_ns``: of the bios, by sector, then time; ``starts``: the earliest of each.
     """
-    starts = np.flatnonzero(np.diff(sector, prepend=~sector[:1]) != 0)  # the earliest of a sector
     low = np.searchsorted(sector, requests["index"])
     high = np.searchsorted(sector, requests["index"] + requests["value"])
     first = np.searchsorted(starts, low)

@@ -7,7 +7,7 @@ table of columns is made from the schemas below.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from importlib import import_module
@@ -206,8 +206,12 @@ class Table(Mapping[str, Array]):
     def take(self, selection: Array) -> Table:
         """Return the rows that a boolean mask or an index array selects."""
         if selection.dtype == np.bool_:
-            selection = np.flatnonzero(selection)  # once, not once a column
-        return Table(self.schema, {name: array[selection] for name, array in self.items()})
+            # Once, not once a column; no row is outside, and the check takes as long as the copy.
+            rows = np.flatnonzero(selection)
+            columns = {name: array.take(rows, mode="clip") for name, array in self.items()}
+        else:
+            columns = {name: array[selection] for name, array in self.items()}
+        return Table(self.schema, columns)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a pyarrow Table that shares the columns' memory; units are in its fields.
@@ -244,6 +248,11 @@ class Table(Mapping[str, Array]):
     def to_json(self) -> str:
         """Return the columns as JSON: a list by name, where an unknown number (NaN) is null."""
         return encode({name: _listed(array) for name, array in self.items()})
+
+
+def of_kinds(events: Table, kinds: Iterable[Kind]) -> Array:
+    """Return a mask of the events of these kinds; np.isin takes ten times as long."""
+    return np.asarray(np.logical_or.reduce([events["kind"] == kind for kind in kinds]))
 
 
 def _is_of(array: Array, column: Column) -> bool:

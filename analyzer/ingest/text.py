@@ -18,7 +18,7 @@ from analyzer.ingest.columns import by_time
 from analyzer.ingest.needed import NEEDED, listed
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.ingest.tables import Array, Kind, Table, of_kinds
 from analyzer.ingest.text_heads import ANY_LINE, event_of
 from analyzer.ingest.text_lines import NAMES, Lines, Text
 from analyzer.ingest.text_losses import text_losses
@@ -135,7 +135,7 @@ def _to_pages(events: Table, in_bytes: Array, page_size: int | None) -> sizes.Pa
     else:
         sizes.check(page_size, events, in_bytes)
         learnt = sizes.PageSize(page_size, known=True)
-    ranges = in_bytes & np.isin(events["kind"], sizes.RANGE_KINDS)
+    ranges = in_bytes & of_kinds(events, sizes.RANGE_KINDS)
     events["index"][in_bytes] //= np.uint64(learnt.size)
     events["value"][ranges] //= np.uint64(learnt.size)
     return learnt

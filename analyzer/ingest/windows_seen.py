@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from analyzer.ingest.accesses import group_pairs
 from analyzer.ingest.recording import SeenWindows, Trace, TraceError
+from analyzer.ingest.tables import Array
 
 if TYPE_CHECKING:
     from analyzer.ingest.text_lines import Text
@@ -33,14 +37,14 @@ def windows_of_text(text: Text) -> SeenWindows | None:
     """Return the windows in the lines of a text trace; None without any."""
     from analyzer.ingest.text_events import window_in  # noqa: PLC0415  (for texts only)
 
-    rows: list[tuple[int, int]] = []
+    counts: Counter[tuple[int, int]] = Counter()
     event = ""
     for name, payload in _LINE.findall(text):
         row = window_in(payload)
         if row is not None:
             event = event or name.decode()
-            rows.append(row)
-    return commonest(event, rows)
+            counts[row] += 1
+    return commonest(event, counts)
 
 
 def windows_of(trace: Trace) -> SeenWindows | None:
@@ -52,8 +56,8 @@ def windows_of(trace: Trace) -> SeenWindows | None:
             continue
         with suppress(TraceError):  # kernels without the field
             columns = trace.read_fields(event, (WINDOW_DEV, WINDOW_PAGES))
-            rows = zip(columns[WINDOW_DEV].tolist(), columns[WINDOW_PAGES].tolist(), strict=True)
-            windows = commonest(event.partition(":")[2], rows)
+            counts = _counted(columns[WINDOW_DEV], columns[WINDOW_PAGES])
+            windows = commonest(event.partition(":")[2], counts)
             if windows is not None:
                 return windows
     return None
@@ -70,11 +74,23 @@ def types_of(trace: Trace) -> dict[int, str]:
     return {}
 
 
-def commonest(event: str, rows: Iterable[tuple[int, int]]) -> SeenWindows | None:
-    """Return the commonest window of each file system."""
-    counts: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for dev, pages in rows:
+def commonest(event: str, counts: Mapping[tuple[int, int], int]) -> SeenWindows | None:
+    """Return the commonest window of each file system; of equally common ones, the first.
+
+    ``counts`` counts (dev_t, pages), in order of their first event.
+    """
+    by_dev: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for (dev, pages), count in counts.items():
         if 0 <= pages <= _MOST:
-            counts[dev][pages] += 1
-    windows = {dev: pages.most_common(1)[0][0] for dev, pages in counts.items()}
+            by_dev[dev][pages] += count
+    windows = {dev: pages.most_common(1)[0][0] for dev, pages in by_dev.items()}
     return SeenWindows(event, windows) if windows else None
+
+
+def _counted(dev: Array, pages: Array) -> dict[tuple[int, int], int]:
+    """Return how often each pair occurs, in order of the first occurrences."""
+    first, group = group_pairs(dev, pages)
+    counts = np.bincount(group, minlength=len(first)).tolist()
+    pairs = zip(dev[first].tolist(), pages[first].tolist(), strict=True)
+    in_time = sorted(zip(first.tolist(), pairs, counts, strict=True))
+    return {pair: count for _, pair, count in in_time}
