@@ -88,10 +88,24 @@ def tune(
     earlier = None if resume else earlier_campaign(asked, tell)
     with orderly_exit(), TrialEvaluator(opening, asked.reset, tell) as evaluator:
         evaluator.scenarios = scenarios
-        opened = partial(_resumed if resume else partial(_created, recipe, earlier), tell)
-        with opened(asked, file, evaluator) as store:
+        if resume:
+            store = resumed(asked, file, tell)
+        else:
+            store = _created(recipe, earlier, tell, asked, file, evaluator)
+        with store:
+            if resume:
+                store.check_board(board_of(asked, evaluator.bench))
             evaluator.space = CampaignSetup.of(store.spec).space
-            _run(store, evaluator, asked.budget, searching, confirming, tell)
+            rules = rules_of(store.spec, asked.budget)
+            run_stages(
+                store,
+                asked.budget,
+                lambda engine, turns: Campaign(
+                    store, engine, evaluator, rules, searching, turns, tell
+                ),
+                lambda contest: ConfirmingRuns(store, evaluator, rules, confirming, contest),
+                tell,
+            )
             return Results.of(store)
 
 
@@ -135,14 +149,11 @@ def open_bench(
         yield bench
 
 
-def _resumed(
-    tell: Callable[[str], None], asked: TuneOptions, output: Path, evaluator: TrialEvaluator
-) -> Store:
-    """Return the store of a campaign that was begun with the same options on the same board."""
+def resumed(asked: TuneOptions, output: Path, tell: Callable[[str], None]) -> Store:
+    """Return the store of a campaign that was begun with the same options."""
     store = Store.resume(output)
     try:
         check_resumed(asked, store, tell)
-        store.check_board(board_of(asked, evaluator.bench))
     except BaseException:
         store.close()
         raise
@@ -238,26 +249,6 @@ def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None])
     return with_alleles(space, asked.proposal)
 
 
-def _run(
-    store: Store,
-    evaluator: TrialEvaluator,
-    budget: Budget,
-    searching: Callable[[CampaignProgress], None],
-    confirming: Callable[[Confirming], None],
-    tell: Callable[[str], None],
-) -> None:
-    """Search, and confirm the result."""
-    rules = rules_of(store.spec, budget)
-
-    def search(setup: CampaignSetup, engine: Engine) -> None:
-        Campaign(store, engine, evaluator, rules, searching, setup.turns, tell).run()
-
-    def confirm(contest: Results) -> None:
-        ConfirmingRuns(store, evaluator, rules, confirming, contest).run()
-
-    run_stages(store, budget, search, confirm, tell)
-
-
 def _expected_text(spec: Spec, budget: Budget) -> str:
     """Return how many runs a search takes, as far as that is known beforehand."""
     genes, scenarios = len(CampaignSetup.of(spec).space.genes), len(spec.scenarios)
@@ -281,21 +272,26 @@ def rules_of(spec: Spec, budget: Budget) -> Rules:
 def run_stages(
     store: Store,
     budget: Budget,
-    search: Callable[[CampaignSetup, Engine], None],
-    confirm: Callable[[Results], None],
+    campaign: Callable[[Engine, int], Campaign],
+    confirmation: Callable[[Results], ConfirmingRuns],
     tell: Callable[[str], None],
 ) -> None:
-    """Search, and confirm each contest; an interruption is said with the command to continue."""
+    """Search, and confirm each contest; an interruption is said with the command to continue.
+
+    ``campaign`` returns the search of an engine and the turns of its recipe, ``confirmation`` the
+    runs that confirm a contest.
+    """
 
     def search_all() -> None:
         setup = CampaignSetup.of(store.spec)
-        search(setup, setup.engine(store.spec.seed, store.spec.board.page_bytes))
+        engine = setup.engine(store.spec.seed, store.spec.board.page_bytes)
+        campaign(engine, setup.turns).run()
 
     def confirm_all() -> None:
         made = store.evaluations(), store.evaluations(stage="confirmation")
         store.allow(confirming_runs(budget, *made))
         for contest in Results.of(store).contests:
-            confirm(contest)
+            confirmation(contest).run()
 
     tell(_expected_text(store.spec, budget))
     try:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from analyzer.tuner.campaign.attempts import Due
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
 from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.fleet_confirming import FleetConfirmingRuns
 from analyzer.tuner.findings.results import Results
@@ -26,13 +23,14 @@ from foreread.tuning.board import TunedBoard, TuneTask
 from foreread.tuning.campaign import (
     open_bench,
     recipe_of,
+    resumed,
     rules_of,
     run_stages,
     spec_of,
     trials_of,
 )
 from foreread.tuning.earlier import earlier_campaign
-from foreread.tuning.options import TuneOptions, check_options, check_resumed
+from foreread.tuning.options import TuneOptions, check_options
 from tracer.interrupts import orderly_exit
 from tracer.local.trial import Scenario, TrialOptions
 
@@ -79,14 +77,26 @@ def fleet_tune(
     with orderly_exit(), Boards(_tasks(options, trials), tell) as boards:
         space = _space_of_all(boards, resume, tell)
         if resume:
-            store = _resumed(options, file, boards, tell)
+            store = resumed(options, file, tell)
         else:
             all_boards = [boards.opened[place].board for place in sorted(boards.opened)]
             spec = spec_of(options, recipe, earlier, all_boards, space, tell)
             store = Store.create(file, spec)
         with store:
+            if resume:
+                opened = [boards.opened.get(place) for place in range(len(boards.names))]
+                store.check_boards([one.board if one else None for one in opened])
             boards.send_all(CampaignSetup.of(store.spec).space)
-            _run(store, boards, options.budget, searching, confirming, tell)
+            rules = rules_of(store.spec, options.budget)
+            run_stages(
+                store,
+                options.budget,
+                lambda engine, turns: FleetCampaign(
+                    store, engine, boards, rules, searching, turns, tell
+                ),
+                lambda contest: FleetConfirmingRuns(store, boards, confirming, contest, tell),
+                tell,
+            )
             return Results.of(store)
 
 
@@ -136,38 +146,3 @@ def _difference(one: TunedBoard, other: TunedBoard) -> str:
         if (gene.default, list(gene.alleles)) != (twin.default, list(twin.alleles)):
             return f"{gene.name} is {twin.default} there, not {gene.default}, or has other values"
     return ""
-
-
-def _resumed(
-    options: TuneOptions, file: Path, boards: Boards, tell: Callable[[str], None]
-) -> Store:
-    """Return the store of a campaign that was begun with the same options on the same boards."""
-    store = Store.resume(file)
-    try:
-        check_resumed(options, store, tell)
-        found = [boards.opened.get(place) for place in range(len(boards.names))]
-        store.check_boards([None if one is None else one.board for one in found])
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
-def _run(
-    store: Store,
-    boards: Boards,
-    budget: Budget,
-    searching: Callable[[CampaignProgress], None],
-    confirming: Callable[[Confirming], None],
-    tell: Callable[[str], None],
-) -> None:
-    """Search and confirm on the boards that are left."""
-    rules = rules_of(store.spec, budget)
-
-    def search(setup: CampaignSetup, engine: Engine) -> None:
-        FleetCampaign(store, engine, boards, rules, searching, setup.turns, tell).run()
-
-    def confirm(contest: Results) -> None:
-        FleetConfirmingRuns(store, boards, confirming, contest, tell).run()
-
-    run_stages(store, budget, search, confirm, tell)
