@@ -130,5 +130,5 @@ def _draws(
     for draw in range(number):
         for at in (0, 1):
             rng = np.random.default_rng([SEED, draw])
-            drawn[at].append(_seconds(starts[at].timed(windows[at], rng, recorded)))
+            drawn[at].append(_seconds(starts[at].drawn(rng).timed(windows[at], recorded)))
     return [np.array(rows) for rows in drawn]

@@ -156,17 +156,14 @@ class Start:
     def timed(
         self,
         windows: Sequence[int],
-        rng: np.random.Generator | None = None,
         recorded: Timed | None = None,
         threads: int | None = None,
     ) -> list[Timed]:
-        """Replay the run under each of ``windows`` (pages); with ``rng`` for a random draw.
+        """Replay the run under each of ``windows`` (pages).
 
         ``recorded`` is the recorded run, if it differs from the run at window 0. Windows run in as
         many ``threads``, None: one a processor.
         """
-        if rng is not None:
-            return self.drawn(rng).timed(windows, recorded=recorded, threads=threads)
         run, device, cpu = self.run, self.device, self.cpu
         if not self.unplugged_ns:
             return timed_windows(run, windows, device, cpu, recorded, threads)
