@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.attribute import attribute
 from boards.mounts import MountPoint
 
 MTD_BLOCK_MAJOR = "31"
@@ -88,7 +89,7 @@ class BackingDevices:
     def _ubi_names(self, bdi: str) -> list[str]:
         """Return the sources that mount(8) accepts for a volume (fs/ubifs/super.c, open_ubi)."""
         ubi, volume = bdi.removeprefix("ubifs_").split("_")
-        name = _text(self._sys / "class/ubi" / f"ubi{ubi}_{volume}" / "name")
+        name = attribute(self._sys / "class/ubi" / f"ubi{ubi}_{volume}" / "name")
         numbered = [f"ubi{ubi}_{volume}", f"/dev/ubi{ubi}_{volume}"]
         named = [f"ubi{ubi}:{name}", f"ubi{ubi}!{name}"] if name else []
         alone = [f"ubi:{name}", f"ubi!{name}"] if name and ubi == "0" else []
@@ -118,11 +119,4 @@ def backing_type(mount: MountPoint) -> str:
 
 
 def _members(filesystem: Path) -> list[str]:
-    return [_text(file) for file in filesystem.glob("devices/*/dev")]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="surrogateescape").strip()
-    except OSError:
-        return ""
+    return [attribute(file) for file in filesystem.glob("devices/*/dev")]

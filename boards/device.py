@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.attribute import attribute
 from boards.backing import Backing, BackingDevices
 from boards.error import BoardsError
 from boards.mounts import MountPoint, mount_of, read_mounts
@@ -69,8 +70,8 @@ class Devices:
             raise DeviceError(f"no disk is called {name!r}", f"the disks here are: {names}")
         return Disk(
             name=directory.name,
-            dev=_text(directory / "dev"),
-            size_bytes=int(_text(directory / "size") or 0) * SECTOR_BYTES,
+            dev=attribute(directory / "dev"),
+            size_bytes=int(attribute(directory / "size") or 0) * SECTOR_BYTES,
             model=_model(directory),
         )
 
@@ -84,7 +85,7 @@ class Devices:
 
     def first_sector(self, dev: str) -> int:
         """Return the first sector of partition ``dev`` on its disk, 0 if it is not a partition."""
-        return int(_text(self.sys / "dev/block" / dev / "start") or 0)
+        return int(attribute(self.sys / "dev/block" / dev / "start") or 0)
 
     def disks_of_superblock(self, dev: str) -> list[str]:
         """Return the disks that a file system reads from.
@@ -115,7 +116,7 @@ class Devices:
         members = self._btrfs_members(dev) if dev else []
         uuid = self.backing(mount).uuid if mount.fstype == "btrfs" else ""
         members += [
-            _text(member) for member in self.sys.glob(f"fs/btrfs/{uuid}/devices/*/dev") if uuid
+            attribute(member) for member in self.sys.glob(f"fs/btrfs/{uuid}/devices/*/dev") if uuid
         ]
         return [disk for member in [dev, *members] if member and (disk := self.disk_of_dev(member))]
 
@@ -182,13 +183,13 @@ class Devices:
 
     def window(self, knob: str) -> int | None:
         """Return the value of a read_ahead_kb file; None if it cannot be read."""
-        text = _text(self.sys / knob.removeprefix("/sys/"))
+        text = attribute(self.sys / knob.removeprefix("/sys/"))
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else None
 
     def buffered_image(self, name: str) -> str:
         """Return the image that loop device ``name`` reads through the page cache, or ""."""
         loop = self.sys / "block" / name / "loop"
-        return "" if _text(loop / "dio") == "1" else _text(loop / "backing_file")
+        return "" if attribute(loop / "dio") == "1" else attribute(loop / "backing_file")
 
     def queue(self, name: str) -> dict[str, str]:
         """Return every readable attribute of the disk's queue."""
@@ -210,9 +211,9 @@ class Devices:
     def _directly_below(self, name: str) -> list[str]:
         directory = self.sys / "block" / name
         slaves = directory / "slaves"
-        devs = [_text(s / "dev") for s in sorted(slaves.iterdir())] if slaves.is_dir() else []
+        devs = [attribute(s / "dev") for s in sorted(slaves.iterdir())] if slaves.is_dir() else []
         disks = [disk for dev in devs if (disk := self.disk_of_dev(dev))]
-        backing = _text(directory / "loop/backing_file")
+        backing = attribute(directory / "loop/backing_file")
         return _unique([*disks, *(self.disks_of_path(Path(backing)) if backing else [])])
 
     def layers(self, mount: MountPoint) -> list[str]:
@@ -231,21 +232,23 @@ class Devices:
             return _block_dev(source)
         disks = sorted((self.sys / "block").iterdir())
         mapped = _mapper_name(source)
-        places = [disk for disk in disks if mapped and _text(disk / "dm/name") == mapped]
+        places = [disk for disk in disks if mapped and attribute(disk / "dm/name") == mapped]
         if not source.startswith("/dev/mapper/"):
             name = source.rpartition("/")[2]
             places += [disk for disk in disks if disk.name == name]
             places += [part for disk in disks for part in disk.iterdir() if part.name == name]
-        return next((dev for place in places if (dev := _text(place / "dev"))), None)
+        return next((dev for place in places if (dev := attribute(place / "dev"))), None)
 
     def _btrfs_members(self, dev: str) -> list[str]:
         for filesystem in self._btrfs_with(dev):
-            return [_text(member / "dev") for member in sorted((filesystem / "devices").iterdir())]
+            return [
+                attribute(member / "dev") for member in sorted((filesystem / "devices").iterdir())
+            ]
         return []
 
     def _btrfs_with(self, dev: str) -> list[Path]:
         pattern = "fs/btrfs/*/devices/*/dev"
-        return [file.parents[2] for file in self.sys.glob(pattern) if _text(file) == dev]
+        return [file.parents[2] for file in self.sys.glob(pattern) if attribute(file) == dev]
 
     def backing(self, mount: MountPoint) -> Backing:
         """Return the backing devices that the mounted file system may have registered."""
@@ -261,7 +264,7 @@ class Devices:
 def _model(directory: Path) -> str:
     """Return a text that distinguishes a disk from others of its size after a boot."""
     names = ("device/model", "device/name", "dm/name", "loop/backing_file")
-    return next((text for name in names if (text := _text(directory / name))), "")
+    return next((text for name in names if (text := attribute(directory / name))), "")
 
 
 def image_of(mount: MountPoint) -> str:
@@ -287,13 +290,6 @@ def _block_dev(source: str) -> str | None:
     if not stat.S_ISBLK(status.st_mode):
         return None
     return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="surrogateescape").strip()
-    except OSError:
-        return ""
 
 
 def _unique(items: Iterable[str]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from boards.attribute import attribute
 from boards.base.units import KIB
 from boards.device import DeviceError, Devices
 from boards.mounts import MountPoint, parse_mount
@@ -77,9 +78,9 @@ def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> 
         page_size=os.sysconf("SC_PAGE_SIZE"),
         cores=os.cpu_count(),
         byte_order=sys.byteorder,
-        cpuinfo=_text(proc / "cpuinfo"),
-        meminfo=_text(proc / "meminfo"),
-        swappiness=_text(proc / "sys/vm/swappiness"),
+        cpuinfo=attribute(proc / "cpuinfo"),
+        meminfo=attribute(proc / "meminfo"),
+        swappiness=attribute(proc / "sys/vm/swappiness"),
     )
     return _profile(facts, devices or Devices(), LocalTransport())
 
@@ -210,10 +211,3 @@ def _first(text: str, keys: tuple[str, ...]) -> str:
     pairs = [line.partition(":") for line in reversed(text.splitlines())]
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in keys if values.get(key)), "")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="surrogateescape").strip()
-    except OSError:
-        return ""

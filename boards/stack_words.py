@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from boards.attribute import attribute
 from boards.backing import file_system_type
 from boards.mounts import MountPoint
 from boards.stack import Image
@@ -76,11 +77,11 @@ def _of_disk(place: Path, decides: bool, layers: Sequence[str]) -> Iterator[str]
 
 def layer_kind(place: Path) -> str:
     """Return the kind of a stacked disk, from its directory in /sys/block; "" for all others."""
-    uuid = _text(place / "dm/uuid")
+    uuid = attribute(place / "dm/uuid")
     if (place / "dm").is_dir():
         kinds = [kind for start, kind in _MAPPED.items() if uuid.startswith(start)]
         return kinds[0] if kinds else "device mapper"
-    level = _text(place / "md/level")
+    level = attribute(place / "md/level")
     return f"md {level}" if level else ""
 
 
@@ -93,10 +94,3 @@ def _of_image(image: Image) -> str:
         f"{reader} reads {image.file} with a second window, that of {image.knob} when the image "
         f"was {anew}: a later value counts only once it is {anew} anew"
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="surrogateescape").strip()
-    except OSError:
-        return ""

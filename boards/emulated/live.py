@@ -41,10 +41,6 @@ _OPTIONS = (
 Tell = Callable[[str], None]
 
 
-def _board_alone(name: str) -> dict[str, object]:
-    return {"board": name}
-
-
 class LiveBoard:
     """A started board, identified by the folder of its files."""
 
@@ -94,7 +90,8 @@ class LiveBoard:
 
     def start_words(self) -> list[str]:
         """Return the command that starts a board with the same options and name."""
-        plain, options = LiveOptions(""), _board_alone(self.name)
+        plain = LiveOptions("")
+        options: dict[str, object] = {"board": self.name}
         with suppress(OSError, ValueError):  # killed during the write
             options |= self.options
         words = ["foreread", "boards", "start", str(options["board"])]
