@@ -30,15 +30,11 @@ _NAMED_MAPPINGS: tuple[tuple[str, MapFlag], ...] = (
 
 def programs(page_size: int) -> list[Task]:
     """Return the programs for a board of that page size; always the same."""
-    make = partial(_task, page_size)
+    make = partial(Task, page_size=page_size)
     return [*_reads(make), *_advised(make), *_faults(make), *_mixed(make), *_random(make)]
 
 
 _Make = Callable[[str, int], Task]
-
-
-def _task(page_size: int, name: str, size: int) -> Task:
-    return Task(name, size, page_size)
 
 
 def _reads(make: _Make) -> Iterator[Task]:

@@ -118,7 +118,7 @@ def _replayer_steps(
     open_file, unread = -1, dict(metadata)
 
     def do(request: Asked) -> None:
-        steps.append(_asking(len(run.program.operations) + len(done)))
+        steps.append(_step(len(run.program.operations) + len(done)))
         done.append(request)
 
     for part in _parts(rows, run.machine.io_pages):
@@ -157,10 +157,6 @@ def _shared(steps: Array, rows: Sequence[int]) -> Iterator[tuple[object, ...]]:
         follows = row - 1 in rows and steps["thread"][row - 1] == step["thread"]
         cpu_ns = float(step["cpu_ns"]) if follows else 0.0
         yield _step(-1, cpu_ns, read=read, meta=int(step["meta"]) & META | ONCE)
-
-
-def _asking(operation: int) -> tuple[object, ...]:
-    return _step(operation)
 
 
 def _computing(cpu_ns: float, sleep_ns: float = 0.0) -> tuple[object, ...]:

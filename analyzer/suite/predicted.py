@@ -55,7 +55,11 @@ def predict_suite(
     """
     suite.check_captures()
     question = asked or SuiteQuestion()
-    boards = [_board(of, question, step) for of in suite.boards if of.cases]
+    boards = [
+        answer_of(of, predicted_cases(of, question, step), question)
+        for of in suite.boards
+        if of.cases
+    ]
     return SuiteDocument(suite=suite.name, path=str(suite.path), boards=boards)
 
 
@@ -94,7 +98,7 @@ def _windows(
     fixed: Sequence[Prediction], pages: Sequence[int] | None
 ) -> tuple[list[int], list[int]]:
     """Return the windows to replay, and the windows that may be the answer (pages, rising)."""
-    now = {_now(prediction) for prediction in fixed}
+    now = {emulated_pages(prediction.reference.kb, prediction.page_size) for prediction in fixed}
     quasi = {prediction.total.quasi_optimal for prediction in fixed}
     disks = {curve.name for prediction in fixed for curve in prediction.devices}
     quasi |= {minimum.window for disk in disks if (minimum := summed(fixed, disk))}
@@ -104,16 +108,6 @@ def _windows(
             sorted(candidates)[:32]
         )
     return sorted(candidates | now | {0}), sorted(candidates)
-
-
-def _now(prediction: Prediction) -> int:
-    return emulated_pages(prediction.reference.kb, prediction.page_size)
-
-
-def _board(
-    of: BoardCases, question: SuiteQuestion, step: Callable[[str], None]
-) -> SuiteBoardAnswer:
-    return answer_of(of, predicted_cases(of, question, step), question)
 
 
 def answer_of(

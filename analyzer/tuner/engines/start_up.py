@@ -169,9 +169,10 @@ class StartUpEngine:
         The best must have run in all: under an unmeasured load it may be hopeless.
         """
         partial = [
-            result for result in self.results.values() if not result.fitness and result.gains
+            result
+            for result in self.results.values()
+            if not result.fitness and result.gains and not result.final
         ]
-        partial = [result for result in partial if not result.final]
         if not partial:
             return None
         tried = [self.best(), *(result.chromosome for result in partial)]
