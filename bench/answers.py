@@ -34,11 +34,12 @@ Took = tuple[float, float, float]  # wall s, CPU s, peak MiB
 def took(tree: Path, words: list[str], folder: str) -> Took:
     """Return what one process takes that executes a command of a checkout in a folder."""
     words = [str(HERE / word) if word.startswith("examples/") else word for word in words]
+    kept = {name: os.environ[name] for name in os.environ if name != "PYTHONDONTWRITEBYTECODE"}
     begin = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-c", MAIN, *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(tree)},
+        env={**kept, "PYTHONPATH": str(tree)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
