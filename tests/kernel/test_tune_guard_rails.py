@@ -91,7 +91,7 @@ def test_a_tune_is_durable_unless_asked(loop, side, allowed, monkeypatch, tmp_pa
     )
     output = tmp_path / "app.tuning"
     more = ["--allow", "durability"] if allowed else []
-    monkeypatch.setattr(tuning.Confirmation, "run", lambda _: None)  # the search is enough
+    monkeypatch.setattr(tuning.ConfirmingRuns, "run", lambda _: None)  # the search is enough
     assert main(words(loop, output, script, *more, "--repeats", "1:1", "--budget", "24")) == 0
     said = capsys.readouterr().out
     in_force = seen.read_text()
