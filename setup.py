@@ -112,10 +112,16 @@ class Build(build):
 
 READER_LIBRARIES = ("libtraceevent", "zlib", "libzstd")
 
+# All rooms are packages of foreread, through links to the folders beside it. An archive has none.
+for room in ("analyzer", "boards", "emulator", "tracer"):
+    link = Path("foreread", room)
+    if not link.exists():
+        link.symlink_to(Path("..", room))
+
 setup(
     ext_modules=[
         Extension(
-            "analyzer.ingest._readers",
+            "foreread.analyzer.ingest._readers",
             sources=[
                 *sorted(glob("analyzer/ingest/*.c")),
                 *sorted(glob("analyzer/ingest/core/*.c")),
@@ -128,7 +134,7 @@ setup(
             py_limited_api=True,
         ),
         Extension(
-            "analyzer.program._follow",
+            "foreread.analyzer.program._follow",
             sources=["analyzer/program/_follow.c", *sorted(glob("analyzer/program/core/*.c"))],
             depends=["emulator/arrays.h", *sorted(glob("analyzer/program/core/*.h"))],
             include_dirs=["emulator", "analyzer/program/core"],
@@ -137,7 +143,7 @@ setup(
             py_limited_api=True,
         ),
         Extension(
-            "emulator._fixed",
+            "foreread.emulator._fixed",
             sources=["emulator/_fixed.c", *sorted(glob("emulator/core/fixed/*.c"))],
             depends=["emulator/arrays.h", *sorted(glob("emulator/core/fixed/*.h"))],
             include_dirs=["emulator"],
@@ -146,7 +152,7 @@ setup(
             py_limited_api=True,
         ),
         Extension(
-            "emulator._linux",
+            "foreread.emulator._linux",
             sources=["emulator/_linux.c", *sorted(glob("emulator/core/linux/*.c"))],
             depends=["emulator/arrays.h", *sorted(glob("emulator/core/linux/*.h"))],
             include_dirs=["emulator"],

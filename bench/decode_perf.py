@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analyzer.ingest import perfdata
-from analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest import perfdata
+from foreread.analyzer.ingest.spec import EVENT_SPECS
 
 IMAGE_MIB = 2048
 SOURCES = ("/usr/lib", "/usr/share")
@@ -132,7 +132,7 @@ def perf_script(path: Path) -> int:
 def process_seconds(path: Path) -> list[float]:
     """Wall time of a new process that reads the file: start of Python and imports included."""
     code = (
-        "import sys; from pathlib import Path; from analyzer.ingest import perfdata; "
+        "import sys; from pathlib import Path; from foreread.analyzer.ingest import perfdata; "
         "perfdata.read(Path(sys.argv[1]))"
     )
     command = [sys.executable, "-c", code, str(path)]

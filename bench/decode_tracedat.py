@@ -23,8 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analyzer.ingest import tracedat
-from analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest import tracedat
+from foreread.analyzer.ingest.spec import EVENT_SPECS
 
 PEER = Path(__file__).with_name("tracecmd_peer.c")
 TRACEFS = Path("/sys/kernel/tracing")

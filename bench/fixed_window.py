@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator import FixedWindow, _fixed, fixed_window
+from foreread.emulator import FixedWindow, _fixed, fixed_window
 
 SPREAD = 4  # one page in four is touched
 SEED = 2010

@@ -104,11 +104,11 @@ class Peaks:
         words = (place / "cmdline").read_bytes()
         if b"dask_worker" in words:
             return "worker"
-        if b"analyzer.fleet.child" not in words:
+        if b"foreread.analyzer.fleet.child" not in words:
             return ""
         parent = (place / "stat").read_text().rpartition(")")[2].split()[1]
         above = Path("/proc", parent, "cmdline").read_bytes()
-        return "reader" if b"analyzer.fleet.child" in above else "analysis"
+        return "reader" if b"foreread.analyzer.fleet.child" in above else "analysis"
 
 
 def peer(captures: Path) -> dict[str, Any]:

@@ -25,8 +25,8 @@ import duckdb
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from analyzer.fleet.rows import COLUMNS  # noqa: E402
-from analyzer.fleet.store import open_store, rows_sql  # noqa: E402
+from foreread.analyzer.fleet.rows import COLUMNS  # noqa: E402
+from foreread.analyzer.fleet.store import open_store, rows_sql  # noqa: E402
 
 BOARDS, STARTS, IN_A_FILE = 40, 25, 64
 WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 640, 768, 1023)
@@ -157,7 +157,8 @@ def main() -> None:
         query = f"SELECT count(*) FROM {rows_sql(str(store))}"
         count = f"import duckdb; print(duckdb.execute({query!r}).fetchall())"
         library = (
-            "import sys, foreread.fleet as fleet; from analyzer.fleet.store import open_store\n"
+            "import sys, foreread.fleet as fleet\n"
+            "from foreread.analyzer.fleet.store import open_store\n"
         )
         result = {
             "captures": args.captures,

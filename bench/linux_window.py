@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.ingest.load import load
-from analyzer.predict.linux import Inputs, inputs
-from emulator.devices.device import FixedCost
-from emulator.linux.operations import Op, Program
-from emulator.linux.requests import Layout
-from emulator.linux.rules import Rules, rules_for, version_of
-from emulator.linux.steps import STEP, CpuCost, Run
-from emulator.linux.timed_windows import timed_windows
-from emulator.linux.windows import Emulation
-from emulator.stepwise.replay import emulate
-from emulator.stepwise.timed import timed as replay
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.linux import Inputs, inputs
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.operations import Op, Program
+from foreread.emulator.linux.requests import Layout
+from foreread.emulator.linux.rules import Rules, rules_for, version_of
+from foreread.emulator.linux.steps import STEP, CpuCost, Run
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.linux.windows import Emulation
+from foreread.emulator.stepwise.replay import emulate
+from foreread.emulator.stepwise.timed import timed as replay
 
 PEER_WINDOWS = (0, 8, 32, 128)
 TIMED_WINDOWS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 768)

@@ -31,14 +31,14 @@ from browser import Browser, chromium  # noqa: E402
 from capture_builder import PAGE, ROOT_PID, capture_of  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
-from analyzer.ingest.interpret import interpret  # noqa: E402
-from analyzer.ingest.recording import Recording, Trace  # noqa: E402
-from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table  # noqa: E402
-from analyzer.predict.choice import predict_by  # noqa: E402
-from analyzer.report.live.inputs import live_inputs  # noqa: E402
-from analyzer.report.write import write_report  # noqa: E402
-from emulator.devices.device import FixedCost  # noqa: E402
-from tracer.formats.capture import Extent, FileEntry  # noqa: E402
+from foreread.analyzer.ingest.interpret import interpret  # noqa: E402
+from foreread.analyzer.ingest.recording import Recording, Trace  # noqa: E402
+from foreread.analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table  # noqa: E402
+from foreread.analyzer.predict.choice import predict_by  # noqa: E402
+from foreread.analyzer.report.live.inputs import live_inputs  # noqa: E402
+from foreread.analyzer.report.write import write_report  # noqa: E402
+from foreread.emulator.devices.device import FixedCost  # noqa: E402
+from foreread.tracer.formats.capture import Extent, FileEntry  # noqa: E402
 
 FILES, SEED = 400, 17
 DEV, INODE, FIRST_SECTOR, START_NS = 7 << 20, 100, 2048, 1_000_000_000

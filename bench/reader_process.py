@@ -21,12 +21,12 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.scaling import EXAMPLE, Original
-from tracer.formats.archive import unpack
+from foreread.tracer.formats.archive import unpack
 
 LOAD = """
 import json, os, resource, sys, tempfile, time
 from pathlib import Path
-from analyzer.ingest import load
+from foreread.analyzer.ingest import load
 how, path = sys.argv[1:]
 os.environ["FOREREAD_READER"] = how
 begin = time.perf_counter()

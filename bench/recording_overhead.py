@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
-from boards.device import Devices
-from tracer.backends import tracefs_mount
-from tracer.backends.base import WANTED_EVENTS
-from tracer.backends.tracefs import TracefsBackend
-from tracer.interrupts import orderly_exit
-from tracer.local.journal import Journal
-from tracer.local.run import RunOptions, run_cold
+from foreread.boards.device import Devices
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.base import WANTED_EVENTS
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.journal import Journal
+from foreread.tracer.local.run import RunOptions, run_cold
 
 IMPORTS = (
     "argparse, ast, asyncio, base64, bz2, calendar, cmd, code, colorsys, concurrent.futures,"

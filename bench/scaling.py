@@ -27,12 +27,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analyzer.ingest import tracefs
-from analyzer.ingest.archive import unpack
-from analyzer.ingest.fields import FieldReader
-from analyzer.ingest.formats import Formats
-from analyzer.ingest.ring import Layout, RingBuffers
-from analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest import tracefs
+from foreread.analyzer.ingest.archive import unpack
+from foreread.analyzer.ingest.fields import FieldReader
+from foreread.analyzer.ingest.formats import Formats
+from foreread.analyzer.ingest.ring import Layout, RingBuffers
+from foreread.analyzer.ingest.spec import EVENT_SPECS
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/python-start/python-start.capture.tar.xz"
@@ -46,11 +46,11 @@ STRIDE = {"pid": 1 << 20, "ino": 1 << 32}
 PARTS = """
 import json, sys, time
 from pathlib import Path
-from analyzer.predict.disk.device_model import read_device_model
-from analyzer.ingest.load import load
-from analyzer.predict.inputs import inputs
-from analyzer.predict.start import prepare
-from emulator.linux.rules import version_of
+from foreread.analyzer.predict.disk.device_model import read_device_model
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.start import prepare
+from foreread.emulator.linux.rules import version_of
 
 def part(name, work):
     begin = time.process_time()

@@ -12,9 +12,9 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import IO
 
-from boards.client import run_client, through_stdin
-from boards.shell import ShellTarget
-from boards.target import Result, TargetError, too_slow
+from foreread.boards.client import run_client, through_stdin
+from foreread.boards.shell import ShellTarget
+from foreread.boards.target import Result, TargetError, too_slow
 
 START_S = 30.0
 FEATURE = "shell_v2"

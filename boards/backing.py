@@ -22,8 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.attribute import attribute
-from boards.mounts import MountPoint
+from foreread.boards.attribute import attribute
+from foreread.boards.mounts import MountPoint
 
 MTD_BLOCK_MAJOR = "31"
 ON_MTD = frozenset({"jffs2", "romfs", "cramfs"})

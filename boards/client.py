@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from boards.target import Result
+from foreread.boards.target import Result
 
 
 def run_client(

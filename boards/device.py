@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.attribute import attribute
-from boards.backing import Backing, BackingDevices
-from boards.error import BoardsError
-from boards.mounts import MountPoint, mount_of, read_mounts
-from boards.overlay import layer_paths
+from foreread.boards.attribute import attribute
+from foreread.boards.backing import Backing, BackingDevices
+from foreread.boards.error import BoardsError
+from foreread.boards.mounts import MountPoint, mount_of, read_mounts
+from foreread.boards.overlay import layer_paths
 
 SECTOR_BYTES = 512
 

@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from boards.base.document import Document, encode, read_document
-from boards.base.written import write_whole
-from boards.cost import Amount, Count, Part, Text
-from boards.error import BoardsError
+from foreread.boards.base.document import Document, encode, read_document
+from foreread.boards.base.written import write_whole
+from foreread.boards.cost import Amount, Count, Part, Text
+from foreread.boards.error import BoardsError
 
 _MOST = 200  # kernels in the list; the oldest are dropped
 _WINDOWS = Annotated[list[Amount], Meta(max_length=100)]

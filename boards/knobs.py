@@ -15,7 +15,7 @@ from importlib import resources
 
 import msgspec
 
-from boards.error import BoardsError
+from foreread.boards.error import BoardsError
 
 BLOCK = "/sys/block/"
 READ_AHEAD = "queue/read_ahead_kb"  # below the directory of a disk
@@ -98,7 +98,7 @@ class _List(msgspec.Struct, forbid_unknown_fields=True):
 @cache
 def knobs() -> tuple[Knob, ...]:
     """Return the list, in the file's order."""
-    text = (resources.files("boards") / "knobs.toml").read_bytes()
+    text = (resources.files("foreread.boards") / "knobs.toml").read_bytes()
     return tuple(msgspec.toml.decode(text, type=_List).knob)
 
 
@@ -153,7 +153,7 @@ def _check(path: str, refusal: str, value: str) -> None:
 
 def shell_functions() -> str:
     """Return ``is_knob``, ``may_set`` and ``may_put_back`` for a POSIX shell."""
-    text = (resources.files("boards") / "knobs.sh").read_text()
+    text = (resources.files("foreread.boards") / "knobs.sh").read_text()
     lines = ["# knob_range PLACE: set the ranges of a knob; made from boards/knobs.toml."]
     lines += [
         "knob_range() {",

@@ -16,11 +16,11 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from boards.attribute import attribute
-from boards.base.units import KIB
-from boards.device import DeviceError, Devices
-from boards.mounts import MountPoint, parse_mount
-from boards.profile import (
+from foreread.boards.attribute import attribute
+from foreread.boards.base.units import KIB
+from foreread.boards.device import DeviceError, Devices
+from foreread.boards.mounts import MountPoint, parse_mount
+from foreread.boards.profile import (
     Cpu,
     Defaults,
     Kernel,
@@ -32,9 +32,9 @@ from boards.profile import (
     decode_profile,
     profile_name,
 )
-from boards.profile_toml import encode_profile
-from boards.sysfs_copy import copied_devices, parse_sysfs
-from boards.target import Target
+from foreread.boards.profile_toml import encode_profile
+from foreread.boards.sysfs_copy import copied_devices, parse_sysfs
+from foreread.boards.target import Target
 
 # In /proc/cpuinfo, by architecture: x86, arm, mips, powerpc and others.
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch")

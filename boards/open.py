@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import UNSET, UnsetType, structs
 
-from boards.adb import AdbAddress, AdbTarget
-from boards.console.line import SerialAddress
-from boards.console.serial import SerialTarget
-from boards.emulated.live import Tell, started, target_of
-from boards.labgrid.place import LabgridAddress, open_place
-from boards.profile import (
+from foreread.boards.adb import AdbAddress, AdbTarget
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.emulated.live import Tell, started, target_of
+from foreread.boards.labgrid.place import LabgridAddress, open_place
+from foreread.boards.profile import (
     AdbTransport,
     LabgridTransport,
     LocalTransport,
@@ -24,9 +24,9 @@ from boards.profile import (
     load_profile,
     profile_path,
 )
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
-from boards.target import LocalTarget, Target, TargetError
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
+from foreread.boards.target import LocalTarget, Target, TargetError
 
 LOCAL = "local"
 StrPath = str | os.PathLike[str]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib import resources
 from typing import Protocol
 
-from boards.target import Result, TargetError
+from foreread.boards.target import Result, TargetError
 
 NONE = "no udev rule, tuned profile, service or script here sets it, as far as foreread can find"
 UNREAD = "what sets it was not looked up, for want of programs:"
@@ -27,7 +27,7 @@ class _Shell(Protocol):
 
 def program() -> str:
     """Return the program that prints the origins of the windows in its arguments."""
-    text = (resources.files("boards") / "origin.sh").read_text()
+    text = (resources.files("foreread.boards") / "origin.sh").read_text()
     return f'#!/bin/sh\n{text.rstrip()}\n\norigins "$@"\n'
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from boards.mounts import MountPoint, unescape
+from foreread.boards.mounts import MountPoint, unescape
 
 _COLON = re.compile(r"(?<!\\):")  # a colon in a name is written as "\:"
 _ONE_LAYER = ("upperdir", "lowerdir+", "datadir+")

@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from boards.base.bounded import UnboundedError
-from boards.base.brief import brief
-from boards.base.document import DocumentError
-from boards.base.toml_document import decode_toml, read_toml
-from boards.cost import Amount, Cost, Count, Part, Text
-from boards.error import BoardsError
-from boards.judged import JudgedKernel, with_judged
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import DocumentError
+from foreread.boards.base.toml_document import decode_toml, read_toml
+from foreread.boards.cost import Amount, Cost, Count, Part, Text
+from foreread.boards.error import BoardsError
+from foreread.boards.judged import JudgedKernel, with_judged
 
 PROFILES = Path(__file__).parent / "profiles"
 SUFFIX = ".toml"

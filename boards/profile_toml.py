@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from boards.cost import Cost
-from boards.profile import Profile
+from foreread.boards.cost import Cost
+from foreread.boards.profile import Profile
 
 
 def encode_profile(profile: Profile) -> str:

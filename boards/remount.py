@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
-from boards.mounts import MountPoint, mount_of
-from boards.target import Target
+from foreread.boards.mounts import MountPoint, mount_of
+from foreread.boards.target import Target
 
 PREFIX = "mount:"
 DIRECTORY = "{mount}"  # in a template of a knob
@@ -49,7 +49,7 @@ def write_option(target: Target, knob: str, value: str) -> str:
 
 def shell_functions() -> str:
     """Return ``mount_value`` and ``mount_write`` for a POSIX shell."""
-    return (resources.files("boards") / "remount.sh").read_text()
+    return (resources.files("foreread.boards") / "remount.sh").read_text()
 
 
 def remountable(mounts: list[MountPoint], candidates: Iterable[MountPoint]) -> str:

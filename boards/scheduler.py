@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from boards.target import Target
+from foreread.boards.target import Target
 
 
 def choose_anew(target: Target, queue: str) -> None:
@@ -17,4 +17,4 @@ def choose_anew(target: Target, queue: str) -> None:
 
 def shell_functions() -> str:
     """Return ``choose_anew`` for a POSIX shell."""
-    return (resources.files("boards") / "scheduler.sh").read_text()
+    return (resources.files("foreread.boards") / "scheduler.sh").read_text()

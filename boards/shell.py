@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from boards.target import NoRights, Result, TargetError
+from foreread.boards.target import NoRights, Result, TargetError
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 REBOOT = "reboot"

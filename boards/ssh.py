@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO
 
-from boards.shell import ShellTarget
-from boards.ssh_connection import SshAddress, SshConnection
-from boards.target import Result
+from foreread.boards.shell import ShellTarget
+from foreread.boards.ssh_connection import SshAddress, SshConnection
+from foreread.boards.target import Result
 
 
 class SshTarget(ShellTarget):

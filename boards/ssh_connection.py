@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
-from boards.base import guard
-from boards.base.owner import marked
-from boards.base.scratch import prefix
-from boards.client import run_client, through_stdin
-from boards.target import Result, TargetError, too_slow
+from foreread.boards.base import guard
+from foreread.boards.base.owner import marked
+from foreread.boards.base.scratch import prefix
+from foreread.boards.client import run_client, through_stdin
+from foreread.boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
 # A board is lost after SILENT_TIMES probes without an answer, SILENT_S apart.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.document import says
+from foreread.boards.base.document import says
 
 Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 PREFETCH = "read the files ahead by a list: foreread prefetch CAPTURE -o LIST"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from boards.attribute import attribute
-from boards.backing import file_system_type
-from boards.mounts import MountPoint
-from boards.stack import Image
+from foreread.boards.attribute import attribute
+from foreread.boards.backing import file_system_type
+from foreread.boards.mounts import MountPoint
+from foreread.boards.stack import Image
 
 # By the start of dm/uuid, which the device's creator chooses (cryptsetup, lvm2).
 _MAPPED = {

@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.backing import ON_MTD, Backing, file_system_type
-from boards.device import Devices, image_of
-from boards.mounts import MountPoint
-from boards.overlay import layer_paths
-from boards.stack import PREFETCH, Image, Stack
-from boards.stack_words import words
-from boards.window import PREFIX
+from foreread.boards.backing import ON_MTD, Backing, file_system_type
+from foreread.boards.device import Devices, image_of
+from foreread.boards.mounts import MountPoint
+from foreread.boards.overlay import layer_paths
+from foreread.boards.stack import PREFETCH, Image, Stack
+from foreread.boards.stack_words import words
+from foreread.boards.window import PREFIX
 
 _DEVICE = "name the disk with --device NAME"
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "rootfs", "devtmpfs"})

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from boards.base.scratch import scratch_folder
-from boards.device import Devices
-from boards.mounts import MountPoint
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint
 
 NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: neither . nor ..
 _LONGEST_NAME = 200

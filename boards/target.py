@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from boards.error import BoardsError
+from foreread.boards.error import BoardsError
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 

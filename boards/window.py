@@ -25,4 +25,4 @@ def is_window(knob: str) -> bool:
 
 def shell_functions() -> str:
     """Return ``find_window`` for a POSIX shell."""
-    return (resources.files("boards") / "window.sh").read_text().rstrip()
+    return (resources.files("foreread.boards") / "window.sh").read_text().rstrip()

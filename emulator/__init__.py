@@ -1,5 +1,5 @@
 """Emulates readahead, and counts its reads: arrays in, arrays out."""
 
-from emulator.fixed import MAX_WINDOW, EmulationError, FixedWindow, fixed_window
+from foreread.emulator.fixed import MAX_WINDOW, EmulationError, FixedWindow, fixed_window
 
 __all__ = ["MAX_WINDOW", "EmulationError", "FixedWindow", "fixed_window"]

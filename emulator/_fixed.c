@@ -1,4 +1,4 @@
-/* emulator._fixed: binds core/fixed_window.h to Python. Checks arrays, releases the GIL. */
+/* foreread.emulator._fixed: binds core/fixed_window.h to Python. Checks arrays, releases the GIL. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -121,7 +121,7 @@ static PyMethodDef METHODS[] = {
 };
 
 static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
-                                    .m_name = "emulator._fixed",
+                                    .m_name = "foreread.emulator._fixed",
                                     .m_size = 0,
                                     .m_methods = METHODS};
 

@@ -1,4 +1,4 @@
-/* emulator._linux: binds core/linux_*.h to Python. Checks arrays, releases the GIL. */
+/* foreread.emulator._linux: binds core/linux_*.h to Python. Checks arrays, releases the GIL. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -228,7 +228,7 @@ static PyMethodDef METHODS[] = {
 };
 
 static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
-                                    .m_name = "emulator._linux",
+                                    .m_name = "foreread.emulator._linux",
                                     .m_size = 0,
                                     .m_methods = METHODS};
 

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from emulator import _fixed
-from emulator.error import EmulatorError
+from foreread.emulator import _fixed
+from foreread.emulator.error import EmulatorError
 
 Isa = Literal["auto", "baseline", "avx2"]
 MAX_WINDOW: int = _fixed.MAX_WINDOW

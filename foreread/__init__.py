@@ -37,45 +37,45 @@ from foreread.version import VERSION as __version__
 
 TYPE_CHECKING = False  # type checkers know the name; typing takes longer to import than all of this
 if TYPE_CHECKING:
-    from analyzer.advise.advise import Advice as Advice
-    from analyzer.advise.images import image_offers as image_offers
-    from analyzer.apply.make import Script as Script
-    from analyzer.apply.make import script as script
-    from analyzer.diff.document import DiffDocument as DiffDocument
-    from analyzer.diff.whole import diff as diff
-    from analyzer.export.make import ExportDocument as ExportDocument
-    from analyzer.export.make import export as export
-    from analyzer.fleet.document import FleetAnalysed as FleetAnalysed
-    from analyzer.fleet.report import FleetReportFiles as FleetReportFiles
-    from analyzer.forecast.document import Forecast as Forecast
-    from analyzer.forecast.predicted import forecast as forecast
-    from analyzer.ingest.tables import Table as Table
-    from analyzer.layout.compared import Compared as ComparedLayouts
-    from analyzer.layout.compared import compare_layouts as layout
-    from analyzer.layout.write import write_layout as write_layout
-    from analyzer.predict.prediction import Curve as Curve
-    from analyzer.predict.prediction import Verdict as Verdict
-    from analyzer.predict.tables import table as table
-    from analyzer.predict.validate import Validation as Validation
-    from analyzer.predict.validate import validate as validate
-    from analyzer.prefetch.cases import Comparison as Comparison
-    from analyzer.prefetch.cases import compare as prefetch
-    from analyzer.prefetch.listing import write_listing as write_listing
-    from analyzer.report.make import report as report
-    from analyzer.report.write import ReportFiles as ReportFiles
-    from analyzer.suite.advised import advise_suite as advise_suite
-    from analyzer.suite.predicted import SuiteQuestion as SuiteQuestion
-    from analyzer.suite.predicted import predict_suite as predict_suite
-    from analyzer.suite.read import Suite as Suite
-    from analyzer.suite.read import read_suite as read_suite
-    from analyzer.tuner.engines.stopping import Budget as Budget
-    from analyzer.tuner.findings.results import Results as Tuning
-    from analyzer.tuner.findings.results import read_results as read_tuning
-    from boards.open import open_target as open_target
-    from boards.profile import Profile as Profile
-    from boards.profile import known_profiles as boards
-    from boards.profile import load_profile as load_board
-    from boards.target import Target as Target
+    from foreread.analyzer.advise.advise import Advice as Advice
+    from foreread.analyzer.advise.images import image_offers as image_offers
+    from foreread.analyzer.apply.make import Script as Script
+    from foreread.analyzer.apply.make import script as script
+    from foreread.analyzer.diff.document import DiffDocument as DiffDocument
+    from foreread.analyzer.diff.whole import diff as diff
+    from foreread.analyzer.export.make import ExportDocument as ExportDocument
+    from foreread.analyzer.export.make import export as export
+    from foreread.analyzer.fleet.document import FleetAnalysed as FleetAnalysed
+    from foreread.analyzer.fleet.report import FleetReportFiles as FleetReportFiles
+    from foreread.analyzer.forecast.document import Forecast as Forecast
+    from foreread.analyzer.forecast.predicted import forecast as forecast
+    from foreread.analyzer.ingest.tables import Table as Table
+    from foreread.analyzer.layout.compared import Compared as ComparedLayouts
+    from foreread.analyzer.layout.compared import compare_layouts as layout
+    from foreread.analyzer.layout.write import write_layout as write_layout
+    from foreread.analyzer.predict.prediction import Curve as Curve
+    from foreread.analyzer.predict.prediction import Verdict as Verdict
+    from foreread.analyzer.predict.tables import table as table
+    from foreread.analyzer.predict.validate import Validation as Validation
+    from foreread.analyzer.predict.validate import validate as validate
+    from foreread.analyzer.prefetch.cases import Comparison as Comparison
+    from foreread.analyzer.prefetch.cases import compare as prefetch
+    from foreread.analyzer.prefetch.listing import write_listing as write_listing
+    from foreread.analyzer.report.make import report as report
+    from foreread.analyzer.report.write import ReportFiles as ReportFiles
+    from foreread.analyzer.suite.advised import advise_suite as advise_suite
+    from foreread.analyzer.suite.predicted import SuiteQuestion as SuiteQuestion
+    from foreread.analyzer.suite.predicted import predict_suite as predict_suite
+    from foreread.analyzer.suite.read import Suite as Suite
+    from foreread.analyzer.suite.read import read_suite as read_suite
+    from foreread.analyzer.tuner.engines.stopping import Budget as Budget
+    from foreread.analyzer.tuner.findings.results import Results as Tuning
+    from foreread.analyzer.tuner.findings.results import read_results as read_tuning
+    from foreread.boards.open import open_target as open_target
+    from foreread.boards.profile import Profile as Profile
+    from foreread.boards.profile import known_profiles as known_boards
+    from foreread.boards.profile import load_profile as load_board
+    from foreread.boards.target import Target as Target
     from foreread.browsing import Viewed as Viewed
     from foreread.browsing import view as view
     from foreread.error import ERRORS as ERRORS
@@ -110,16 +110,16 @@ if TYPE_CHECKING:
     from foreread.recording.boot import record_boot as record_boot
     from foreread.recording.start import record as record
     from foreread.recording.suite import record_suite as record_suite
+    from foreread.tracer.formats.capture import Capture as Capture
+    from foreread.tracer.formats.confirmation import Confirmation as Confirmation
+    from foreread.tracer.formats.sweep import Sweep as Sweep
+    from foreread.tracer.formats.sweep import read_sweep as read_sweep
+    from foreread.tracer.install.install import uninstall as uninstall
+    from foreread.tracer.local.ending import Ending as Ending
+    from foreread.tracer.local.run import RunOptions as RunOptions
     from foreread.tuning.campaign import tune as tune
     from foreread.tuning.fleet import fleet_tune as fleet_tune
     from foreread.tuning.options import TuneOptions as TuneOptions
-    from tracer.formats.capture import Capture as Capture
-    from tracer.formats.confirmation import Confirmation as Confirmation
-    from tracer.formats.sweep import Sweep as Sweep
-    from tracer.formats.sweep import read_sweep as read_sweep
-    from tracer.install.install import uninstall as uninstall
-    from tracer.local.ending import Ending as Ending
-    from tracer.local.run import RunOptions as RunOptions
 
 __all__ = [
     "ERRORS",
@@ -166,7 +166,6 @@ __all__ = [
     "__version__",
     "advise",
     "advise_suite",
-    "boards",
     "calibrate",
     "confirm",
     "confirm_suite",
@@ -181,6 +180,7 @@ __all__ = [
     "improve",
     "install",
     "judge",
+    "known_boards",
     "layout",
     "load",
     "load_board",
@@ -210,89 +210,89 @@ __all__ = [
 
 # Where each public name is, and what it is called there if not the same.
 _EXPORTS = {
-    "Advice": "analyzer.advise.advise",
+    "Advice": "foreread.analyzer.advise.advise",
     "Advised": "foreread.measuring.advice_row",
-    "Budget": "analyzer.tuner.engines.stopping",
+    "Budget": "foreread.analyzer.tuner.engines.stopping",
     "Calibrated": "foreread.machine.calibration",
-    "Capture": "tracer.formats.capture",
-    "ComparedLayouts": "analyzer.layout.compared:Compared",
-    "Comparison": "analyzer.prefetch.cases",
-    "Confirmation": "tracer.formats.confirmation",
+    "Capture": "foreread.tracer.formats.capture",
+    "ComparedLayouts": "foreread.analyzer.layout.compared:Compared",
+    "Comparison": "foreread.analyzer.prefetch.cases",
+    "Confirmation": "foreread.tracer.formats.confirmation",
     "ConfirmOptions": "foreread.measuring.options",
     "Confirmed": "foreread.measuring.confirm",
-    "Curve": "analyzer.predict.prediction",
-    "DiffDocument": "analyzer.diff.document",
+    "Curve": "foreread.analyzer.predict.prediction",
+    "DiffDocument": "foreread.analyzer.diff.document",
     "ERRORS": "foreread.error",
-    "Ending": "tracer.local.ending",
-    "ExportDocument": "analyzer.export.make",
-    "FleetAnalysed": "analyzer.fleet.document",
-    "FleetReportFiles": "analyzer.fleet.report",
-    "Forecast": "analyzer.forecast.document",
+    "Ending": "foreread.tracer.local.ending",
+    "ExportDocument": "foreread.analyzer.export.make",
+    "FleetAnalysed": "foreread.analyzer.fleet.document",
+    "FleetReportFiles": "foreread.analyzer.fleet.report",
+    "Forecast": "foreread.analyzer.forecast.document",
     "ForereadError": "foreread.error",
     "Improved": "foreread.improving.improve",
     "Judgement": "foreread.judging.judge",
     "Prediction": "foreread.objects.prediction",
-    "Profile": "boards.profile",
+    "Profile": "foreread.boards.profile",
     "Question": "foreread.question",
     "ReadingNow": "foreread.machine.reading_now",
-    "ReportFiles": "analyzer.report.write",
-    "RunOptions": "tracer.local.run",
-    "Script": "analyzer.apply.make",
+    "ReportFiles": "foreread.analyzer.report.write",
+    "RunOptions": "foreread.tracer.local.run",
+    "Script": "foreread.analyzer.apply.make",
     "Start": "foreread.objects.start",
-    "Suite": "analyzer.suite.read",
-    "SuiteQuestion": "analyzer.suite.predicted",
-    "Sweep": "tracer.formats.sweep",
-    "Table": "analyzer.ingest.tables",
-    "Target": "boards.target",
+    "Suite": "foreread.analyzer.suite.read",
+    "SuiteQuestion": "foreread.analyzer.suite.predicted",
+    "Sweep": "foreread.tracer.formats.sweep",
+    "Table": "foreread.analyzer.ingest.tables",
+    "Target": "foreread.boards.target",
     "TuneOptions": "foreread.tuning.options",
     "TuneWish": "foreread.improving.job",
-    "Tuning": "analyzer.tuner.findings.results:Results",
-    "Validation": "analyzer.predict.validate",
-    "Verdict": "analyzer.predict.prediction",
+    "Tuning": "foreread.analyzer.tuner.findings.results:Results",
+    "Validation": "foreread.analyzer.predict.validate",
+    "Verdict": "foreread.analyzer.predict.prediction",
     "Viewed": "foreread.browsing",
     "Watch": "foreread.improving.job",
     "advise": "foreread.objects.start",
-    "advise_suite": "analyzer.suite.advised",
-    "boards": "boards.profile:known_profiles",
+    "advise_suite": "foreread.analyzer.suite.advised",
+    "known_boards": "foreread.boards.profile:known_profiles",
     "calibrate": "foreread.machine.calibration",
     "confirm": "foreread.measuring.confirm",
     "confirm_suite": "foreread.measuring.confirm_suite",
-    "diff": "analyzer.diff.whole",
-    "export": "analyzer.export.make",
+    "diff": "foreread.analyzer.diff.whole",
+    "export": "foreread.analyzer.export.make",
     "fleet_analyse": "foreread.fleet",
     "fleet_confirm": "foreread.measuring.confirm_fleet",
     "fleet_report": "foreread.fleet",
     "fleet_tune": "foreread.tuning.fleet",
-    "forecast": "analyzer.forecast.predicted",
-    "image_offers": "analyzer.advise.images",
+    "forecast": "foreread.analyzer.forecast.predicted",
+    "image_offers": "foreread.analyzer.advise.images",
     "improve": "foreread.improving.improve",
     "install": "foreread.machine.install",
     "judge": "foreread.judging.judge",
-    "layout": "analyzer.layout.compared:compare_layouts",
+    "layout": "foreread.analyzer.layout.compared:compare_layouts",
     "load": "foreread.objects.start",
-    "load_board": "boards.profile:load_profile",
-    "open_target": "boards.open",
+    "load_board": "foreread.boards.profile:load_profile",
+    "open_target": "foreread.boards.open",
     "predict": "foreread.objects.start",
-    "predict_suite": "analyzer.suite.predicted",
-    "prefetch": "analyzer.prefetch.cases:compare",
-    "read_suite": "analyzer.suite.read",
-    "read_sweep": "tracer.formats.sweep",
-    "read_tuning": "analyzer.tuner.findings.results:read_results",
+    "predict_suite": "foreread.analyzer.suite.predicted",
+    "prefetch": "foreread.analyzer.prefetch.cases:compare",
+    "read_suite": "foreread.analyzer.suite.read",
+    "read_sweep": "foreread.tracer.formats.sweep",
+    "read_tuning": "foreread.analyzer.tuner.findings.results:read_results",
     "reading_now": "foreread.machine.reading_now",
     "record": "foreread.recording.start",
     "record_boot": "foreread.recording.boot",
     "record_suite": "foreread.recording.suite",
-    "report": "analyzer.report.make",
+    "report": "foreread.analyzer.report.make",
     "row_of_advice": "foreread.measuring.advice_row",
-    "script": "analyzer.apply.make",
+    "script": "foreread.analyzer.apply.make",
     "sweep": "foreread.measuring.sweep",
-    "table": "analyzer.predict.tables",
+    "table": "foreread.analyzer.predict.tables",
     "tune": "foreread.tuning.campaign",
-    "uninstall": "tracer.install.install",
-    "validate": "analyzer.predict.validate",
+    "uninstall": "foreread.tracer.install.install",
+    "validate": "foreread.analyzer.predict.validate",
     "view": "foreread.browsing",
-    "write_layout": "analyzer.layout.write",
-    "write_listing": "analyzer.prefetch.listing",
+    "write_layout": "foreread.analyzer.layout.write",
+    "write_listing": "foreread.analyzer.prefetch.listing",
 }
 
 

@@ -102,7 +102,9 @@ def _annotation(function: Callable[..., object], name: str) -> Any:
     """Return the annotation of a parameter; names that its module lacks are public ones."""
     if name == "self":  # a public function of this name is the method: its caller gives a start
         is_method = function.__qualname__.startswith("Start.")
-        return import_module("analyzer.ingest.recording").Recording if is_method else object
+        return (
+            import_module("foreread.analyzer.ingest.recording").Recording if is_method else object
+        )
     text = inspect.signature(function).parameters[name].annotation
     return eval(text, vars(builtins), _Public(function)) if isinstance(text, str) else text
 

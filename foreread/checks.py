@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foreread.error import ArgumentError
-from tracer.local.run import RunOptions
+from foreread.tracer.local.run import RunOptions
 
 StrPath = str | os.PathLike[str]
 Command = RunOptions | Sequence[str]

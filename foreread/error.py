@@ -6,10 +6,10 @@ the emulator nor the boards import anything of the others: catch ``ERRORS`` to c
 
 from __future__ import annotations
 
-from analyzer.error import AnalyzerError
-from boards.error import BoardsError
-from emulator.error import EmulatorError
-from tracer.error import TracerError
+from foreread.analyzer.error import AnalyzerError
+from foreread.boards.error import BoardsError
+from foreread.emulator.error import EmulatorError
+from foreread.tracer.error import TracerError
 
 
 class ForereadError(Exception):

@@ -7,20 +7,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzer.error import ArgumentError
-from analyzer.fleet.analyse import BATCH, analyse
-from analyzer.fleet.batch import Batch, Done, run_batch
-from analyzer.fleet.document import FleetAnalysed
-from analyzer.fleet.engines import DaskEngine, Engine, LocalEngine, other_version
-from analyzer.fleet.listing import open_source
-from analyzer.fleet.question import Reader, question_of
-from analyzer.fleet.store import open_store
-from analyzer.ingest.arguments import StrPath
-from boards.base.silent import silent
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.fleet.analyse import BATCH, analyse
+from foreread.analyzer.fleet.batch import Batch, Done, run_batch
+from foreread.analyzer.fleet.document import FleetAnalysed
+from foreread.analyzer.fleet.engines import DaskEngine, Engine, LocalEngine, other_version
+from foreread.analyzer.fleet.listing import open_source
+from foreread.analyzer.fleet.question import Reader, question_of
+from foreread.analyzer.fleet.store import open_store
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.boards.base.silent import silent
 from foreread.version import VERSION
 
 if TYPE_CHECKING:
-    from analyzer.fleet.report import FleetReportFiles  # which imports matplotlib
+    from foreread.analyzer.fleet.report import FleetReportFiles  # which imports matplotlib
 
 
 def fleet_analyse(
@@ -70,7 +70,7 @@ def fleet_report(store: StrPath, output: StrPath) -> FleetReportFiles:
 
     Raises FleetError for a place without a store or without captures, OSError if writing fails.
     """
-    from analyzer.fleet.report import write_fleet_report  # noqa: PLC0415  (matplotlib)
+    from foreread.analyzer.fleet.report import write_fleet_report  # noqa: PLC0415  (matplotlib)
 
     return write_fleet_report(open_store(str(store)), Path(output), VERSION)
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.ingest.arguments import Pids, StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, predict_by
-from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import Prediction
-from boards.base.brief import brief
+from foreread.analyzer.ingest.arguments import Pids, StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, predict_by
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.boards.base.brief import brief
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,8 +58,8 @@ class Question:
         if more:
             raise ChoiceError("an image is for one capture", "give one capture, or remove --image")
         # Few starts have an image, and its models take long to import.
-        from analyzer.layout.by_window import predict_on_image  # noqa: PLC0415
-        from analyzer.layout.unpacking_file import read_unpacking  # noqa: PLC0415
+        from foreread.analyzer.layout.by_window import predict_on_image  # noqa: PLC0415
+        from foreread.analyzer.layout.unpacking_file import read_unpacking  # noqa: PLC0415
 
         known = read_unpacking(Path(self.unpacking)).by_compressor if self.unpacking else None
         found = predict_on_image(

@@ -18,11 +18,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from analyzer.suite.read import SuiteError, decode_suite  # noqa: E402
-from boards.base.document import DocumentError, OtherSchemaError, decode  # noqa: E402
-from boards.base.toml_document import decode_toml, parse_toml  # noqa: E402
-from boards.profile import Profile  # noqa: E402
-from tracer.formats.sweep import Sweep  # noqa: E402
+from foreread.analyzer.suite.read import SuiteError, decode_suite  # noqa: E402
+from foreread.boards.base.document import DocumentError, OtherSchemaError, decode  # noqa: E402
+from foreread.boards.base.toml_document import decode_toml, parse_toml  # noqa: E402
+from foreread.boards.profile import Profile  # noqa: E402
+from foreread.tracer.formats.sweep import Sweep  # noqa: E402
 
 SUITES = "tests/analyzer/suite/data"
 INPUT = ROOT / "fuzz-out/documents/input"

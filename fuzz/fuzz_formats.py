@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from analyzer.ingest.formats import Formats  # noqa: E402
-from analyzer.ingest.recording import TraceError  # noqa: E402
-from analyzer.ingest.tracedat_layout import parse  # noqa: E402
+from foreread.analyzer.ingest.formats import Formats  # noqa: E402
+from foreread.analyzer.ingest.recording import TraceError  # noqa: E402
+from foreread.analyzer.ingest.tracedat_layout import parse  # noqa: E402
 
 SEED = ROOT / "tests/analyzer/ingest/data/ftrace/v7-none.trace.dat"
 INPUT = ROOT / "fuzz-out/formats/input"

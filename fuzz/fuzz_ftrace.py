@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.recording import TraceError
-from tracer.formats.limits import LimitError
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.tracer.formats.limits import LimitError
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests/analyzer/ingest/data/ftrace"

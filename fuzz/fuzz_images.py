@@ -17,15 +17,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from emulator.images.erofs import read_erofs  # noqa: E402
-from emulator.images.erofs_format import COMPRESSED  # noqa: E402
-from emulator.images.erofs_lookups import ErofsLookups  # noqa: E402
-from emulator.images.erofs_reads import ErofsReader  # noqa: E402
-from emulator.images.erofs_rules import ErofsRules  # noqa: E402
-from emulator.images.ext4 import read_ext4  # noqa: E402
-from emulator.images.source import ImageError  # noqa: E402
-from emulator.images.squashfs import read_squashfs  # noqa: E402
-from emulator.images.squashfs_contents import Contents  # noqa: E402
+from foreread.emulator.images.erofs import read_erofs  # noqa: E402
+from foreread.emulator.images.erofs_format import COMPRESSED  # noqa: E402
+from foreread.emulator.images.erofs_lookups import ErofsLookups  # noqa: E402
+from foreread.emulator.images.erofs_reads import ErofsReader  # noqa: E402
+from foreread.emulator.images.erofs_rules import ErofsRules  # noqa: E402
+from foreread.emulator.images.ext4 import read_ext4  # noqa: E402
+from foreread.emulator.images.source import ImageError  # noqa: E402
+from foreread.emulator.images.squashfs import read_squashfs  # noqa: E402
+from foreread.emulator.images.squashfs_contents import Contents  # noqa: E402
 
 GOLDEN = ROOT / "tests/emulator/images/data"
 INPUT = ROOT / "fuzz-out/images/input"

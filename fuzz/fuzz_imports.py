@@ -15,12 +15,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.inode_list import read_inodes
-from analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.inode_list import read_inodes
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.tracer.formats.capture import CaptureError
+from foreread.tracer.formats.limits import LimitError
 from fuzz.fuzz_ftrace import changed, try_to_read
-from tracer.formats.capture import CaptureError
-from tracer.formats.limits import LimitError
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests/analyzer/ingest/data"

@@ -21,9 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from analyzer.ingest import perfdata  # noqa: E402
-from analyzer.ingest.recording import TraceError  # noqa: E402
-from tracer.formats.limits import LimitError  # noqa: E402
+from foreread.analyzer.ingest import perfdata  # noqa: E402
+from foreread.analyzer.ingest.recording import TraceError  # noqa: E402
+from foreread.tracer.formats.limits import LimitError  # noqa: E402
 
 GOLDEN = ROOT / "tests/analyzer/ingest/data/perf"
 BROUGHT = ROOT / "tests/analyzer/ingest/data/brought"

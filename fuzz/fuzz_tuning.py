@@ -21,10 +21,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/support")]
 from forged_tunings import VALUES, change_json, columns, json_columns, set_value  # noqa: E402
 from tuned_stores import tuned  # noqa: E402
 
-from analyzer.error import AnalyzerError  # noqa: E402
-from analyzer.tuner.engines.fingerprint import BY_NAME  # noqa: E402
-from analyzer.tuner.findings.plans import learn, read_plans  # noqa: E402
-from analyzer.tuner.findings.results import read_results  # noqa: E402
+from foreread.analyzer.error import AnalyzerError  # noqa: E402
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME  # noqa: E402
+from foreread.analyzer.tuner.findings.plans import learn, read_plans  # noqa: E402
+from foreread.analyzer.tuner.findings.results import read_results  # noqa: E402
 
 OUT = ROOT / "fuzz-out/tuning"
 

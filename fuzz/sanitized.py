@@ -10,7 +10,7 @@ import runpy
 import sys
 from pathlib import Path
 
-NAME = "analyzer.ingest._readers"
+NAME = "foreread.analyzer.ingest._readers"
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 spec = importlib.util.spec_from_file_location(NAME, sys.argv[1])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.predict.basis import LACKS
 from docs.tools import boot_script, man, options, schemas, transcripts
 from docs.tools.lists import LISTS
 from docs.tools.manual import manuals
+from foreread.analyzer.predict.basis import LACKS
 from foreread.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]

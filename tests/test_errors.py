@@ -5,19 +5,20 @@ import pkgutil
 
 import pytest
 
-from analyzer.ingest._readers import ReaderError
-from analyzer.ingest.cursor import ShortData
-from analyzer.reference.ring_walk import Damaged
-from analyzer.tuner.evaluation import TargetGone
-from boards.base.document import DocumentError
+from foreread.analyzer.ingest._readers import ReaderError
+from foreread.analyzer.ingest.cursor import ShortData
+from foreread.analyzer.reference.ring_walk import Damaged
+from foreread.analyzer.tuner.evaluation import TargetGone
+from foreread.boards.base.document import DocumentError
 from foreread.cli import main
 from foreread.cli.arguments import UsageError
 from foreread.error import ERRORS
-from tracer.formats.tar_members import TarDamage
-from tracer.interrupts import Interrupted
-from tracer.local.disk.probe import ProbeFailed
+from foreread.tracer.formats.tar_members import TarDamage
+from foreread.tracer.interrupts import Interrupted
+from foreread.tracer.local.disk.probe import ProbeFailed
 
-PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
+ROOMS = ("analyzer", "boards", "emulator", "tracer")
+PACKAGES = ("foreread", *(f"foreread.{room}" for room in ROOMS))
 # Exit code 2 with the usage, and an orderly end by a signal: neither is an error of a package.
 APART = (UsageError, Interrupted)
 # Caught where they are expected; they do not reach a user. Nor do names that begin with "_".
@@ -25,7 +26,7 @@ CAUGHT = (DocumentError, ReaderError, ShortData, Damaged, TarDamage, TargetGone,
 
 
 def _exceptions(package):
-    for found in pkgutil.walk_packages([package], f"{package}."):
+    for found in pkgutil.walk_packages([package.replace(".", "/")], f"{package}."):
         if found.name.endswith("__main__") or ".templates" in found.name:
             continue
         module = importlib.import_module(found.name)

@@ -12,7 +12,7 @@ import yaml
 from rings import further
 from unpacked import unpack
 
-from analyzer.suite.read import decode_suite
+from foreread.analyzer.suite.read import decode_suite
 
 ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "examples/ci"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from boards.base.owner import owner_tag, start_time
+from foreread.boards.base.owner import owner_tag, start_time
 
 TOKEN = "0123"
 KNOB = Path("/proc/sys/vm/swappiness")

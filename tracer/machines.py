@@ -12,20 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from boards.target import LocalTarget, Target
-from tracer.backends.base import Backend
-from tracer.backends.select import AUTO, choose
-from tracer.error import RecordError
-from tracer.formats.capture import Capture, Metadata
-from tracer.formats.seen import Seen
-from tracer.local.journal import restore_leftovers, unrestored
-from tracer.local.journal_folder import make_lock
-from tracer.local.record import RecordOptions, run_here
-from tracer.local.repeat import repeated
-from tracer.local.trial import TrialBench, TrialOptions
-from tracer.remote.probed import Row
-from tracer.remote.record import run_on
-from tracer.remote.trials import trials_on
+from foreread.boards.target import LocalTarget, Target
+from foreread.tracer.backends.base import Backend
+from foreread.tracer.backends.select import AUTO, choose
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Capture, Metadata
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.local.journal import restore_leftovers, unrestored
+from foreread.tracer.local.journal_folder import make_lock
+from foreread.tracer.local.record import RecordOptions, run_here
+from foreread.tracer.local.repeat import repeated
+from foreread.tracer.local.trial import TrialBench, TrialOptions
+from foreread.tracer.remote.probed import Row
+from foreread.tracer.remote.record import run_on
+from foreread.tracer.remote.trials import trials_on
 
 TARGETS_BACKEND = "tracefs"
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from boards.device import Devices
-from boards.mounts import MountPoint
-from boards.overlay import layer_paths
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint
+from foreread.boards.overlay import layer_paths
 
 KNOB = "/sys/kernel/debug/fault_around_bytes"
 _ALWAYS = frozenset({"squashfs", "erofs"})

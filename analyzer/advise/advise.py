@@ -8,30 +8,35 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from analyzer.advise.applications import early
-from analyzer.advise.bench import NOTHING, Bench, Chosen
-from analyzer.advise.document import AdviceDocument, AdviceRange, AdviceRow
-from analyzer.advise.linking import orders, unplaced
-from analyzer.advise.lists import groups, whole_list
-from analyzer.advise.lookups import lookups, second_reads, unseen_lookups
-from analyzer.advise.offer import KINDS, Offer, trial_of
-from analyzer.advise.search import MORE, best_combinations
-from analyzer.advise.settings import best_alone, settings, unpredicted_settings, with_windows
-from analyzer.advise.situation import AdviceError, Situation, situation_of
-from analyzer.advise.windows import phases, proposed, windows
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.shown_table import html_of, text_of
-from analyzer.ingest.tables import TEXT, Column, Schema, Table
-from analyzer.predict.choice import check_same
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.tables import table_of
-from boards.base.document import Document
-from boards.base.silent import silent
-from boards.base.written import write_whole
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.advise.applications import early
+from foreread.analyzer.advise.bench import NOTHING, Bench, Chosen
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRange, AdviceRow
+from foreread.analyzer.advise.linking import orders, unplaced
+from foreread.analyzer.advise.lists import groups, whole_list
+from foreread.analyzer.advise.lookups import lookups, second_reads, unseen_lookups
+from foreread.analyzer.advise.offer import KINDS, Offer, trial_of
+from foreread.analyzer.advise.search import MORE, best_combinations
+from foreread.analyzer.advise.settings import (
+    best_alone,
+    settings,
+    unpredicted_settings,
+    with_windows,
+)
+from foreread.analyzer.advise.situation import AdviceError, Situation, situation_of
+from foreread.analyzer.advise.windows import phases, proposed, windows
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.shown_table import html_of, text_of
+from foreread.analyzer.ingest.tables import TEXT, Column, Schema, Table
+from foreread.analyzer.predict.choice import check_same
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.tables import table_of
+from foreread.boards.base.document import Document
+from foreread.boards.base.silent import silent
+from foreread.boards.base.written import write_whole
+from foreread.emulator.devices.device import DeviceModel
 
 DOCUMENT = "advice.json"
 OUTPUT = "advice"  # the folder that the table's commands name

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.advise.variant import Variant, with_steps
-from analyzer.ingest.accesses import rows_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.program.added_steps import new_steps
-from boards.base.counted import plural
-from emulator.linux.requests import SECTOR
+from foreread.analyzer.advise.variant import Variant, with_steps
+from foreread.analyzer.ingest.accesses import rows_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.added_steps import new_steps
+from foreread.boards.base.counted import plural
+from foreread.emulator.linux.requests import SECTOR
 
 _SHOWN = 3  # files by name
 DROPPED = (

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from analyzer.advise.early import Call, in_the_application, ranges_of
-from analyzer.advise.early_source import names_of, source_of
-from analyzer.advise.offer import Offer
-from analyzer.advise.situation import Situation, files_of, requests_by_file
-from analyzer.advise.variant import Variant
-from emulator.linux.operations import Op
+from foreread.analyzer.advise.early import Call, in_the_application, ranges_of
+from foreread.analyzer.advise.early_source import names_of, source_of
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.situation import Situation, files_of, requests_by_file
+from foreread.analyzer.advise.variant import Variant
+from foreread.emulator.linux.operations import Op
 
 MOST_FILES = 12
 

@@ -9,11 +9,11 @@ from statistics import median
 
 import numpy as np
 
-from analyzer.advise.offer import Offer, in_order
-from analyzer.advise.situation import Situation
-from analyzer.advise.variant import Cost, Variant, costs
-from analyzer.ingest.tables import Array
-from analyzer.predict.bands import DEVIATIONS, TOLD_APART
+from foreread.analyzer.advise.offer import Offer, in_order
+from foreread.analyzer.advise.situation import Situation
+from foreread.analyzer.advise.variant import Cost, Variant, costs
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.bands import DEVIATIONS, TOLD_APART
 
 Chosen = frozenset[Offer]
 NOTHING: Chosen = frozenset()

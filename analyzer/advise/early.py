@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from analyzer.advise.variant import Moved, Variant, with_steps
-from analyzer.ingest.tables import Array
-from analyzer.prefetch.ranges import merged_ranges
-from analyzer.prefetch.replayed import Row
-from analyzer.program.added_steps import new_steps
-from emulator.linux.operations import OPERATION, Op, Program
+from foreread.analyzer.advise.variant import Moved, Variant, with_steps
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.prefetch.ranges import merged_ranges
+from foreread.analyzer.prefetch.replayed import Row
+from foreread.analyzer.program.added_steps import new_steps
+from foreread.emulator.linux.operations import OPERATION, Op, Program
 
 Call = Literal["WILLNEED", "POPULATE"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from analyzer.advise.early import Call
+from foreread.analyzer.advise.early import Call
 
 _LONGEST_NAME = 60
 _SOURCE = """\

@@ -10,21 +10,28 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.advise.offer import Offer
-from analyzer.advise.situation import Situation
-from analyzer.advise.variant import Replayed, Variant
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.tables import Array
-from analyzer.layout.compared import Asked, image_sizes, kind_of, layouts_of, opened, stored_bytes
-from analyzer.layout.on_image import OnImage, on_image
-from analyzer.layout.order import order_of
-from analyzer.layout.predicted import Case, Layout, case, cases, counted
-from analyzer.layout.seconds import Timing, relaid_run, timing
-from boards.base.units import KIB
-from emulator.images.compressors import COMPRESSORS
-from emulator.images.source import Octets
-from emulator.images.squashfs import SquashfsImage, read_squashfs
-from emulator.linux.steps import CpuCost, Run
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.situation import Situation
+from foreread.analyzer.advise.variant import Replayed, Variant
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.compared import (
+    Asked,
+    image_sizes,
+    kind_of,
+    layouts_of,
+    opened,
+    stored_bytes,
+)
+from foreread.analyzer.layout.on_image import OnImage, on_image
+from foreread.analyzer.layout.order import order_of
+from foreread.analyzer.layout.predicted import Case, Layout, case, cases, counted
+from foreread.analyzer.layout.seconds import Timing, relaid_run, timing
+from foreread.boards.base.units import KIB
+from foreread.emulator.images.compressors import COMPRESSORS
+from foreread.emulator.images.source import Octets
+from foreread.emulator.images.squashfs import SquashfsImage, read_squashfs
+from foreread.emulator.linux.steps import CpuCost, Run
 
 GENE = "image"
 _RISK = "most blocks of the image change, and so does what an update by difference sends"

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from analyzer.advise.known import KnownFile, kind_of
-from analyzer.advise.offer import Offer
-from analyzer.advise.order import (
+from foreread.analyzer.advise.known import KnownFile, kind_of
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.order import (
     Part,
     fixed_pages,
     free_parts,
@@ -20,14 +20,14 @@ from analyzer.advise.order import (
     page_order,
     with_pages_at,
 )
-from analyzer.advise.placing import Places, Shares, placed
-from analyzer.advise.situation import Situation, files_of, requests_by_file
-from analyzer.advise.symbols import MOST_BYTES, Code, Section, code_of, on_pages
-from analyzer.advise.variant import Variant
-from analyzer.prefetch.listing import can_be_listed
-from analyzer.prefetch.rooted import rooted
-from boards.base.bounded import UnboundedError, read_bounded
-from tracer.formats.capture import FileEntry
+from foreread.analyzer.advise.placing import Places, Shares, placed
+from foreread.analyzer.advise.situation import Situation, files_of, requests_by_file
+from foreread.analyzer.advise.symbols import MOST_BYTES, Code, Section, code_of, on_pages
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.prefetch.listing import can_be_listed
+from foreread.analyzer.prefetch.rooted import rooted
+from foreread.boards.base.bounded import UnboundedError, read_bounded
+from foreread.tracer.formats.capture import FileEntry
 
 MOST_FILES = 12
 _LONGEST_NAME = 100  # of a list's file, without its suffix

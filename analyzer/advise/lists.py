@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 
-from analyzer.advise.document import RowTrial
-from analyzer.advise.early import beside_the_start
-from analyzer.advise.offer import Offer
-from analyzer.advise.situation import Situation, files_of, requests_by_file
-from analyzer.advise.variant import Variant
-from analyzer.ingest.tables import Array
-from analyzer.prefetch.listing import PrefetchError, can_be_listed, encode
-from analyzer.prefetch.ranges import Found, find_ranges
-from boards.base.counted import plural
+from foreread.analyzer.advise.document import RowTrial
+from foreread.analyzer.advise.early import beside_the_start
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.situation import Situation, files_of, requests_by_file
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.prefetch.listing import PrefetchError, can_be_listed, encode
+from foreread.analyzer.prefetch.ranges import Found, find_ranges
+from foreread.boards.base.counted import plural
 
 GENE = "list"
 WHOLE = "start.list"

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from analyzer.advise.again import DROPPED
-from analyzer.advise.bench import Bench
-from analyzer.advise.metadata import (
+from foreread.analyzer.advise.again import DROPPED
+from foreread.analyzer.advise.bench import Bench
+from foreread.analyzer.advise.metadata import (
     OPENS,
     metadata_steps,
     missing_paths,
     steps_within,
     without_reads,
 )
-from analyzer.advise.offer import Offer
-from analyzer.advise.situation import Situation
-from analyzer.advise.variant import Variant
-from boards.base.counted import plural
-from emulator.linux.steps import AHEAD
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.situation import Situation
+from foreread.analyzer.advise.variant import Variant
+from foreread.boards.base.counted import plural
+from foreread.emulator.linux.steps import AHEAD
 
 
 def lookups(situation: Situation) -> Iterator[Offer]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.advise.variant import Variant
-from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.ingest.accesses import of_threads
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
 
 # System calls that look up a path. foreread records the opens.
 OPENS = ("openat", "openat2", "open")

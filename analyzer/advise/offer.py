@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 from msgspec import structs
 
-from analyzer.advise.document import RowTrial
-from analyzer.advise.variant import Variant
+from foreread.analyzer.advise.document import RowTrial
+from foreread.analyzer.advise.variant import Variant
 
 Kind = Literal[
     "layout",

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.advise.variant import Variant
-from analyzer.ingest.tables import Array
-from emulator.linux.operations import Op, Program
-from tracer.formats.capture import FileEntry
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.ingest.tables import Array
+from foreread.emulator.linux.operations import Op, Program
+from foreread.tracer.formats.capture import FileEntry
 
 Part = tuple[int, int]  # pages [first, end) whose order is free
 

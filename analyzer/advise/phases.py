@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.advise.variant import LATEST_NS, Variant
-from analyzer.ingest.tables import Array
-from emulator.linux.operations import Op
-from emulator.linux.rules import Version
+from foreread.analyzer.advise.variant import LATEST_NS, Variant
+from foreread.analyzer.ingest.tables import Array
+from foreread.emulator.linux.operations import Op
+from foreread.emulator.linux.rules import Version
 
 # Between a shell's write and its return, on an idle disk and on a busy one: 9.7 to 11.6 ms (Linux
 # 6.12 on arm64, 250 Hz).

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from analyzer.advise.symbols import Function, Section
+from foreread.analyzer.advise.symbols import Function, Section
 
 _PADDING = 64  # bytes between functions that align the next one; more is code without a symbol
 _REST = 1 << 62  # the rank of functions that the list lacks

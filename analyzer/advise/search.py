@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 from math import prod
 
-from analyzer.advise.bench import NOTHING, Bench, Chosen
-from analyzer.advise.offer import Offer
-from analyzer.predict.verdict import KEEP_PERCENT
+from foreread.analyzer.advise.bench import NOTHING, Bench, Chosen
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.predict.verdict import KEEP_PERCENT
 
 WORK = 1_200_000  # steps replayed
 MORE = KEEP_PERCENT / 100  # of the seconds: the least that a further change must save

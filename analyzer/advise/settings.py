@@ -9,16 +9,23 @@ from functools import partial
 
 import numpy as np
 
-from analyzer.advise.bench import NOTHING, Bench, Chosen
-from analyzer.advise.document import RowTrial, TrialSetting
-from analyzer.advise.offer import Offer
-from analyzer.advise.search import MORE
-from analyzer.advise.situation import Situation
-from analyzer.advise.variant import Variant
-from analyzer.ingest.interpret import dev_of
-from analyzer.predict.settings import INODES, LARGEST, QUEUE, Setting, settings_of, unpredicted
-from analyzer.predict.start import Start
-from boards.knobs import KnobError, check_setting
+from foreread.analyzer.advise.bench import NOTHING, Bench, Chosen
+from foreread.analyzer.advise.document import RowTrial, TrialSetting
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.search import MORE
+from foreread.analyzer.advise.situation import Situation
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.predict.settings import (
+    INODES,
+    LARGEST,
+    QUEUE,
+    Setting,
+    settings_of,
+    unpredicted,
+)
+from foreread.analyzer.predict.start import Start
+from foreread.boards.knobs import KnobError, check_setting
 
 _RISKS = {
     INODES: "what looks at many files of a folder later, such as ls -l, takes more requests",

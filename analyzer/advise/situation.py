@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.advise.again import DROPPED, Again, read_again, with_second_reads
-from analyzer.advise.variant import Variant, variant_of
-from analyzer.error import AnalyzerError
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.predict.kib import emulated_pages
-from analyzer.predict.linux import PREFIX, predict_linux
-from analyzer.predict.prediction import Prediction, Verdict
-from analyzer.predict.start import starts_of
-from analyzer.prefetch.ranges import cheapest_gap
-from boards.base.units import pages_to_kib
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.advise.again import DROPPED, Again, read_again, with_second_reads
+from foreread.analyzer.advise.variant import Variant, variant_of
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.linux import PREFIX, predict_linux
+from foreread.analyzer.predict.prediction import Prediction, Verdict
+from foreread.analyzer.predict.start import starts_of
+from foreread.analyzer.prefetch.ranges import cheapest_gap
+from foreread.boards.base.units import pages_to_kib
+from foreread.emulator.devices.device import DeviceModel
 
 
 class AdviceError(AnalyzerError, ValueError):

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.advise.situation import Situation, files_of
-from analyzer.advise.variant import Variant
-from analyzer.prefetch.listing import Listing
-from analyzer.prefetch.replayed import Row
-from analyzer.prefetch.state import FATES, FileChange, ListState, changes
-from boards.base.document import Document, says
-from emulator.linux.requests import SECTOR
+from foreread.analyzer.advise.situation import Situation, files_of
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.prefetch.listing import Listing
+from foreread.analyzer.prefetch.replayed import Row
+from foreread.analyzer.prefetch.state import FATES, FileChange, ListState, changes
+from foreread.boards.base.document import Document, says
+from foreread.emulator.linux.requests import SECTOR
 
 Pages = dict[int, set[int]]  # by row of the file
 

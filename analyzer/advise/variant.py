@@ -10,13 +10,19 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.bands import SEED
-from analyzer.predict.start import Start
-from analyzer.prefetch.replayed import GIVES_WAY_NS, Row, application_ns, beside, with_replayer
-from analyzer.program.added_steps import new_steps, with_added
-from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.timed_windows import Case, timed_cases
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.bands import SEED
+from foreread.analyzer.predict.start import Start
+from foreread.analyzer.prefetch.replayed import (
+    GIVES_WAY_NS,
+    Row,
+    application_ns,
+    beside,
+    with_replayer,
+)
+from foreread.analyzer.program.added_steps import new_steps, with_added
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
+from foreread.emulator.linux.timed_windows import Case, timed_cases
 
 # A process beside the start takes an unknown time to begin: so much at most, in random draws.
 LATEST_NS = 20e6

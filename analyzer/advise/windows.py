@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from analyzer.advise.bench import Bench
-from analyzer.advise.document import LaterWindow, RowTrial
-from analyzer.advise.offer import Offer
-from analyzer.advise.phases import (
+from foreread.analyzer.advise.bench import Bench
+from foreread.analyzer.advise.document import LaterWindow, RowTrial
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.phases import (
     around,
     begins_ns,
     boundaries,
@@ -18,12 +18,12 @@ from analyzer.advise.phases import (
     frozen,
     phased,
 )
-from analyzer.advise.situation import Situation, files_of
-from analyzer.advise.variant import Variant, costs
-from analyzer.predict.linux import PREFIX
-from boards.base.units import kib_to_pages
-from emulator.linux.rules import version_of
-from emulator.linux.windows import MAX_WINDOW
+from foreread.analyzer.advise.situation import Situation, files_of
+from foreread.analyzer.advise.variant import Variant, costs
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.boards.base.units import kib_to_pages
+from foreread.emulator.linux.rules import version_of
+from foreread.emulator.linux.windows import MAX_WINDOW
 
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)  # pages
 GENE = "window"

@@ -6,20 +6,26 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR, ApplyError, ApplyPlan, Prefetch
-from analyzer.apply.predicted import plan_from
-from analyzer.apply.tuned import plan_of_tuning
-from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
-from analyzer.confirm.text import cited, contradicting, stored, warnings_of
-from analyzer.ingest.arguments import StrPath
-from analyzer.predict.kib import whole_pages
-from analyzer.predict.prediction import Prediction
-from analyzer.prefetch.listing import read_listing
-from analyzer.tuner.findings.results import Results
-from boards.base.bounded import UnboundedError, read_bounded
-from boards.base.brief import brief
-from boards.base.silent import silent
-from tracer.formats.capture import NO_METADATA, Metadata
+from foreread.analyzer.apply.plan import (
+    DEFAULT_ATTEMPTS,
+    STATE_DIR,
+    ApplyError,
+    ApplyPlan,
+    Prefetch,
+)
+from foreread.analyzer.apply.predicted import plan_from
+from foreread.analyzer.apply.tuned import plan_of_tuning
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
+from foreread.analyzer.confirm.text import cited, contradicting, stored, warnings_of
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.predict.kib import whole_pages
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.prefetch.listing import read_listing
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.boards.base.bounded import UnboundedError, read_bounded
+from foreread.boards.base.brief import brief
+from foreread.boards.base.silent import silent
+from foreread.tracer.formats.capture import NO_METADATA, Metadata
 
 _LARGEST_REPLAYER = 64 << 20  # bytes; the C one with a static libc has under 1 MiB
 _PROGRAMS = (b"\x7fELF", b"#!")

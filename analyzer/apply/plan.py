@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analyzer.error import AnalyzerError
-from boards import knobs
-from boards.base.brief import brief
-from boards.knobs import BLOCK, READ_AHEAD
-from boards.remount import is_mount_option
-from boards.window import is_window
-from tracer.formats.boot_files import ATTEMPTS
+from foreread.analyzer.error import AnalyzerError
+from foreread.boards import knobs
+from foreread.boards.base.brief import brief
+from foreread.boards.knobs import BLOCK, READ_AHEAD
+from foreread.boards.remount import is_mount_option
+from foreread.boards.window import is_window
+from foreread.tracer.formats.boot_files import ATTEMPTS
 
 ANY_WINDOW = "/sys/class/bdi/any/read_ahead_kb"
 SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's sector size is

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from analyzer.apply.plan import (
+from foreread.analyzer.apply.plan import (
     DEFAULT_ATTEMPTS,
     STATE_DIR,
     ApplyError,
@@ -18,13 +18,13 @@ from analyzer.apply.plan import (
     check,
     release_series,
 )
-from analyzer.predict.holds_for import holds_for
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.stacks import deciding, stacks_of
-from boards.knobs import BLOCK, READ_AHEAD, is_disk_name
-from boards.stack import Stack
-from boards.window import PREFIX, is_plain, is_window
-from tracer.formats.capture import NO_METADATA, Metadata
+from foreread.analyzer.predict.holds_for import holds_for
+from foreread.analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.stacks import deciding, stacks_of
+from foreread.boards.knobs import BLOCK, READ_AHEAD, is_disk_name
+from foreread.boards.stack import Stack
+from foreread.boards.window import PREFIX, is_plain, is_window
+from foreread.tracer.formats.capture import NO_METADATA, Metadata
 
 _NUMBER = re.compile(r"\d+:\d+", re.ASCII)
 _WITHOUT_DISK = "0:"  # major number of a file system that has no block device

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from analyzer.apply.plan import (
+from foreread.analyzer.apply.plan import (
     DEFAULT_ATTEMPTS,
     STATE_DIR,
     ApplyError,
@@ -16,13 +16,13 @@ from analyzer.apply.plan import (
     check,
     release_series,
 )
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.confirm import Gain
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.space.losses import loss_of
-from analyzer.tuner.store.records import Hardware
-from boards.knobs import BLOCK
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.confirm import Gain
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Space
+from foreread.analyzer.tuner.space.losses import loss_of
+from foreread.analyzer.tuner.store.records import Hardware
+from foreread.boards.knobs import BLOCK
 
 
 def plan_of_tuning(

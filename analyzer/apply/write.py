@@ -12,10 +12,18 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analyzer.apply.plan import ApplyError, ApplyPlan, Disk, Setting, check
-from boards import knobs, remount, scheduler, window
-from boards.base.written import write_whole
-from tracer.formats.boot_files import LIST, LIST_PLACE, PLACE, REPLAYER, RULE, SCRIPT, beside
+from foreread.analyzer.apply.plan import ApplyError, ApplyPlan, Disk, Setting, check
+from foreread.boards import knobs, remount, scheduler, window
+from foreread.boards.base.written import write_whole
+from foreread.tracer.formats.boot_files import (
+    LIST,
+    LIST_PLACE,
+    PLACE,
+    REPLAYER,
+    RULE,
+    SCRIPT,
+    beside,
+)
 
 REPLAYER_SOURCE = "foreread-prefetch.c"
 REPLAYER_SCRIPT = "foreread-prefetch.sh"
@@ -270,7 +278,7 @@ def _model_attribute(name: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("analyzer.apply"),
+        loader=PackageLoader("foreread.analyzer.apply"),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         trim_blocks=True,

@@ -14,9 +14,9 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.confirm.sequential import CONFIDENCE, interval
-from boards.base.document import says
-from tracer.formats.confirmation import Confirmation
+from foreread.analyzer.confirm.sequential import CONFIDENCE, interval
+from foreread.boards.base.document import says
+from foreread.tracer.formats.confirmation import Confirmation
 
 
 class BoardGain(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from analyzer.confirm.boards import BoardGain, board_gains, differing
-from analyzer.confirm.sequential import CONFIDENCE
-from boards.base.document import SCHEMA, Encoded, says
-from tracer.formats.confirmation import Confirmation
+from foreread.analyzer.confirm.boards import BoardGain, board_gains, differing
+from foreread.analyzer.confirm.sequential import CONFIDENCE
+from foreread.boards.base.document import SCHEMA, Encoded, says
+from foreread.tracer.formats.confirmation import Confirmation
 
 
 class ConfirmationDocument(Confirmation, Encoded, frozen=True, kw_only=True):

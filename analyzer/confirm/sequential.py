@@ -35,7 +35,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tracer.formats.confirmation import Outcome
+from foreread.tracer.formats.confirmation import Outcome
 
 CONFIDENCE = 0.95
 PRIOR = 5.0  # standard deviations of d: windows that matter differ by several

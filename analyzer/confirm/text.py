@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analyzer.confirm.sequential import TOO_SMALL, assess
-from boards.base.counted import plural
-from boards.base.units import percent
-from tracer.formats.capture import Metadata
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.scenario import IDLE, beside
+from foreread.analyzer.confirm.sequential import TOO_SMALL, assess
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import percent
+from foreread.tracer.formats.capture import Metadata
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.scenario import IDLE, beside
 
 
 def interval_text(low: float, high: float) -> str:

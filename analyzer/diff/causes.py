@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from analyzer.diff.document import CauseKind, DiffCause
-from analyzer.diff.side import ByFile, Side, counts_by_file
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.start import Start
-from emulator.linux.rules import Version, rules_for
-from emulator.linux.steps import Timed
+from foreread.analyzer.diff.document import CauseKind, DiffCause
+from foreread.analyzer.diff.side import ByFile, Side, counts_by_file
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.start import Start
+from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.steps import Timed
 
 _SHARE = 0.01  # smaller differences in computing, as a share of the seconds, are not named
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analyzer.diff.causes import largest, rest_of, settings_between
-from analyzer.diff.document import StartDiff
-from analyzer.diff.files import files_between
-from analyzer.diff.side import side_of, window_of
-from analyzer.ingest.recording import Recording
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.diff.causes import largest, rest_of, settings_between
+from foreread.analyzer.diff.document import StartDiff
+from foreread.analyzer.diff.files import files_between
+from foreread.analyzer.diff.side import side_of, window_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.emulator.devices.device import DeviceModel
 
 
 def compare(

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.base.brief import brief
-from boards.base.document import Document, says
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import Document, says
 
 Reason = Literal[
     "new",

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.diff.causes import Settings
-from analyzer.diff.document import DiffFile, Reason
-from analyzer.diff.pairs import is_library, paired
-from analyzer.diff.side import ByFile, Side
-from analyzer.predict.start import Start
-from boards.base.counted import plural
-from boards.base.units import KIB
+from foreread.analyzer.diff.causes import Settings
+from foreread.analyzer.diff.document import DiffFile, Reason
+from foreread.analyzer.diff.pairs import is_library, paired
+from foreread.analyzer.diff.side import ByFile, Side
+from foreread.analyzer.predict.start import Start
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB
 
 MOST_FILES = 1000
 _REPLAYED = 24  # files whose cost in seconds is replayed

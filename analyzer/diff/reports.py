@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analyzer.diff.compare import exceeds, share_of
-from analyzer.diff.document import DiffCause, DiffSide, StartDiff
-from analyzer.error import AnalyzerError
-from analyzer.predict.prediction import Curve, PredictionDocument
-from analyzer.report.document import ReportFigures
-from boards.base.bounded import UnboundedError
-from boards.base.document import DocumentError, OtherSchemaError, read_document
-from boards.base.units import pages_to_kib
+from foreread.analyzer.diff.compare import exceeds, share_of
+from foreread.analyzer.diff.document import DiffCause, DiffSide, StartDiff
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.predict.prediction import Curve, PredictionDocument
+from foreread.analyzer.report.document import ReportFigures
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.document import DocumentError, OtherSchemaError, read_document
+from foreread.boards.base.units import pages_to_kib
 
 FIGURES = "report.json"
 

@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.diff.document import DiffSide
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.predict.choice import predict_by
-from analyzer.predict.counts import FIXED
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.linux import PREFIX, model_for
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.seconds import LADDER
-from analyzer.predict.start import Start
-from analyzer.predict.waste import waste
-from analyzer.predict.window import predict as predict_fixed
-from boards.base.units import kib_to_pages, pages_to_kib
-from emulator import MAX_WINDOW
-from emulator.devices.device import DeviceModel
-from emulator.linux.rules import Version, rules_for, version_of
-from emulator.linux.windows import Emulation
+from foreread.analyzer.diff.document import DiffSide
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.counts import FIXED
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.linux import PREFIX, model_for
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.seconds import LADDER
+from foreread.analyzer.predict.start import Start
+from foreread.analyzer.predict.waste import waste
+from foreread.analyzer.predict.window import predict as predict_fixed
+from foreread.boards.base.units import kib_to_pages, pages_to_kib
+from foreread.emulator import MAX_WINDOW
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.rules import Version, rules_for, version_of
+from foreread.emulator.linux.windows import Emulation
 
 
 @dataclass(frozen=True, eq=False)

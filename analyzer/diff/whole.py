@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from analyzer.diff.compare import compare, exceeds, share_of
-from analyzer.diff.document import DiffDocument, StartDiff
-from analyzer.diff.reports import compare_reports, is_report
-from analyzer.error import AnalyzerError, ArgumentError
-from analyzer.ingest.arguments import Pids, StrPath
-from analyzer.ingest.load import load
-from analyzer.predict.disk.device_model import device_from
-from analyzer.suite import is_suite
-from analyzer.suite.read import BoardCases, Case, Suite, read_suite
-from boards.base.silent import silent
+from foreread.analyzer.diff.compare import compare, exceeds, share_of
+from foreread.analyzer.diff.document import DiffDocument, StartDiff
+from foreread.analyzer.diff.reports import compare_reports, is_report
+from foreread.analyzer.error import AnalyzerError, ArgumentError
+from foreread.analyzer.ingest.arguments import Pids, StrPath
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.suite import is_suite
+from foreread.analyzer.suite.read import BoardCases, Case, Suite, read_suite
+from foreread.boards.base.silent import silent
 
 Cases = dict[tuple[str, str], tuple[BoardCases, Case]]
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.export.events import Exported, Track, what
-from analyzer.export.lanes import lanes_of_requests, rows_of, threads_that_wait
+from foreread.analyzer.export.events import Exported, Track, what
+from foreread.analyzer.export.lanes import lanes_of_requests, rows_of, threads_that_wait
 
 _ACCESSES, _UNUSED, _REQUESTS, _THREADS = 1, 2, 10, 1000  # thread numbers in the viewer
 

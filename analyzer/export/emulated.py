@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.export.events import ExportError, Track, Wait, events_of
-from analyzer.export.recorded import page_key
-from analyzer.ingest.tables import Rwbs, Table
-from analyzer.predict.start import Start
-from emulator.linux.timed_windows import timed_windows
-from emulator.stepwise.history import DISK, PROCESSOR, SLEEP, THREAD, History, history
+from foreread.analyzer.export.events import ExportError, Track, Wait, events_of
+from foreread.analyzer.export.recorded import page_key
+from foreread.analyzer.ingest.tables import Rwbs, Table
+from foreread.analyzer.predict.start import Start
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.stepwise.history import DISK, PROCESSOR, SLEEP, THREAD, History, history
 
 MOST_STEPS = 1_000_000  # a minute or two in Python
 _WAITS = {DISK: Wait.DISK, THREAD: Wait.THREAD, SLEEP: Wait.SLEEP, PROCESSOR: Wait.PROCESSOR}

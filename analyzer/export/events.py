@@ -8,10 +8,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.tables import Array, Column, Rwbs, Schema, Table
-from boards.base.printable import printable
-from emulator.linux.operations import Cause
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.tables import Array, Column, Rwbs, Schema, Table
+from foreread.boards.base.printable import printable
+from foreread.emulator.linux.operations import Cause
 
 NONE = -1  # an event without a file, thread or place
 

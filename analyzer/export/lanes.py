@@ -6,8 +6,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from analyzer.export.events import Exported, Track
-from analyzer.ingest.tables import Array
+from foreread.analyzer.export.events import Exported, Track
+from foreread.analyzer.ingest.tables import Array
 
 
 def lanes(start: Array, duration: Array) -> Array:

@@ -6,28 +6,28 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from analyzer.error import ArgumentError
-from analyzer.export.chrome import chrome_of
-from analyzer.export.emulated import emulated_events, replayed
-from analyzer.export.events import Exported, Track, file_names, joined
-from analyzer.export.lanes import rows_of
-from analyzer.export.perfetto import perfetto_of
-from analyzer.export.recorded import recorded_events, start_ns
-from analyzer.export.rows import csv_of, parquet_of
-from analyzer.export.tracedat import tracedat_of
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Table
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.inputs import inputs
-from analyzer.predict.kib import all_pages_of
-from analyzer.predict.linux import PREFIX, asked_version
-from analyzer.predict.start import prepare
-from boards.base.document import Document, Encoded, says
-from boards.base.outputs import check_file
-from boards.base.printable import printable
-from boards.base.written import write_whole
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.export.chrome import chrome_of
+from foreread.analyzer.export.emulated import emulated_events, replayed
+from foreread.analyzer.export.events import Exported, Track, file_names, joined
+from foreread.analyzer.export.lanes import rows_of
+from foreread.analyzer.export.perfetto import perfetto_of
+from foreread.analyzer.export.recorded import recorded_events, start_ns
+from foreread.analyzer.export.rows import csv_of, parquet_of
+from foreread.analyzer.export.tracedat import tracedat_of
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Table
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.kib import all_pages_of
+from foreread.analyzer.predict.linux import PREFIX, asked_version
+from foreread.analyzer.predict.start import prepare
+from foreread.boards.base.document import Document, Encoded, says
+from foreread.boards.base.outputs import check_file
+from foreread.boards.base.printable import printable
+from foreread.boards.base.written import write_whole
+from foreread.emulator.devices.device import DeviceModel
 
 Format = Literal["perfetto", "chrome", "parquet", "csv", "trace-dat"]
 FORMATS: dict[Format, Callable[[Exported], bytes] | None] = {

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from analyzer.export.events import Exported, Track, what
-from analyzer.export.lanes import lanes_of_requests, rows_of, threads_that_wait
-from analyzer.ingest.tables import MissingLibrary
+from foreread.analyzer.export.events import Exported, Track, what
+from foreread.analyzer.export.lanes import lanes_of_requests, rows_of, threads_that_wait
+from foreread.analyzer.ingest.tables import MissingLibrary
 
 _SEQUENCE = 1  # trusted_packet_sequence_id: all events come from one writer
 _CLOCK = 6  # BUILTIN_CLOCK_BOOTTIME

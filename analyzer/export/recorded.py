@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.export.events import NONE, Track, Wait, events_of
-from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from analyzer.program.cpu import event_cost
-from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals
-from analyzer.program.other_work import OtherWork
-from analyzer.program.schedule import stays
+from foreread.analyzer.export.events import NONE, Track, Wait, events_of
+from foreread.analyzer.ingest.accesses import of_threads
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.program.cpu import event_cost
+from foreread.analyzer.program.off_cpu import Reads, Why, off_cpu_intervals
+from foreread.analyzer.program.other_work import OtherWork
+from foreread.analyzer.program.schedule import stays
 
 _WAITS = {
     Why.OTHERS: Wait.PROCESSOR,

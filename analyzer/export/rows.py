@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.export.events import Exported, Track, what
-from analyzer.ingest.tables import Array, MissingLibrary
+from foreread.analyzer.export.events import Exported, Track, what
+from foreread.analyzer.ingest.tables import Array, MissingLibrary
 
 COLUMNS = (
     "run",

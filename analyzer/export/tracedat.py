@@ -13,13 +13,13 @@ from heapq import merge
 
 import numpy as np
 
-from analyzer.export.events import Exported, Track, what
-from analyzer.export.lanes import rows_of
-from analyzer.export.tracedat_formats import FORMATS
-from analyzer.ingest.losses import UNKNOWN_CPU, lost_by_cpu, lost_events
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Kind, Rwbs
-from boards.base.units import KIB
+from foreread.analyzer.export.events import Exported, Track, what
+from foreread.analyzer.export.lanes import rows_of
+from foreread.analyzer.export.tracedat_formats import FORMATS
+from foreread.analyzer.ingest.losses import UNKNOWN_CPU, lost_by_cpu, lost_events
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.boards.base.units import KIB
 
 _PAGE = 4096
 _HEAD = 16  # of a page: time stamp, and bytes of data

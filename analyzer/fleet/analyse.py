@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from analyzer.error import ArgumentError
-from analyzer.fleet.batch import Batch, key_of
-from analyzer.fleet.document import FleetAnalysed, FleetLeft
-from analyzer.fleet.engines import Engine, Outcome
-from analyzer.fleet.fetch import fetched
-from analyzer.fleet.known import KnownKeys
-from analyzer.fleet.listing import Found, Listing, source_key, stamped
-from analyzer.fleet.place import is_far, open_place
-from analyzer.fleet.question import FleetQuestion
-from analyzer.fleet.store import Store
-from boards.base.scratch import scratch_folder
-from boards.base.silent import silent
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.fleet.batch import Batch, key_of
+from foreread.analyzer.fleet.document import FleetAnalysed, FleetLeft
+from foreread.analyzer.fleet.engines import Engine, Outcome
+from foreread.analyzer.fleet.fetch import fetched
+from foreread.analyzer.fleet.known import KnownKeys
+from foreread.analyzer.fleet.listing import Found, Listing, source_key, stamped
+from foreread.analyzer.fleet.place import is_far, open_place
+from foreread.analyzer.fleet.question import FleetQuestion
+from foreread.analyzer.fleet.store import Store
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.base.silent import silent
 
 BATCH = 64  # captures: half a minute of work, one start of the child, one file a partition
 _FIRST = 4  # captures of the first batches

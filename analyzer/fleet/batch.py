@@ -18,19 +18,21 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.fetch import Fetched, fetched
-from analyzer.fleet.listing import Found, source_key
-from analyzer.fleet.names import digest
-from analyzer.fleet.place import is_far
-from analyzer.fleet.question import FleetQuestion
-from analyzer.fleet.rows import Rows, error_row, text
-from boards.base.owner import marked
-from boards.base.scratch import scratch_folder
-from tracer.formats.limits import LimitError
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.fetch import Fetched, fetched
+from foreread.analyzer.fleet.listing import Found, source_key
+from foreread.analyzer.fleet.names import digest
+from foreread.analyzer.fleet.place import is_far
+from foreread.analyzer.fleet.question import FleetQuestion
+from foreread.analyzer.fleet.rows import Rows, error_row, text
+from foreread.boards.base.owner import marked
+from foreread.boards.base.scratch import scratch_folder
+from foreread.tracer.formats.limits import LimitError
 
 MOST_SECONDS = 900.0  # for one capture, reading it included
-_CHILD = "import sys; sys.path[:] = sys.argv[1:]; from analyzer.fleet.child import main; main()"
+_CHILD = (
+    "import sys; sys.path[:] = sys.argv[1:]; from foreread.analyzer.fleet.child import main; main()"
+)
 # One thread: as many processes as processors run already.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _MOST_ANSWER = 64 << 20

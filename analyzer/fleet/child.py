@@ -14,17 +14,17 @@ import resource
 import sys
 from pathlib import Path
 
-from analyzer.error import AnalyzerError
-from analyzer.fleet.question import reader_of
-from analyzer.fleet.rows import Rows, analysed_rows, error_row, text
-from analyzer.ingest.load import load
-from analyzer.predict.choice import predict_by
-from analyzer.predict.disk.device_model import device_from
-from boards.base.guard import die_with_parent
-from boards.error import BoardsError
-from emulator.devices.device import DeviceModel
-from emulator.error import EmulatorError
-from tracer.error import TracerError
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.fleet.question import reader_of
+from foreread.analyzer.fleet.rows import Rows, analysed_rows, error_row, text
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.boards.base.guard import die_with_parent
+from foreread.boards.error import BoardsError
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.error import EmulatorError
+from foreread.tracer.error import TracerError
 
 _REFUSED = (AnalyzerError, TracerError, BoardsError, EmulatorError)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.document import Document, says
+from foreread.boards.base.document import Document, says
 
 Share = Annotated[float | None, says("a part of the seconds with the window now")]
 

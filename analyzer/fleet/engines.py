@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from analyzer.fleet.batch import Batch, Children, Done, run_batch
-from analyzer.fleet.error import FleetError, extra
+from foreread.analyzer.fleet.batch import Batch, Children, Done, run_batch
+from foreread.analyzer.fleet.error import FleetError, extra
 
 WAITING = 2  # batches for each worker: one that is worked on, and the next one
 _CONNECT_S = 10

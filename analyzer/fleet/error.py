@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from analyzer.error import AnalyzerError
+from foreread.analyzer.error import AnalyzerError
 
 
 class FleetError(AnalyzerError, ValueError):

@@ -10,12 +10,12 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.listing import Found
-from analyzer.fleet.names import digest
-from analyzer.fleet.place import Place, open_place
-from boards.base.bounded import open_regular
-from tracer.formats.limits import MOST_ARCHIVE_BYTES, MOST_MEMBERS, LimitError
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.listing import Found
+from foreread.analyzer.fleet.names import digest
+from foreread.analyzer.fleet.place import Place, open_place
+from foreread.boards.base.bounded import open_regular
+from foreread.tracer.formats.limits import MOST_ARCHIVE_BYTES, MOST_MEMBERS, LimitError
 
 _PIECE = 1 << 20
 _SPLIT = "give the capture's own file or folder"

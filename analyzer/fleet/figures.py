@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from analyzer.fleet.document import (
+from foreread.analyzer.fleet.document import (
     FleetBoard,
     FleetBuild,
     FleetFailure,
@@ -16,8 +16,8 @@ from analyzer.fleet.document import (
     FleetUnconfirmed,
     FleetWindow,
 )
-from analyzer.fleet.order import BY_BOARD_AND_START, equal
-from analyzer.fleet.tables import rows_of
+from foreread.analyzer.fleet.order import BY_BOARD_AND_START, equal
+from foreread.analyzer.fleet.tables import rows_of
 
 MOST_STARTS, MOST_ROWS = 200, 50  # rows of a table
 _DRIFTING = 6  # starts whose builds are shown

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from analyzer.fleet.document import FleetFigures
-from analyzer.fleet.lines import label
-from analyzer.fleet.order import equal
-from analyzer.fleet.tables import rows_of
-from analyzer.report.plots import Plot
-from analyzer.report.style import BLUE, Canvas, axes, text_width_pt
-from analyzer.report.wording import count, percent
+from foreread.analyzer.fleet.document import FleetFigures
+from foreread.analyzer.fleet.lines import label
+from foreread.analyzer.fleet.order import equal
+from foreread.analyzer.fleet.tables import rows_of
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.style import BLUE, Canvas, axes, text_width_pt
+from foreread.analyzer.report.wording import count, percent
 
 MOST_BOARDS, MOST_STARTS = 16, 10
 _TICK_PT, _CELL_PT, _PT_PER_IN = 8.5, 7, 72

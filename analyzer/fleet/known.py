@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.tables import Array
 
 _BYTES = 16
 _KEPT_APART = 20_000  # new digests, each 70 bytes in a set

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from matplotlib.axes import Axes
 
-from analyzer.fleet.document import FleetBuild, FleetStart
-from analyzer.report.style import GREY, SERIES, drawable, legend
-from analyzer.report.wording import shortened
-from boards.base.counted import plural
+from foreread.analyzer.fleet.document import FleetBuild, FleetStart
+from foreread.analyzer.report.style import GREY, SERIES, drawable, legend
+from foreread.analyzer.report.wording import shortened
+from foreread.boards.base.counted import plural
 
 MOST_LINES = len(SERIES)  # of a picture
 _SEEN = 0.005  # of the first seconds: lines that are nearer cover one another

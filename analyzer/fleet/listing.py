@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analyzer.fleet.names import digest
-from analyzer.fleet.place import Place, is_far, open_place, unreachable
-from tracer.formats.capture import METADATA
-from tracer.formats.packing import SUFFIXES
+from foreread.analyzer.fleet.names import digest
+from foreread.analyzer.fleet.place import Place, is_far, open_place, unreachable
+from foreread.tracer.formats.capture import METADATA
+from foreread.tracer.formats.packing import SUFFIXES
 
 ARCHIVES = (*SUFFIXES, ".tar.zst")  # foreread cannot read zstd: the error says how to unpack it
 _DEEPEST = 64  # folders: a listing of links that form a circle ends

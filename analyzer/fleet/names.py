@@ -6,10 +6,10 @@ import re
 from hashlib import blake2b
 from pathlib import PurePosixPath
 
-from analyzer.ingest.recording import Recording
-from analyzer.report.wording import shell_words
-from boards.base.printable import printable
-from tracer.formats.capture import Host, Metadata
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.report.wording import shell_words
+from foreread.boards.base.printable import printable
+from foreread.tracer.formats.capture import Host, Metadata
 
 # The partition of captures whose board or start is unknown. A board of this name gets a digest.
 UNREAD = "unread"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyzer.fleet.error import FleetError, extra
+from foreread.analyzer.fleet.error import FleetError, extra
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # What file systems raise for an address that does not answer; botocore's and aiohttp's errors

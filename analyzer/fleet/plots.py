@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analyzer.fleet.document import FleetBuild, FleetFigures, FleetStart, FleetWindow
-from analyzer.fleet.gain_map import gain_map
-from analyzer.fleet.lines import MOST_LINES, Line, Points, draw_lines, lines_of, shared
-from analyzer.fleet.tables import rows_of
-from analyzer.report.plots import Plot
-from analyzer.report.style import BLUE, GREY, Canvas, axes, legend
-from analyzer.report.wording import count
+from foreread.analyzer.fleet.document import FleetBuild, FleetFigures, FleetStart, FleetWindow
+from foreread.analyzer.fleet.gain_map import gain_map
+from foreread.analyzer.fleet.lines import MOST_LINES, Line, Points, draw_lines, lines_of, shared
+from foreread.analyzer.fleet.tables import rows_of
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.style import BLUE, GREY, Canvas, axes, legend
+from foreread.analyzer.report.wording import count
 
 _COMPARED = 12  # starts whose curves are compared
 _FEWEST_BARS = 6  # a picture of fewer bars draws them in this width

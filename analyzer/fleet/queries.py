@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analyzer.fleet.order import NATURAL
-from analyzer.fleet.store import rows_sql
+from foreread.analyzer.fleet.order import NATURAL
+from foreread.analyzer.fleet.store import rows_sql
 
 
 def setup(address: str) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from analyzer.error import ArgumentError
-from analyzer.fleet.names import digest
-from analyzer.ingest.recording import Recording
-from analyzer.predict.disk.device_model import device_from
-from boards.base.bounded import read_bounded
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.fleet.names import digest
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.boards.base.bounded import read_bounded
 
 Reader = Callable[[Path], Recording]
 _MOST_DEVICE_BYTES = 1 << 20

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.fleet.document import FleetFigures
-from analyzer.fleet.figures import figures
-from analyzer.fleet.plots import plots
-from analyzer.fleet.queries import script
-from analyzer.fleet.sections import fleet_sections
-from analyzer.fleet.store import Store
-from analyzer.fleet.tables import tables
-from analyzer.report.page import render
-from analyzer.report.style import drawing
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.base.written import write_whole
+from foreread.analyzer.fleet.document import FleetFigures
+from foreread.analyzer.fleet.figures import figures
+from foreread.analyzer.fleet.plots import plots
+from foreread.analyzer.fleet.queries import script
+from foreread.analyzer.fleet.sections import fleet_sections
+from foreread.analyzer.fleet.store import Store
+from foreread.analyzer.fleet.tables import tables
+from foreread.analyzer.report.page import render
+from foreread.analyzer.report.style import drawing
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.base.written import write_whole
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,16 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from analyzer.fleet.names import UNREAD, board_name, board_slug, build, command_text, start_slug
-from analyzer.ingest.losses import lost_events
-from analyzer.ingest.recording import Recording
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.seconds import LADDER
-from analyzer.report.wording import shortened
-from boards.base.printable import printable
-from boards.base.units import kib_to_pages
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.scenario import IDLE
+from foreread.analyzer.fleet.names import (
+    UNREAD,
+    board_name,
+    board_slug,
+    build,
+    command_text,
+    start_slug,
+)
+from foreread.analyzer.ingest.losses import lost_events
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.seconds import LADDER
+from foreread.analyzer.report.wording import shortened
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import kib_to_pages
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.scenario import IDLE
 
 CAPTURE, WINDOW = "capture", "window"
 _MOST_TEXT = 2000  # characters of a text in a row

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.fleet.document import FleetFigures, FleetStart
-from analyzer.fleet.figures import MOST_ROWS
-from analyzer.fleet.queries import QUERIES, setup
-from analyzer.fleet.tables import APART, FEWEST
-from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Figure, Paragraph, Section
-from analyzer.report.blocks import Table as Shown
-from analyzer.report.plots import Plot
-from analyzer.report.wording import count, percent, seconds, shortened
-from boards.base.counted import plural
-from boards.base.units import kib_text
+from foreread.analyzer.fleet.document import FleetFigures, FleetStart
+from foreread.analyzer.fleet.figures import MOST_ROWS
+from foreread.analyzer.fleet.queries import QUERIES, setup
+from foreread.analyzer.fleet.tables import APART, FEWEST
+from foreread.analyzer.report.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Figure,
+    Paragraph,
+    Section,
+)
+from foreread.analyzer.report.blocks import Table as Shown
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.wording import count, percent, seconds, shortened
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_text
 
 _COMMAND = 60  # characters
 _SHOWN = 60  # rows of a table; fleet.json has more

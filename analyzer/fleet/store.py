@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyzer.fleet.batch import Analysed
-from analyzer.fleet.error import FleetError, extra
-from analyzer.fleet.known import KnownKeys
-from analyzer.fleet.names import SLUG, digest
-from analyzer.fleet.place import Place, is_far, open_place, unreachable
-from analyzer.fleet.rows import COLUMNS
-from boards.base.document import DocumentError, parse, shown
-from boards.base.scratch import scratch_folder
+from foreread.analyzer.fleet.batch import Analysed
+from foreread.analyzer.fleet.error import FleetError, extra
+from foreread.analyzer.fleet.known import KnownKeys
+from foreread.analyzer.fleet.names import SLUG, digest
+from foreread.analyzer.fleet.place import Place, is_far, open_place, unreachable
+from foreread.analyzer.fleet.rows import COLUMNS
+from foreread.boards.base.document import DocumentError, parse, shown
+from foreread.boards.base.scratch import scratch_folder
 
 MARKER = "foreread-store.json"
 ROWS = "rows"

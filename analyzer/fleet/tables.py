@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.order import NATURAL
-from analyzer.fleet.store import Store
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.order import NATURAL
+from foreread.analyzer.fleet.store import Store
 
 FEWEST = 5  # captures of a start on a board of which one can be an outlier
 APART = 0.05  # share of the median that an outlier, or a drift, differs by at least

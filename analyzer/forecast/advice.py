@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analyzer.forecast.defaults import name_of
-from analyzer.forecast.document import ForecastAdvice, ForecastChange
-from analyzer.forecast.seconds import Both
-from analyzer.forecast.timing import Timing
-from analyzer.predict.bands import TOLD_APART, Bands
-from analyzer.predict.verdict import KEEP_PERCENT
-from emulator.linux.rules import Version
+from foreread.analyzer.forecast.defaults import name_of
+from foreread.analyzer.forecast.document import ForecastAdvice, ForecastChange
+from foreread.analyzer.forecast.seconds import Both
+from foreread.analyzer.forecast.timing import Timing
+from foreread.analyzer.predict.bands import TOLD_APART, Bands
+from foreread.analyzer.predict.verdict import KEEP_PERCENT
+from foreread.emulator.linux.rules import Version
 
 
 def change_of(timing: Timing) -> ForecastChange:

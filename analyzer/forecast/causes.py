@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from analyzer.forecast.changes import Change
-from analyzer.forecast.document import ForecastCause
-from analyzer.forecast.kernel import Kernel, counts
-from analyzer.predict.inputs import Inputs
+from foreread.analyzer.forecast.changes import Change
+from foreread.analyzer.forecast.document import ForecastCause
+from foreread.analyzer.forecast.kernel import Kernel, counts
+from foreread.analyzer.predict.inputs import Inputs
 
 MOST_CAUSES = 3
 

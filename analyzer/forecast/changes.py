@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.forecast.defaults import fstypes
-from analyzer.forecast.kernel import Kernel, Side
-from analyzer.ingest.tables import Array
-from analyzer.predict.inputs import Inputs
-from emulator.linux.filesystems import large_folios_since
-from emulator.linux.rules import CHANGES, Version
+from foreread.analyzer.forecast.defaults import fstypes
+from foreread.analyzer.forecast.kernel import Kernel, Side
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.emulator.linux.filesystems import large_folios_since
+from foreread.emulator.linux.rules import CHANGES, Version
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.kib import emulated_pages
-from analyzer.predict.prediction import MINOR_SHARE
-from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
-from emulator.linux.rules import Version
-from tracer.formats.capture import Device, dev_text
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.prediction import MINOR_SHARE
+from foreread.emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
+from foreread.emulator.linux.rules import Version
+from foreread.tracer.formats.capture import Device, dev_text
 
 NOW, THEN = "--read-ahead-kb-now", "--read-ahead-kb-then"
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.base.brief import brief
-from boards.base.document import Document, says
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import Document, says
 
 SecondsOrNone = Annotated[float | None, says("seconds; null where they cannot be predicted")]
 Direction = Literal["faster", "slower", "same"]

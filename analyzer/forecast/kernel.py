@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.forecast.defaults import DiskUnder
-from analyzer.ingest.tables import Array
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.start import Start
-from boards.base.units import kib_to_pages
-from emulator.linux.operations import Machine
-from emulator.linux.requests import Limits
-from emulator.linux.rules import Rules, Version
-from emulator.linux.windows import Emulation
+from foreread.analyzer.forecast.defaults import DiskUnder
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.start import Start
+from foreread.boards.base.units import kib_to_pages
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import Limits
+from foreread.emulator.linux.rules import Rules, Version
+from foreread.emulator.linux.windows import Emulation
 
 
 @dataclass(frozen=True, eq=False)

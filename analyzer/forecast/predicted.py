@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.forecast.advice import advise, best_window, change_of
-from analyzer.forecast.causes import causes_of
-from analyzer.forecast.changes import changes_between
-from analyzer.forecast.defaults import (
+from foreread.analyzer.forecast.advice import advise, best_window, change_of
+from foreread.analyzer.forecast.causes import causes_of
+from foreread.analyzer.forecast.changes import changes_between
+from foreread.analyzer.forecast.defaults import (
     NOW,
     THEN,
     ForecastError,
@@ -15,20 +15,20 @@ from analyzer.forecast.defaults import (
     disks_under,
     name_of,
 )
-from analyzer.forecast.document import Forecast, ForecastAdvice, ForecastCase, ForecastDisk
-from analyzer.forecast.kernel import Kernel, Side, counts
-from analyzer.forecast.timing import Missing, Timing, timing_of
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.predict import remedy
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.doubts.kernel import setting_of, untried
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.kib import whole_pages
-from boards.base.note import Note, NoteKind
-from emulator.devices.device import DeviceModel
-from emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
+from foreread.analyzer.forecast.document import Forecast, ForecastAdvice, ForecastCase, ForecastDisk
+from foreread.analyzer.forecast.kernel import Kernel, Side, counts
+from foreread.analyzer.forecast.timing import Missing, Timing, timing_of
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict import remedy
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.doubts.kernel import setting_of, untried
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.kib import whole_pages
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
 
 PREFIX = "linux"
 _ROTATION_SAID: Version = (6, 11)  # BLK_FEAT_ROTATIONAL replaces QUEUE_FLAG_NONROT

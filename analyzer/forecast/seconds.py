@@ -12,16 +12,16 @@ from math import hypot
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.bands import DEVIATIONS, SEED, left_out
-from analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
-from analyzer.predict.doubts.kernel import setting_of, unconfirmed
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.doubts.start import of_start
-from analyzer.predict.seconds import FEWEST_DRAWS, MOST_DRAWS, WORK
-from analyzer.predict.start import Start
-from emulator.linux.rules import Version
-from emulator.linux.steps import Timed
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.bands import DEVIATIONS, SEED, left_out
+from foreread.analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
+from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.doubts.start import of_start
+from foreread.analyzer.predict.seconds import FEWEST_DRAWS, MOST_DRAWS, WORK
+from foreread.analyzer.predict.start import Start
+from foreread.emulator.linux.rules import Version
+from foreread.emulator.linux.steps import Timed
 
 # Relative standard deviation of the difference between two kernels that the start's reads do not
 # explain: the kernel's own computing for an exec, a fault, a page. It is the rms of measured less

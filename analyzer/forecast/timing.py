@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzer.forecast.kernel import Kernel, Side, start_under
-from analyzer.forecast.seconds import Both, predict_both
-from analyzer.predict import remedy
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.seconds import LADDER
-from analyzer.predict.start import Start, again, prepare
-from boards.base.units import pages_to_kib
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.forecast.kernel import Kernel, Side, start_under
+from foreread.analyzer.forecast.seconds import Both, predict_both
+from foreread.analyzer.predict import remedy
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.seconds import LADDER
+from foreread.analyzer.predict.start import Start, again, prepare
+from foreread.boards.base.units import pages_to_kib
+from foreread.emulator.devices.device import DeviceModel
 
 
 @dataclass(frozen=True)

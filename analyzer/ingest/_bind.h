@@ -7,7 +7,7 @@
 
 #include "decode.h"
 
-/* analyzer.ingest._readers.ReaderError, made when the module is. */
+/* foreread.analyzer.ingest._readers.ReaderError, made when the module is. */
 extern PyObject *bind_reader_error;
 
 /* A buffer argument; view.obj is NULL as long as nothing is held. */

@@ -16,7 +16,7 @@ module_exec(PyObject *module)
             return -1;
     if (bind_reader_error == NULL)
         bind_reader_error =
-            PyErr_NewException("analyzer.ingest._readers.ReaderError", PyExc_ValueError, NULL);
+            PyErr_NewException("foreread.analyzer.ingest._readers.ReaderError", PyExc_ValueError, NULL);
     if (bind_reader_error == NULL)
         return -1;
     Py_INCREF(bind_reader_error);

@@ -7,7 +7,7 @@ ValueError for lengths; what is wrong in the trace itself raises ReaderError.
 
 from typing import Any
 
-from analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.tables import Array
 
 class ReaderError(ValueError): ...
 

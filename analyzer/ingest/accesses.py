@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from analyzer.ingest.inserts import Inserts, folio_pages
-from analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table, of_kinds
+from foreread.analyzer.ingest.inserts import Inserts, folio_pages
+from foreread.analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table, of_kinds
 
 # A capture at 0 still has a few reads of several pages (WILLNEED, populate): up to this share, a
 # file that does not name its window is assumed to be recorded at 0.

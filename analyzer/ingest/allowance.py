@@ -11,7 +11,7 @@ import resource
 import signal
 from pathlib import Path
 
-from boards.base.units import MIB
+from foreread.boards.base.units import MIB
 
 # Beyond what good data needs: the metadata of 16 MiB, which may become 30 times as much in objects.
 _BASE_BYTES = 512 * MIB

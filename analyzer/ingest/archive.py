@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analyzer.ingest.recording import TraceError
-from boards.base.bounded import UnboundedError, open_regular
-from tracer.formats import archive as tar
-from tracer.formats.capture import METADATA, CaptureError
-from tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, LimitError, check_size
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.boards.base.bounded import UnboundedError, open_regular
+from foreread.tracer.formats import archive as tar
+from foreread.tracer.formats.capture import METADATA, CaptureError
+from foreread.tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, LimitError, check_size
 
 _PIECE = 1 << 20
 _NAMED = (TraceError, CaptureError, LimitError, UnboundedError)

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Literal, cast
 
-from analyzer.ingest.page_size import is_page_size
-from analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.page_size import is_page_size
+from foreread.analyzer.ingest.recording import TraceError
 
 Pids = Literal["tree", "all"] | frozenset[int]
 StrPath = str | os.PathLike[str]

@@ -10,16 +10,16 @@ import mmap
 import re
 from pathlib import Path
 
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.blktrace import NOTES
-from analyzer.ingest.columns import EventRows, by_time
-from analyzer.ingest.losses import UNKNOWN_CPU
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.tables import Kind
-from analyzer.ingest.text_events import dev_of_pair, flags_of
-from boards.base.bounded import open_regular
-from boards.base.counted import plural
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.blktrace import NOTES
+from foreread.analyzer.ingest.columns import EventRows, by_time
+from foreread.analyzer.ingest.losses import UNKNOWN_CPU
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest.text_events import dev_of_pair, flags_of
+from foreread.boards.base.bounded import open_regular
+from foreread.boards.base.counted import plural
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_CPU = (1 << 16) - 1
 _HEAD = (

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.columns import by_time
-from analyzer.ingest.losses import UNKNOWN_CPU, missing_cpus, numbers
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.requests import find_requests
-from analyzer.ingest.tables import EVENTS, Array, Kind, Rwbs, Table
-from boards.base.bounded import read_bounded
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_cpus, check_size
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.columns import by_time
+from foreread.analyzer.ingest.losses import UNKNOWN_CPU, missing_cpus, numbers
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.requests import find_requests
+from foreread.analyzer.ingest.tables import EVENTS, Array, Kind, Rwbs, Table
+from foreread.boards.base.bounded import read_bounded
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_cpus, check_size
 
 _MAGIC = 0x65617407  # BLK_IO_TRACE_MAGIC | BLK_IO_TRACE_VERSION
 _MAGICS = {order: struct.pack(f"{order}I", _MAGIC) for order in "<>"}

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from analyzer.ingest import allowance, handed_over
-from analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest import allowance, handed_over
+from foreread.analyzer.ingest.recording import Recording
 
 CHANNEL, LIFELINE = 3, 4  # their numbers in a process that was spawned
 _REQUEST_BYTES = 1 << 16

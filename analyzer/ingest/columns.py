@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.ingest import _readers
-from analyzer.ingest.formats import EventFormat, Field
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import EVENTS, Array, Table
+from foreread.analyzer.ingest import _readers
+from foreread.analyzer.ingest.formats import EventFormat, Field
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import EVENTS, Array, Table
 
 # struct ev_place, core/decode.h
 PLACE = np.dtype(

@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from analyzer.ingest import not_traces
-from analyzer.ingest.recording import Trace, TraceError
-from boards.base.bounded import open_regular
-from tracer.formats.limits import LimitError
+from foreread.analyzer.ingest import not_traces
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.boards.base.bounded import open_regular
+from foreread.tracer.formats.limits import LimitError
 
 _Reader = Callable[[Path], Trace]
 
@@ -70,7 +70,7 @@ def _reader(path: Path, page_size: int | None) -> _Reader:
     if name is not None:
         read = _module(name).read
         return partial(read, page_size=page_size) if name == "text" else read
-    from analyzer.ingest import perfdata  # noqa: PLC0415  (as all formats: only if it is needed)
+    from foreread.analyzer.ingest import perfdata  # noqa: PLC0415  (as all formats: only if it is needed)
 
     if perfdata.is_part(path):
         raise TraceError(
@@ -81,7 +81,7 @@ def _reader(path: Path, page_size: int | None) -> _Reader:
 
 
 def _module(name: str) -> _Format:
-    module: _Format = import_module(f"analyzer.ingest.{name}")
+    module: _Format = import_module(f"foreread.analyzer.ingest.{name}")
     return module
 
 
@@ -91,11 +91,11 @@ def _format_of(beginning: bytes, names: tuple[str, ...]) -> str | None:
 
 def _reader_of_folder(folder: Path) -> _Reader:
     """Return the reader for the content of a folder."""
-    from analyzer.ingest import tracefs  # noqa: PLC0415  (as all formats: only if it is needed)
+    from foreread.analyzer.ingest import tracefs  # noqa: PLC0415  (as all formats: only if it is needed)
 
     if tracefs.is_pages(folder):
         return tracefs.read
-    from analyzer.ingest import blktrace, perfdata  # noqa: PLC0415
+    from foreread.analyzer.ingest import blktrace, perfdata  # noqa: PLC0415
 
     if perfdata.is_directory(folder):
         return perfdata.read

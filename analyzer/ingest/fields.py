@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzer.ingest.columns import PLACE, decode_fields, in_time_order
-from analyzer.ingest.formats import SPEC, Formats
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.spec import EventSpec
-from analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.ingest.columns import PLACE, decode_fields, in_time_order
+from foreread.analyzer.ingest.formats import SPEC, Formats
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.spec import EventSpec
+from foreread.analyzer.ingest.tables import Array, Kind
 
 _TOGETHER = "syscalls:"
 _ANY = EventSpec(Kind.INSERT, {})  # kind and columns are ignored

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.ingest.inserts import READ_ONLY_FILE_SYSTEMS, devices_of
-from analyzer.ingest.tables import Array, Table
-from emulator.linux.rules import KernelError, PastEnd, rules_for, version_of
+from foreread.analyzer.ingest.inserts import READ_ONLY_FILE_SYSTEMS, devices_of
+from foreread.analyzer.ingest.tables import Array, Table
+from foreread.emulator.linux.rules import KernelError, PastEnd, rules_for, version_of
 
 
 def within_files(

@@ -16,12 +16,12 @@ from typing import Literal
 
 import numpy as np
 
-from analyzer.ingest import _readers
-from analyzer.ingest.isolated import call
-from analyzer.ingest.needed import NEEDED, listed
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.spec import EVENT_SPECS, EventSpec
-from analyzer.ingest.tables import Array
+from foreread.analyzer.ingest import _readers
+from foreread.analyzer.ingest.isolated import call
+from foreread.analyzer.ingest.needed import NEEDED, listed
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.spec import EVENT_SPECS, EventSpec
+from foreread.analyzer.ingest.tables import Array
 
 ByteOrder = Literal["little", "big"]
 _Row = tuple[int, int, str, int, int, int]  # text, id, name, offset, size, flags

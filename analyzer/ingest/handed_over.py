@@ -24,7 +24,7 @@ _MESSAGE_BYTES = 1 << 16
 _INLINE, _MAPPED = b"I", b"M"
 _END = struct.Struct("<QQQ")  # where the places of the buffers begin, their number, pickle's size
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-_ROOMS = ("analyzer.ingest.", "tracer.formats.", "boards.")
+_ROOMS = ("foreread.analyzer.ingest.", "foreread.tracer.formats.", "foreread.boards.")
 _KNOWN = {
     ("builtins", "set"),
     ("builtins", "frozenset"),

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from tracer.formats.capture import Extent
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.tracer.formats.capture import Extent
 
 SECTOR = 512
 _UNKNOWN = -1

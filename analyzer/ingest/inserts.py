@@ -14,16 +14,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from analyzer.ingest.node_reads import f2fs_devices, node_reads
-from analyzer.ingest.read_evidence import (
+from foreread.analyzer.ingest.node_reads import f2fs_devices, node_reads
+from foreread.analyzer.ingest.read_evidence import (
     Evidence,
     Layers,
     Unseen,
     beside_reads,
     last_inserts,
 )
-from analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table
-from boards.base.brief import brief
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table
+from foreread.boards.base.brief import brief
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
 # Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.

@@ -7,27 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest import accesses as acc
-from analyzer.ingest.arguments import Pids
-from analyzer.ingest.file_ends import within_files
-from analyzer.ingest.held import Places, with_askers
-from analyzer.ingest.inserts import (
+from foreread.analyzer.ingest import accesses as acc
+from foreread.analyzer.ingest.arguments import Pids
+from foreread.analyzer.ingest.file_ends import within_files
+from foreread.analyzer.ingest.held import Places, with_askers
+from foreread.analyzer.ingest.inserts import (
     Inserts,
     find_inserts,
     folio_pages,
     of_block_device,
 )
-from analyzer.ingest.page_size import SMALLEST, of_reads
-from analyzer.ingest.probes import adopt
-from analyzer.ingest.recording import Recording, SeenWindows, Trace, TraceError
-from analyzer.ingest.requests import find_requests
-from analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
-from analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
-from analyzer.ingest.unsure import recognised, unsure_pages
-from analyzer.ingest.windows_seen import types_of, windows_of
-from boards.base.note import Note, NoteKind
-from boards.base.units import kib_to_pages, pages_to_kib
-from tracer.formats.capture import Device, FileEntry, Metadata, dev_text
+from foreread.analyzer.ingest.page_size import SMALLEST, of_reads
+from foreread.analyzer.ingest.probes import adopt
+from foreread.analyzer.ingest.recording import Recording, SeenWindows, Trace, TraceError
+from foreread.analyzer.ingest.requests import find_requests
+from foreread.analyzer.ingest.squashfs_blocks import BlockLength, block_lengths
+from foreread.analyzer.ingest.tables import FILES, MINOR_BITS, Array, Kind, Table
+from foreread.analyzer.ingest.unsure import recognised, unsure_pages
+from foreread.analyzer.ingest.windows_seen import types_of, windows_of
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import kib_to_pages, pages_to_kib
+from foreread.tracer.formats.capture import Device, FileEntry, Metadata, dev_text
 
 _MAJOR_BITS = 12  # of a dev_t
 

@@ -26,15 +26,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from analyzer.ingest import allowance, child, handed_over
-from analyzer.ingest.recording import Recording, TraceError
-from analyzer.ingest.tables import Array
-from tracer.formats.limits import MOST_TRACE_BYTES
+from foreread.analyzer.ingest import allowance, child, handed_over
+from foreread.analyzer.ingest.recording import Recording, TraceError
+from foreread.analyzer.ingest.tables import Array
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES
 
 METHOD = "FOREREAD_READER"  # fork or spawn, in place of the choice by threads
-_SPAWNED = "import sys; sys.path[:] = sys.argv[1:]; from analyzer.ingest.child import main; main()"
+_SPAWNED = """\
+import sys
+sys.path[:] = sys.argv[1:]
+from foreread.analyzer.ingest.child import main
+main()
+"""
 _DYING_S = 10.0  # from the end of its channel to its own
-_ROOMS = ("analyzer.", "tracer.", "boards.")
+_ROOMS = ("foreread.analyzer.", "foreread.tracer.", "foreread.boards.")
 _DAMAGED = "the file is damaged, or made to exhaust the reader: copy it again, or record again"
 _BUG = "copy the file again, or record again; if it is intact, report the bug with the file"
 

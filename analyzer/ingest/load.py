@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from analyzer.ingest import accesses as acc
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.archive import expanded, is_compressed, unpacked
-from analyzer.ingest.arguments import (
+from foreread.analyzer.ingest import accesses as acc
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.archive import expanded, is_compressed, unpacked
+from foreread.analyzer.ingest.arguments import (
     Pids,
     StrPath,
     checked_page_size,
     checked_path,
     checked_pids,
 )
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.isolated import call
-from analyzer.ingest.needed import INSERTS, NEEDED, listed
-from analyzer.ingest.recording import Recording, Trace, TraceError
-from analyzer.ingest.tables import Kind, Table
-from boards.base.scratch import scratch_folder
-from tracer.formats import capture as capture_format
-from tracer.formats.archive import is_archive
-from tracer.formats.capture import NO_METADATA
-from tracer.formats.limits import MOST_FILES_BYTES
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.isolated import call
+from foreread.analyzer.ingest.needed import INSERTS, NEEDED, listed
+from foreread.analyzer.ingest.recording import Recording, Trace, TraceError
+from foreread.analyzer.ingest.tables import Kind, Table
+from foreread.boards.base.scratch import scratch_folder
+from foreread.tracer.formats import capture as capture_format
+from foreread.tracer.formats.archive import is_archive
+from foreread.tracer.formats.capture import NO_METADATA
+from foreread.tracer.formats.limits import MOST_FILES_BYTES
 
 # A good files.json becomes 3.5 times its size in objects, a quarter of the share for a trace.
 _TRACE_PER_FILES = 4
@@ -68,7 +68,7 @@ def load_any(
     if not checked.exists():
         raise TraceError(f"{checked} does not exist", "give a capture or a trace file")
     if list_path is not None and not list_path.exists():
-        from analyzer.ingest.inode_list import FORM  # noqa: PLC0415  (few starts have a list)
+        from foreread.analyzer.ingest.inode_list import FORM  # noqa: PLC0415  (few starts have a list)
 
         raise TraceError(f"{list_path} does not exist", f"make it on the board: {FORM}")
     # Here, so that it is removed also when that process crashes.
@@ -109,7 +109,7 @@ def _read_foreign(path: Path, pids: Pids, page_size: int | None, inodes: Path | 
     trace = open_trace(path, page_size)
     if inodes is None:
         return interpret(trace, NO_METADATA, [], pids, page_size)
-    from analyzer.ingest.inode_list import read_inodes  # noqa: PLC0415  (few starts have a list)
+    from foreread.analyzer.ingest.inode_list import read_inodes  # noqa: PLC0415  (few starts have a list)
 
     inode_list = read_inodes(inodes, trace)
     trace = replace(trace, notes=(*trace.notes, *inode_list.notes))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from analyzer.ingest.recording import Recording
-from boards.base.counted import first_of, plural
+from foreread.analyzer.ingest.recording import Recording
+from foreread.boards.base.counted import first_of, plural
 
 UNKNOWN_CPU = -1  # in counts by CPU
 _SHOWN = 8

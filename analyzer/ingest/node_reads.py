@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from analyzer.ingest.tables import MINOR_BITS, Array, Table
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Table
 
 NODE_INODE = 1  # F2FS_NODE_INO of every image that mkfs.f2fs makes
 # Of the nodes that pages of a file follow, so many and this share are the file's.

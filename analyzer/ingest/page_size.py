@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table, of_kinds
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, of_kinds
 
 SMALLEST, LARGEST = 1 << 12, 1 << 16  # bytes: those of Linux's architectures with 4 KiB or more
 RANGE_KINDS = (Kind.GET_PAGES, Kind.MAP_PAGES)

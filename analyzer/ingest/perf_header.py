@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from analyzer.ingest import perf_records
-from analyzer.ingest.cursor import Cursor, ShortData
-from analyzer.ingest.formats import ByteOrder
-from analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest import perf_records
+from foreread.analyzer.ingest.cursor import Cursor, ShortData
+from foreread.analyzer.ingest.formats import ByteOrder
+from foreread.analyzer.ingest.recording import TraceError
 
 MAGICS = (b"PERFILE2", b"2ELIFREP")  # tools/perf/util/header.c: little-endian, big-endian
 TRACEPOINT = 2  # PERF_TYPE_TRACEPOINT

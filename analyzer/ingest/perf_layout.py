@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.perf_header import TRACEPOINT, Attr
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.perf_header import TRACEPOINT, Attr
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Array
 
 # struct perf_layout, core/perf_walk.h
 PERF_LAYOUT = np.dtype(

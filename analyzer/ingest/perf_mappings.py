@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from analyzer.ingest.cursor import Cursor, ShortData
-from analyzer.ingest.formats import ByteOrder
-from analyzer.ingest.tables import MINOR_BITS, Array
+from foreread.analyzer.ingest.cursor import Cursor, ShortData
+from foreread.analyzer.ingest.formats import ByteOrder
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array
 
 _MMAP, _COMM, _FORK, _MMAP2 = 1, 3, 7, 10
 _MISC_BUILD_ID = 1 << 14  # PERF_RECORD_MISC_MMAP_BUILD_ID: no inode but a build id

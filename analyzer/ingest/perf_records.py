@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from analyzer.ingest.cursor import Cursor, ShortData
-from analyzer.ingest.formats import ByteOrder
+from foreread.analyzer.ingest.cursor import Cursor, ShortData
+from foreread.analyzer.ingest.formats import ByteOrder
 
 HEADER_ATTR, TRACING_DATA, HEADER_FEATURE = 64, 66, 80
 _SAMPLE, _AUXTRACE, _COMPRESSED = 9, 71, 81

@@ -14,19 +14,25 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest import _readers, perf_header, perf_mappings, perf_records, tracing_data
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.columns import PLACE, decode
-from analyzer.ingest.fields import FieldReader
-from analyzer.ingest.formats import SPEC, Formats
-from analyzer.ingest.losses import UNKNOWN_CPU
-from analyzer.ingest.needed import NEEDED, listed
-from analyzer.ingest.perf_header import MAGICS, Container, Feature
-from analyzer.ingest.perf_layout import Layouts, find_layouts
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.tables import Array
-from boards.base.bounded import UnboundedError, open_regular
-from tracer.formats.limits import (
+from foreread.analyzer.ingest import (
+    _readers,
+    perf_header,
+    perf_mappings,
+    perf_records,
+    tracing_data,
+)
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.columns import PLACE, decode
+from foreread.analyzer.ingest.fields import FieldReader
+from foreread.analyzer.ingest.formats import SPEC, Formats
+from foreread.analyzer.ingest.losses import UNKNOWN_CPU
+from foreread.analyzer.ingest.needed import NEEDED, listed
+from foreread.analyzer.ingest.perf_header import MAGICS, Container, Feature
+from foreread.analyzer.ingest.perf_layout import Layouts, find_layouts
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.tables import Array
+from foreread.boards.base.bounded import UnboundedError, open_regular
+from foreread.tracer.formats.limits import (
     MOST_TRACE_BYTES,
     RECORD_LESS,
     LimitError,

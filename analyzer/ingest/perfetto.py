@@ -15,20 +15,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.columns import EventRows, by_time
-from analyzer.ingest.needed import NEEDED, listed
-from analyzer.ingest.page_size import is_page_size
-from analyzer.ingest.perfetto_generic import GenericEvents
-from analyzer.ingest.perfetto_losses import PerfettoLosses
-from analyzer.ingest.recording import SeenWindows, Trace, TraceError
-from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import Kind, MissingLibrary
-from analyzer.ingest.text_events import flags_of
-from analyzer.ingest.windows_seen import commonest
-from boards.base.bounded import open_regular
-from boards.base.counted import plural
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.columns import EventRows, by_time
+from foreread.analyzer.ingest.needed import NEEDED, listed
+from foreread.analyzer.ingest.page_size import is_page_size
+from foreread.analyzer.ingest.perfetto_generic import GenericEvents
+from foreread.analyzer.ingest.perfetto_losses import PerfettoLosses
+from foreread.analyzer.ingest.recording import SeenWindows, Trace, TraceError
+from foreread.analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest.tables import Kind, MissingLibrary
+from foreread.analyzer.ingest.text_events import flags_of
+from foreread.analyzer.ingest.windows_seen import commonest
+from foreread.boards.base.bounded import open_regular
+from foreread.boards.base.counted import plural
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _PACKET = 0x0A  # field 1 of Trace, with a length: packet
 _LEVELS = 2  # compressed packets within the file's own

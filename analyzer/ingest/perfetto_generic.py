@@ -11,10 +11,10 @@ from collections import Counter
 from importlib import import_module
 from typing import Any
 
-from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import Kind
-from analyzer.ingest.text_events import flags_of
-from analyzer.ingest.windows_seen import WINDOW_DEV, WINDOW_EVENTS, WINDOW_PAGES
+from foreread.analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest.text_events import flags_of
+from foreread.analyzer.ingest.windows_seen import WINDOW_DEV, WINDOW_EVENTS, WINDOW_PAGES
 
 _SPECS = {
     name.partition(":")[2]: spec

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analyzer.ingest.losses import UNKNOWN_CPU
-from analyzer.ingest.ring import most_lost
+from foreread.analyzer.ingest.losses import UNKNOWN_CPU
+from foreread.analyzer.ingest.ring import most_lost
 
 _START, _END = 1, 2  # FtraceStats.Phase
 _BY_KERNEL = ("overrun", "commit_overrun", "dropped_events")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.ingest.accesses import page_key, read_pages, rows_of
-from analyzer.ingest.inserts import Inserts, folio_pages
-from analyzer.ingest.tables import Array, Kind, Table, of_kinds
+from foreread.analyzer.ingest.accesses import page_key, read_pages, rows_of
+from foreread.analyzer.ingest.inserts import Inserts, folio_pages
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds
 
 # readahead(2), madvise and fadvise read pages that no probe names, after any probe that found its
 # page cached. With correct offsets, application starts had none; with wrong offsets all are.

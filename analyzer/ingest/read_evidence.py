@@ -12,8 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table
-from emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table
+from foreread.emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
 
 # Of the first reads after inserts of a file system: a disk with fewer is not its own.
 _LEAST_OF_DISK = 0.1

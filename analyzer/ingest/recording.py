@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.inserts import Inserts
-from analyzer.ingest.squashfs_blocks import BlockLength
-from analyzer.ingest.tables import Array, Table
-from boards.base.brief import brief
-from tracer.formats.capture import FileEntry, Metadata
-from tracer.formats.disk_probe import DiskProbe
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.inserts import Inserts
+from foreread.analyzer.ingest.squashfs_blocks import BlockLength
+from foreread.analyzer.ingest.tables import Array, Table
+from foreread.boards.base.brief import brief
+from foreread.tracer.formats.capture import FileEntry, Metadata
+from foreread.tracer.formats.disk_probe import DiskProbe
 
 
 class TraceError(AnalyzerError, ValueError):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table, of_kinds
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table, of_kinds
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest import _readers
-from analyzer.ingest.columns import PLACE, decode
-from analyzer.ingest.fields import FieldReader
-from analyzer.ingest.formats import SPEC, Formats
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import EVENTS, Array, Table
+from foreread.analyzer.ingest import _readers
+from foreread.analyzer.ingest.columns import PLACE, decode
+from foreread.analyzer.ingest.fields import FieldReader
+from foreread.analyzer.ingest.formats import SPEC, Formats
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest.tables import EVENTS, Array, Table
 
 _SMALLEST_EVENT = 12  # bytes: the first word, and the common fields of every event
 _Lost = tuple[int, int]  # events, gaps

@@ -9,11 +9,11 @@ from html import escape
 from math import isnan
 from typing import TYPE_CHECKING
 
-from boards.base.counted import plural
-from boards.base.printable import printable
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
 
 if TYPE_CHECKING:
-    from analyzer.ingest.tables import Array, Column, Table
+    from foreread.analyzer.ingest.tables import Array, Column, Table
 
 _WIDTH = 100
 _TEXT_ROWS, _HTML_ROWS = 8, 10  # larger tables: the first and the last of them

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest.tables import Kind
 
 
 @dataclass(frozen=True)

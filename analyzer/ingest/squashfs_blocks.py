@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from boards.base.units import KIB
-from emulator.linux.filesystems import SQUASHFS_BLOCK, SQUASHFS_LARGEST_BLOCK
-from tracer.formats.capture import Mount, Squashfs
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.boards.base.units import KIB
+from foreread.emulator.linux.filesystems import SQUASHFS_BLOCK, SQUASHFS_LARGEST_BLOCK
+from foreread.tracer.formats.capture import Mount, Squashfs
 
 _MOST_AMISS = 0.1  # share: fragments kept in memory and holes are blocks without a read
 Inode = tuple[int, int]  # dev_t, inode number

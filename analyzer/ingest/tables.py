@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.shown_table import html_of, text_of
-from boards.base.document import encode
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.shown_table import html_of, text_of
+from foreread.boards.base.document import encode
 
 if TYPE_CHECKING:
     import pandas

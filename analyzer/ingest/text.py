@@ -12,21 +12,21 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest import page_size as sizes
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.columns import by_time
-from analyzer.ingest.needed import NEEDED, listed
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import Array, Kind, Table, of_kinds
-from analyzer.ingest.text_heads import ANY_LINE, event_of
-from analyzer.ingest.text_lines import NAMES, Lines, Text
-from analyzer.ingest.text_losses import text_losses
-from analyzer.ingest.text_unread import Unread
-from analyzer.ingest.windows_seen import windows_of_text
-from boards.base.bounded import open_regular
-from boards.base.counted import plural
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
+from foreread.analyzer.ingest import page_size as sizes
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.columns import by_time
+from foreread.analyzer.ingest.needed import NEEDED, listed
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds
+from foreread.analyzer.ingest.text_heads import ANY_LINE, event_of
+from foreread.analyzer.ingest.text_lines import NAMES, Lines, Text
+from foreread.analyzer.ingest.text_losses import text_losses
+from foreread.analyzer.ingest.text_unread import Unread
+from foreread.analyzer.ingest.windows_seen import windows_of_text
+from foreread.boards.base.bounded import open_regular
+from foreread.boards.base.counted import plural
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _EMBEDDED = b'"systemTraceEvents"'  # chrome://tracing: the text as a string of JSON
 _IN_PAGE = re.compile(rb"# tracer:|class=\"trace-data\"|linuxPerfData")

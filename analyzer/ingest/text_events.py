@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from analyzer.ingest.page_size import RANGE_KINDS
-from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import MINOR_BITS, Kind, Rwbs
+from foreread.analyzer.ingest.page_size import RANGE_KINDS
+from foreread.analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest.tables import MINOR_BITS, Kind, Rwbs
 
 _U32, _U64 = (1 << 32) - 1, (1 << 64) - 1
 KINDS = {name.partition(":")[2].encode(): spec.kind for name, spec in EVENT_SPECS.items()}

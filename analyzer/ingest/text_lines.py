@@ -10,12 +10,12 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from analyzer.ingest.columns import EventRows
-from analyzer.ingest.tables import EVENTS, Array, Kind, Table
-from analyzer.ingest.text_events import KINDS, common_flags, parse
-from analyzer.ingest.text_heads import ANY_LINE, Head, is_perf, parse_head, time_of
-from analyzer.ingest.text_unread import Unread
-from boards.base.counted import plural
+from foreread.analyzer.ingest.columns import EventRows
+from foreread.analyzer.ingest.tables import EVENTS, Array, Kind, Table
+from foreread.analyzer.ingest.text_events import KINDS, common_flags, parse
+from foreread.analyzer.ingest.text_heads import ANY_LINE, Head, is_perf, parse_head, time_of
+from foreread.analyzer.ingest.text_unread import Unread
+from foreread.boards.base.counted import plural
 
 Text = mmap.mmap | bytes
 

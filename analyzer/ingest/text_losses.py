@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from analyzer.ingest.losses import UNKNOWN_CPU
-from analyzer.ingest.text_lines import Text
+from foreread.analyzer.ingest.losses import UNKNOWN_CPU
+from foreread.analyzer.ingest.text_lines import Text
 
 # trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
 # After a time in brackets: ftrace_dump_on_oops, in a console's log.

@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import numpy as np
 
-from analyzer.ingest.not_traces import RECORD
-from analyzer.ingest.tables import Kind, Table
-from analyzer.ingest.text_events import KINDS
-from boards.base.counted import plural
+from foreread.analyzer.ingest.not_traces import RECORD
+from foreread.analyzer.ingest.tables import Kind, Table
+from foreread.analyzer.ingest.text_events import KINDS
+from foreread.boards.base.counted import plural
 
 _LONGEST_SHOWN = 160
 _RECORD_PERF = (  # perf trace keeps nothing that could be printed again

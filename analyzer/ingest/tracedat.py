@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest import _readers
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.formats import Formats
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.ring import (
+from foreread.analyzer.ingest import _readers
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.formats import Formats
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.ring import (
     DAMAGED,
     Layout,
     RingBuffers,
@@ -21,18 +21,18 @@ from analyzer.ingest.ring import (
     most_lost,
     page_size,
 )
-from analyzer.ingest.tables import Array
-from analyzer.ingest.tracedat_container import (
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.tracedat_container import (
     Buffer,
     Container,
     CpuData,
     TscToNs,
     check_expansion,
 )
-from analyzer.ingest.tracedat_layout import parse
-from analyzer.ingest.tracing_data import MAGIC, is_trace_page_size
-from boards.base.bounded import open_regular
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
+from foreread.analyzer.ingest.tracedat_layout import parse
+from foreread.analyzer.ingest.tracing_data import MAGIC, is_trace_page_size
+from foreread.boards.base.bounded import open_regular
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_SHIFT = 32
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.ingest.cursor import Cursor
-from analyzer.ingest.formats import ByteOrder
-from analyzer.ingest.recording import TraceError
-from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
+from foreread.analyzer.ingest.cursor import Cursor
+from foreread.analyzer.ingest.formats import ByteOrder
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _RATIO_LIMIT = 1024  # uncompressed by compressed bytes; ring-buffer pages reach about 100
 _SMALL = 64 << 20  # bytes that are always allowed

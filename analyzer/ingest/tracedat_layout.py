@@ -11,19 +11,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analyzer.ingest import _readers, tracing_data
-from analyzer.ingest.cursor import Cursor
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.ring import lost_in_stats
-from analyzer.ingest.tracedat_container import (
+from foreread.analyzer.ingest import _readers, tracing_data
+from foreread.analyzer.ingest.cursor import Cursor
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.ring import lost_in_stats
+from foreread.analyzer.ingest.tracedat_container import (
     Buffer,
     Container,
     CpuData,
     TscToNs,
     check_expansion,
 )
-from analyzer.ingest.tracing_data import MAGIC, count
-from tracer.formats.limits import (
+from foreread.analyzer.ingest.tracing_data import MAGIC, count
+from foreread.tracer.formats.limits import (
     MOST_BUFFERS,
     MOST_CPUS_OF_BUFFERS,
     MOST_OPTION_SECTIONS,

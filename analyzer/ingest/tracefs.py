@@ -16,11 +16,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from analyzer.ingest.allowance import grant
-from analyzer.ingest.formats import ByteOrder, Formats
-from analyzer.ingest.losses import missing_cpus, numbers
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.ring import (
+from foreread.analyzer.ingest.allowance import grant
+from foreread.analyzer.ingest.formats import ByteOrder, Formats
+from foreread.analyzer.ingest.losses import missing_cpus, numbers
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.ring import (
     Layout,
     RingBuffers,
     Stream,
@@ -29,8 +29,8 @@ from analyzer.ingest.ring import (
     most_lost,
     page_size,
 )
-from boards.base.bounded import open_regular, read_bounded
-from tracer.formats.limits import (
+from foreread.boards.base.bounded import open_regular, read_bounded
+from foreread.tracer.formats.limits import (
     MOST_FORMAT_BYTES,
     MOST_FORMATS_BYTES,
     MOST_TEXT_BYTES,

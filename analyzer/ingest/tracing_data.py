@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzer.ingest.cursor import Cursor
-from analyzer.ingest.formats import ByteOrder, Formats, event_name
-from tracer.formats.limits import (
+from foreread.analyzer.ingest.cursor import Cursor
+from foreread.analyzer.ingest.formats import ByteOrder, Formats, event_name
+from foreread.tracer.formats.limits import (
     METADATA_REMEDY,
     MOST_FORMAT_BYTES,
     MOST_TEXT_BYTES,

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.inserts import Inserts
-from analyzer.ingest.needed import QUEUED_READS, how_to_record
-from analyzer.ingest.read_evidence import Unseen
-from analyzer.ingest.recording import Recording
-from boards.base.counted import first_of, plural
-from tracer.formats.capture import dev_text
+from foreread.analyzer.ingest.accesses import of_threads
+from foreread.analyzer.ingest.inserts import Inserts
+from foreread.analyzer.ingest.needed import QUEUED_READS, how_to_record
+from foreread.analyzer.ingest.read_evidence import Unseen
+from foreread.analyzer.ingest.recording import Recording
+from foreread.boards.base.counted import first_of, plural
+from foreread.tracer.formats.capture import dev_text
 
 _SHOWN = 4  # devices
 _TYPE = "foreread record knows the type of the file system"

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.ingest.accesses import group_pairs
-from analyzer.ingest.recording import SeenWindows, Trace, TraceError
-from analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.accesses import group_pairs
+from foreread.analyzer.ingest.recording import SeenWindows, Trace, TraceError
+from foreread.analyzer.ingest.tables import Array
 
 if TYPE_CHECKING:
-    from analyzer.ingest.text_lines import Text
+    from foreread.analyzer.ingest.text_lines import Text
 
 # What foreread export writes (analyzer/export/tracedat_formats.py).
 _OWN = "foreread:file_system"
@@ -35,7 +35,7 @@ _LINE = re.compile(
 
 def windows_of_text(text: Text) -> SeenWindows | None:
     """Return the windows in the lines of a text trace; None without any."""
-    from analyzer.ingest.text_events import window_in  # noqa: PLC0415  (for texts only)
+    from foreread.analyzer.ingest.text_events import window_in  # noqa: PLC0415  (for texts only)
 
     counts: Counter[tuple[int, int]] = Counter()
     event = ""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from analyzer.judge.expected import Expected
-from analyzer.judge.task import Task
-from boards.base.counted import plural
-from boards.base.units import KIB
-from emulator.linux.requests import SECTOR, Layout, Limits, requests
+from foreread.analyzer.judge.expected import Expected
+from foreread.analyzer.judge.task import Task
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB
+from foreread.emulator.linux.requests import SECTOR, Layout, Limits, requests
 
 Folio = tuple[int, int]  # first page, order
 Piece = tuple[int, int]  # first sector, sectors

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.judge.task import Task
-from emulator.linux.operations import Machine, Outcome
-from emulator.linux.requests import EXTENT, Limits
-from emulator.linux.rules import Rules
-from emulator.linux.windows import Emulation
+from foreread.analyzer.judge.task import Task
+from foreread.emulator.linux.operations import Machine, Outcome
+from foreread.emulator.linux.requests import EXTENT, Limits
+from foreread.emulator.linux.rules import Rules
+from foreread.emulator.linux.windows import Emulation
 
 _LIMITS = Limits(1280)
 

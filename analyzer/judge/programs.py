@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from analyzer.judge.task import Task
-from boards.base.units import KIB
-from emulator.linux.operations import MapFlag, Op
+from foreread.analyzer.judge.task import Task
+from foreread.boards.base.units import KIB
+from foreread.emulator.linux.operations import MapFlag, Op
 
 SMALL, MEDIUM, LARGE = 13 * KIB + 100, 200 * KIB, 560 * KIB
 MISSED = 2800 * KIB  # more than 100 windows of 16 KiB

@@ -7,14 +7,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs
-from analyzer.judge.comparing import Difference, Folio, Piece, compare_requests, first_difference
-from analyzer.judge.expected import Emulated, Expected
-from boards.base.counted import plural
-from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits
-from tracer.formats.capture import Extent
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs
+from foreread.analyzer.judge.comparing import (
+    Difference,
+    Folio,
+    Piece,
+    compare_requests,
+    first_difference,
+)
+from foreread.analyzer.judge.expected import Emulated, Expected
+from foreread.boards.base.counted import plural
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout, Limits
+from foreread.tracer.formats.capture import Extent
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boards.base.counted import plural
-from emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
+from foreread.boards.base.counted import plural
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
 
 # Each mapping is in its own piece, below 2 GiB on any machine, and apart from the runner
 # itself (tracer/runner/executable.py).

@@ -1,7 +1,7 @@
 """The order of files inside an image: from captures, for those who build images."""
 
-from analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
-from analyzer.layout.sort_files import (
+from foreread.analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
+from foreread.analyzer.layout.sort_files import (
     gensquashfs_sort_file,
     mksquashfs_sort_file,
     tar_list,

@@ -12,39 +12,39 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.layout.cluster_cpu import ClusterCost, cluster_cost
-from analyzer.layout.compared import kind_of, opened
-from analyzer.layout.image_start import present_window, run_on
-from analyzer.layout.images_compared import NO_COMPRESSOR, described
-from analyzer.layout.on_erofs import OnErofs, on_erofs
-from analyzer.layout.order import LayoutError
-from analyzer.layout.seconds import Unpacking
-from analyzer.predict.bands import Bands, left_out
-from analyzer.predict.conclusion import conclude
-from analyzer.predict.counts import Counts, total_of
-from analyzer.predict.disk.device_model import DeviceModelError, device_from
-from analyzer.predict.disks import MetadataReads
-from analyzer.predict.doubts.counts import of_counts
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.doubts.kernel import of_model
-from analyzer.predict.doubts.start import of_seconds
-from analyzer.predict.linux import count_linux
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.seconds import LADDER, Seconds, replayed_bands, seconds_of
-from analyzer.predict.start import Start, prepare
-from analyzer.predict.verdict import Missing
-from boards.base.counted import plural
-from boards.base.units import KIB
-from emulator.devices.device import DeviceModel
-from emulator.images.erofs import ErofsImage, read_erofs
-from emulator.images.erofs_kernel import CountingOnErofs
-from emulator.images.erofs_reads import Read
-from emulator.linux.requests import SECTOR
-from emulator.linux.steps import Timed
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.cluster_cpu import ClusterCost, cluster_cost
+from foreread.analyzer.layout.compared import kind_of, opened
+from foreread.analyzer.layout.image_start import present_window, run_on
+from foreread.analyzer.layout.images_compared import NO_COMPRESSOR, described
+from foreread.analyzer.layout.on_erofs import OnErofs, on_erofs
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.seconds import Unpacking
+from foreread.analyzer.predict.bands import Bands, left_out
+from foreread.analyzer.predict.conclusion import conclude
+from foreread.analyzer.predict.counts import Counts, total_of
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_from
+from foreread.analyzer.predict.disks import MetadataReads
+from foreread.analyzer.predict.doubts.counts import of_counts
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.doubts.kernel import of_model
+from foreread.analyzer.predict.doubts.start import of_seconds
+from foreread.analyzer.predict.linux import count_linux
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.seconds import LADDER, Seconds, replayed_bands, seconds_of
+from foreread.analyzer.predict.start import Start, prepare
+from foreread.analyzer.predict.verdict import Missing
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.images.erofs import ErofsImage, read_erofs
+from foreread.emulator.images.erofs_kernel import CountingOnErofs
+from foreread.emulator.images.erofs_reads import Read
+from foreread.emulator.linux.requests import SECTOR
+from foreread.emulator.linux.steps import Timed
 
 _LEAST_READ = 0.75  # of the clusters that are read at window 0
 # Root mean square of the errors with clusters of more than a block (accuracy/filesystems.md).

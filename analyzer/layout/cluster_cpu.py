@@ -13,12 +13,12 @@ from math import inf
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Table
-from analyzer.program.cpu import event_cost, took
-from emulator.images.erofs_reads import Call
-from emulator.linux.requests import SECTOR
-from emulator.linux.steps import CpuCost
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.program.cpu import event_cost, took
+from foreread.emulator.images.erofs_reads import Call
+from foreread.emulator.linux.requests import SECTOR
+from foreread.emulator.linux.steps import CpuCost
 
 _PAGE = 4096
 _FEWEST = 20  # reads

@@ -7,26 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.layout.document import LayoutRow, StartReads
-from analyzer.layout.image_start import present_window
-from analyzer.layout.incomplete import incomplete, unnamed
-from analyzer.layout.on_image import OnImage, on_image
-from analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
-from analyzer.layout.predicted import Case, Layout, cases, counted
-from analyzer.layout.seconds import Timing, Unpacking, timing
-from analyzer.layout.support import Support, support_of
-from analyzer.predict.disk.device_model import DeviceModelError, device_from
-from boards.base.bounded import open_regular
-from boards.base.brief import brief
-from boards.base.note import Note, NoteKind
-from boards.base.units import KIB
-from emulator.devices.device import DeviceModel
-from emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
-from emulator.images.relaid import BLOCK_SIZES
-from emulator.images.source import ImageError, Octets
-from emulator.images.squashfs import SquashfsImage, read_squashfs
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.layout.document import LayoutRow, StartReads
+from foreread.analyzer.layout.image_start import present_window
+from foreread.analyzer.layout.incomplete import incomplete, unnamed
+from foreread.analyzer.layout.on_image import OnImage, on_image
+from foreread.analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
+from foreread.analyzer.layout.predicted import Case, Layout, cases, counted
+from foreread.analyzer.layout.seconds import Timing, Unpacking, timing
+from foreread.analyzer.layout.support import Support, support_of
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_from
+from foreread.boards.base.bounded import open_regular
+from foreread.boards.base.brief import brief
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import KIB
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.images.compressors import COMPRESSORS, Compressor, remedy_of
+from foreread.emulator.images.relaid import BLOCK_SIZES
+from foreread.emulator.images.source import ImageError, Octets
+from foreread.emulator.images.squashfs import SquashfsImage, read_squashfs
 
 _SQUASHFS, _EROFS, _EXT = b"hsqs", b"\xe2\xe1\xf5\xe0", b"\x53\xef"
 _NO_MODEL = "{}: the order alone; `foreread layout --image` predicts what the starts read of it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from boards.base.document import Encoded, says
+from foreread.boards.base.document import Encoded, says
 
 
 class StartReads(Encoded, frozen=True, kw_only=True):

@@ -8,23 +8,23 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs
-from analyzer.layout.order import Start
-from analyzer.layout.predicted import DEFAULT_WINDOW
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.doubts.start import of_run
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.kib import emulated_pages
-from analyzer.predict.start import Start as Replayed
-from analyzer.predict.start import prepare
-from analyzer.program.inode_tables import more_reads, tables_of
-from analyzer.program.plug import with_plugs
-from emulator.devices.device import DeviceModel
-from emulator.images.erofs_reads import Read
-from emulator.linux.requests import SECTOR, Layout, Limits
-from emulator.linux.rules import Version
-from emulator.linux.steps import CpuCost, Run, Timed
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs
+from foreread.analyzer.layout.order import Start
+from foreread.analyzer.layout.predicted import DEFAULT_WINDOW
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.doubts.start import of_run
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.start import Start as Replayed
+from foreread.analyzer.predict.start import prepare
+from foreread.analyzer.program.inode_tables import more_reads, tables_of
+from foreread.analyzer.program.plug import with_plugs
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.images.erofs_reads import Read
+from foreread.emulator.linux.requests import SECTOR, Layout, Limits
+from foreread.emulator.linux.rules import Version
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzer.ingest.recording import Recording
-from analyzer.layout.compared import kind_of
-from analyzer.layout.document import LayoutRow, StartReads
-from analyzer.layout.image_start import (
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.layout.compared import kind_of
+from foreread.analyzer.layout.document import LayoutRow, StartReads
+from foreread.analyzer.layout.image_start import (
     ImageStart,
     RecordedStart,
     present_window,
     recorded_start,
 )
-from analyzer.layout.on_erofs import on_erofs
-from analyzer.layout.on_ext4 import on_ext4
-from analyzer.layout.seconds import Unpacking
-from analyzer.predict.disk.device_model import DeviceModelError
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from emulator.devices.device import DeviceModel
-from emulator.images.erofs import ErofsImage, read_erofs
-from emulator.images.ext4 import Ext4Image, read_ext4
-from emulator.images.source import Octets
+from foreread.analyzer.layout.on_erofs import on_erofs
+from foreread.analyzer.layout.on_ext4 import on_ext4
+from foreread.analyzer.layout.seconds import Unpacking
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.images.erofs import ErofsImage, read_erofs
+from foreread.emulator.images.ext4 import Ext4Image, read_ext4
+from foreread.emulator.images.source import Octets
 
 NO_COMPRESSOR = "none"
 _ALGORITHMS = ("lz4", "lzma", "deflate", "zstd")  # Z_EROFS_COMPRESSION_*

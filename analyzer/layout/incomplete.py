@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzer.layout.on_image import OnImage
-from analyzer.layout.order import Start
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from boards.base.units import KIB
+from foreread.analyzer.layout.on_image import OnImage
+from foreread.analyzer.layout.order import Start
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import KIB
 
 
 def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:

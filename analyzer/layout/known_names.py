@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from analyzer.ingest.tables import Array
-from emulator.images.reads import Touched
-from emulator.images.squashfs import SquashfsImage
+from foreread.analyzer.ingest.tables import Array
+from foreread.emulator.images.reads import Touched
+from foreread.emulator.images.squashfs import SquashfsImage
 
 _MOST = 64  # directories that are tried: each costs a run of the model
 

@@ -16,16 +16,16 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.layout.order import inside
-from emulator.images.links import Walk
-from emulator.images.reads import Touched
-from emulator.images.relaid_metadata import inode_rows
-from emulator.images.squashfs import SquashfsImage
-from emulator.images.squashfs_metadata import HEADER
-from emulator.linux.requests import SECTOR
+from foreread.analyzer.ingest.accesses import of_threads
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.order import inside
+from foreread.emulator.images.links import Walk
+from foreread.emulator.images.reads import Touched
+from foreread.emulator.images.relaid_metadata import inode_rows
+from foreread.emulator.images.squashfs import SquashfsImage
+from foreread.emulator.images.squashfs_metadata import HEADER
+from foreread.emulator.linux.requests import SECTOR
 
 _OPEN = "foreread:openat"
 _FROM_CWD = -100  # AT_FDCWD

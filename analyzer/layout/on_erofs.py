@@ -8,30 +8,30 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.layout.image_start import Counts, counted
-from analyzer.layout.lookups import Touch, opened_names
-from analyzer.layout.order import LayoutError, Start, mountpoint_of
-from analyzer.layout.same_image import NO_FILE, found_in
-from analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
-from analyzer.predict.remedy import sweep
-from boards.base.units import KIB
-from emulator.devices.device import DeviceModel, FixedCost
-from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_format import COMPRESSED
-from emulator.images.erofs_kernel import CountingOnErofs, TimedOnErofs, erofs_extents
-from emulator.images.erofs_lookups import ErofsLookups
-from emulator.images.erofs_reads import ErofsReader, Read
-from emulator.images.erofs_rules import PAGE, erofs_rules
-from emulator.images.links import resolved
-from emulator.linux.filesystems import has_large_folios
-from emulator.linux.operations import Op, Program
-from emulator.linux.requests import Layout
-from emulator.linux.rules import Version, rules_for
-from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.stepwise.replay import Replay
-from emulator.stepwise.timed import timed
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.image_start import Counts, counted
+from foreread.analyzer.layout.lookups import Touch, opened_names
+from foreread.analyzer.layout.order import LayoutError, Start, mountpoint_of
+from foreread.analyzer.layout.same_image import NO_FILE, found_in
+from foreread.analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
+from foreread.analyzer.predict.remedy import sweep
+from foreread.boards.base.units import KIB
+from foreread.emulator.devices.device import DeviceModel, FixedCost
+from foreread.emulator.images.erofs import ErofsImage
+from foreread.emulator.images.erofs_format import COMPRESSED
+from foreread.emulator.images.erofs_kernel import CountingOnErofs, TimedOnErofs, erofs_extents
+from foreread.emulator.images.erofs_lookups import ErofsLookups
+from foreread.emulator.images.erofs_reads import ErofsReader, Read
+from foreread.emulator.images.erofs_rules import PAGE, erofs_rules
+from foreread.emulator.images.links import resolved
+from foreread.emulator.linux.filesystems import has_large_folios
+from foreread.emulator.linux.operations import Op, Program
+from foreread.emulator.linux.requests import Layout
+from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
+from foreread.emulator.stepwise.replay import Replay
+from foreread.emulator.stepwise.timed import timed
 
 
 @dataclass(eq=False)

@@ -7,25 +7,25 @@ from functools import cached_property
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.layout.image_start import Counts, counted
-from analyzer.layout.on_erofs import opened_paths
-from analyzer.layout.order import Start, mountpoint_of
-from analyzer.layout.same_image import NO_FILE, found_in
-from analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
-from emulator.devices.device import DeviceModel
-from emulator.images.erofs_reads import Read
-from emulator.images.ext4 import Ext4Image
-from emulator.images.ext4_lookups import Ext4Lookups
-from emulator.images.links import resolved
-from emulator.linux.filesystems import has_large_folios
-from emulator.linux.operations import Program
-from emulator.linux.requests import EXTENT, SECTOR, Layout
-from emulator.linux.rules import Version, rules_for
-from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.timed_windows import timed_windows
-from emulator.linux.windows import Emulation
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.image_start import Counts, counted
+from foreread.analyzer.layout.on_erofs import opened_paths
+from foreread.analyzer.layout.order import Start, mountpoint_of
+from foreread.analyzer.layout.same_image import NO_FILE, found_in
+from foreread.analyzer.predict.inputs import Inputs, inputs, may_have_huge_pages
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.images.erofs_reads import Read
+from foreread.emulator.images.ext4 import Ext4Image
+from foreread.emulator.images.ext4_lookups import Ext4Lookups
+from foreread.emulator.images.links import resolved
+from foreread.emulator.linux.filesystems import has_large_folios
+from foreread.emulator.linux.operations import Program
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout
+from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.linux.windows import Emulation
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,32 +8,32 @@ from functools import cached_property
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs
-from analyzer.layout.known_names import known_names
-from analyzer.layout.lookups import (
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs
+from foreread.analyzer.layout.known_names import known_names
+from foreread.analyzer.layout.lookups import (
     Lookup,
     Names,
     hidden_lookups,
     metadata_reads,
     opened_names,
 )
-from analyzer.layout.module_sources import sources
-from analyzer.layout.order import Start, mountpoint_of
-from analyzer.layout.same_image import found_in
-from analyzer.layout.squashfs_kernel import KernelOfImage, kernel_of_image
-from analyzer.predict.inputs import Inputs, inputs
-from emulator.images.reads import TOUCH, Touched, metadata_rows
-from emulator.images.squashfs import SquashfsImage
-from emulator.images.squashfs_reads import before_a_start, squashfs_reads
-from emulator.images.squashfs_rules import SquashfsRules
-from emulator.images.touched import touched_blocks
-from emulator.linux.operations import FILE, Program
-from emulator.linux.requests import EXTENT, SECTOR, Limits
-from emulator.linux.rules import Version, rules_for
-from emulator.linux.windows import Emulation
-from tracer.formats.capture import Mount
+from foreread.analyzer.layout.module_sources import sources
+from foreread.analyzer.layout.order import Start, mountpoint_of
+from foreread.analyzer.layout.same_image import found_in
+from foreread.analyzer.layout.squashfs_kernel import KernelOfImage, kernel_of_image
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.emulator.images.reads import TOUCH, Touched, metadata_rows
+from foreread.emulator.images.squashfs import SquashfsImage
+from foreread.emulator.images.squashfs_reads import before_a_start, squashfs_reads
+from foreread.emulator.images.squashfs_rules import SquashfsRules
+from foreread.emulator.images.touched import touched_blocks
+from foreread.emulator.linux.operations import FILE, Program
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Limits
+from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.windows import Emulation
+from foreread.tracer.formats.capture import Mount
 
 _FILE = 1 << 40  # pages: more than a file has
 _NEVER = np.iinfo(np.int64).max

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
 
 _LINK_NEEDS_NAME = "record again"
 

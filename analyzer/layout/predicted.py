@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from analyzer.ingest.tables import Array
-from analyzer.layout.on_image import OnImage
-from analyzer.layout.order import Ordered, order_of
-from emulator.images.compressors import Compressor
-from emulator.images.reads import ReadOf, Touched, request_count
-from emulator.images.relaid import Read, duplicates, plan, relaid
-from emulator.images.relaid_metadata import with_metadata
-from emulator.images.source import Octets
-from emulator.images.squashfs import SquashfsImage
-from emulator.images.squashfs_contents import Contents
-from emulator.images.squashfs_metadata import METADATA_SIZE
-from emulator.images.squashfs_reads import before_a_start, squashfs_reads
-from emulator.linux.requests import SECTOR
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.on_image import OnImage
+from foreread.analyzer.layout.order import Ordered, order_of
+from foreread.emulator.images.compressors import Compressor
+from foreread.emulator.images.reads import ReadOf, Touched, request_count
+from foreread.emulator.images.relaid import Read, duplicates, plan, relaid
+from foreread.emulator.images.relaid_metadata import with_metadata
+from foreread.emulator.images.source import Octets
+from foreread.emulator.images.squashfs import SquashfsImage
+from foreread.emulator.images.squashfs_contents import Contents
+from foreread.emulator.images.squashfs_metadata import METADATA_SIZE
+from foreread.emulator.images.squashfs_reads import before_a_start, squashfs_reads
+from foreread.emulator.linux.requests import SECTOR
 
 DEFAULT_WINDOW = 32  # pages
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.layout.order import LayoutError, Start, start_of
-from boards.base.counted import plural
-from emulator.linux.rules import Version, version_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.order import LayoutError, Start, start_of
+from foreread.boards.base.counted import plural
+from foreread.emulator.linux.rules import Version, version_of
 
 NO_FILE = -1
 # Of the start's pages: fewer in files of the recorded sizes, and the image is another one.

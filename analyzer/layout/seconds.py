@@ -8,19 +8,19 @@ from functools import cached_property
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.layout.on_image import OnImage
-from analyzer.layout.predicted import Case, Reads, case, counted, packed_sectors
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.doubts.start import of_run
-from analyzer.predict.start import Start, prepare
-from emulator.devices.device import DeviceModel
-from emulator.images.reads import ReadOf, Touched
-from emulator.images.squashfs import SquashfsImage
-from emulator.linux.requests import EXTENT, SECTOR, Layout
-from emulator.linux.steps import CpuCost, Run
-from emulator.linux.timed_windows import timed_windows
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.on_image import OnImage
+from foreread.analyzer.layout.predicted import Case, Reads, case, counted, packed_sectors
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.doubts.start import of_run
+from foreread.analyzer.predict.start import Start, prepare
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.images.reads import ReadOf, Touched
+from foreread.emulator.images.squashfs import SquashfsImage
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout
+from foreread.emulator.linux.steps import CpuCost, Run
+from foreread.emulator.linux.timed_windows import timed_windows
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from analyzer.layout.order import LayoutError, Ordered
+from foreread.analyzer.layout.order import LayoutError, Ordered
 
 _HIGHEST = 32767  # of mksquashfs; files that are not listed have 0
 _NO_LINE = "rename the file, or build the image without it in the order"

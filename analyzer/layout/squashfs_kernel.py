@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Rwbs
-from boards.base.units import KIB
-from emulator.images.squashfs_rules import (
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Rwbs
+from foreread.boards.base.units import KIB
+from foreread.emulator.images.squashfs_rules import (
     DEVICE_BLOCK,
     FRAGMENTS_KEPT,
     SquashfsRules,
     squashfs_rules,
 )
-from emulator.linux.requests import SECTOR
-from emulator.linux.rules import Version
-from tracer.formats.capture import Mount
+from foreread.emulator.linux.requests import SECTOR
+from foreread.emulator.linux.rules import Version
+from foreread.tracer.formats.capture import Mount
 
 _LARGE = 4096  # bytes: the unit with CONFIG_SQUASHFS_4K_DEVBLK_SIZE
 _LARGE_OPTION, _FRAGMENTS = "CONFIG_SQUASHFS_4K_DEVBLK_SIZE", "CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE"

@@ -6,13 +6,13 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.layout.order import LayoutError
-from boards.base.bounded import open_regular
-from boards.base.note import Note, NoteKind
-from emulator.linux.rules import Version, version_of
-from tracer.formats.capture import HUGE_PAGES
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.layout.order import LayoutError
+from foreread.boards.base.bounded import open_regular
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.linux.rules import Version, version_of
+from foreread.tracer.formats.capture import HUGE_PAGES
 
 _MOST_CONFIG = 4 << 20  # bytes: a whole .config has 300 KiB
 _GZIP = b"\x1f\x8b"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.layout.order import LayoutError
-from analyzer.layout.seconds import Unpacking
-from boards.base.document import DocumentError, read_document
-from boards.base.note import Note, NoteKind
-from emulator.images.compressors import COMPRESSORS, Compressor
-from tracer.formats.unpacking import Unpacked, UnpackingDocument
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.seconds import Unpacking
+from foreread.boards.base.document import DocumentError, read_document
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.images.compressors import COMPRESSORS, Compressor
+from foreread.tracer.formats.unpacking import Unpacked, UnpackingDocument
 
 _OPTIONS: Mapping[str, str] = {
     "gzip": "CONFIG_SQUASHFS_ZLIB",

@@ -10,17 +10,17 @@ from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.layout.order import LayoutError, Ordered
-from analyzer.layout.sort_files import (
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.layout.order import LayoutError, Ordered
+from foreread.analyzer.layout.sort_files import (
     gensquashfs_sort_file,
     mksquashfs_sort_file,
     not_for_gensquashfs,
 )
-from analyzer.layout.unpacking_file import Measured
-from boards.base.printable import printable
-from boards.base.units import KIB
-from boards.base.written import write_whole
+from foreread.analyzer.layout.unpacking_file import Measured
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import KIB
+from foreread.boards.base.written import write_whole
 
 _SPECIAL = re.compile(rb"[][.^$*+?(){}|\\]")
 _PROGRAMS = ("reordered-tar", "ordered-ext4", "ordered-erofs")
@@ -92,7 +92,7 @@ def _instructions(
     doubt: str | None,
 ) -> dict[str, bytes]:
     environment = Environment(
-        loader=PackageLoader("analyzer.layout"),
+        loader=PackageLoader("foreread.analyzer.layout"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -13,10 +13,10 @@ from math import sqrt
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from boards.base.brief import brief
-from emulator.devices.device import DeviceModel
-from emulator.devices.paced import Paced
+from foreread.analyzer.ingest.tables import Array
+from foreread.boards.base.brief import brief
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.devices.paced import Paced
 
 SEED = 2010
 DEVIATIONS = 1.645  # standard deviations either way: nine draws of ten

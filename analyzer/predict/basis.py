@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analyzer.ingest.losses import lost_events, uncounted
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Rwbs
-from analyzer.ingest.unsure import unsure_pages
-from analyzer.predict.prediction import Verdict
-from analyzer.predict.remedy import record_again
-from boards.base.counted import plural
+from foreread.analyzer.ingest.losses import lost_events, uncounted
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Rwbs
+from foreread.analyzer.ingest.unsure import unsure_pages
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.remedy import record_again
+from foreread.boards.base.counted import plural
 
 # Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
 # five windows by 0.5 to 1.1 times the share (rms); beyond it the effect is unknown.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict.stacks import deciding
-from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
-from emulator.linux.rules import KernelError, Version, version_of
-from tracer.formats.capture import Device
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.stacks import deciding
+from foreread.emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
+from foreread.emulator.linux.rules import KernelError, Version, version_of
+from foreread.tracer.formats.capture import Device
 
 SINCE = "it was set, or the disk's limits changed, after the board started"
 _DISKS = "/sys/block/"

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.ingest.accesses import BATCHED_AT_ZERO
-from analyzer.ingest.inserts import devices_of
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.predict.remedy import prefetch, sweep, with_image
-from analyzer.predict.verdict import Missing
-from boards.base.note import Note, NoteKind
+from foreread.analyzer.ingest.accesses import BATCHED_AT_ZERO
+from foreread.analyzer.ingest.inserts import devices_of
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.remedy import prefetch, sweep, with_image
+from foreread.analyzer.predict.verdict import Missing
+from foreread.boards.base.note import Note, NoteKind
 
 _WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
 FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")

@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.losses import lost_events
-from analyzer.predict import board_default, remedy
-from analyzer.predict.basis import lacks_of, supported
-from analyzer.predict.counts import FIXED, Counts, curve_of
-from analyzer.predict.disks import sizes_note
-from analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
-from analyzer.predict.prediction import MINOR_SHARE, Curve, Prediction, Verdict, worth_setting
-from analyzer.predict.seconds import LADDER, Seconds
-from analyzer.predict.settings import INODES, best_settings, settings_of
-from analyzer.predict.start import again
-from analyzer.predict.verdict import (
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.losses import lost_events
+from foreread.analyzer.predict import board_default, remedy
+from foreread.analyzer.predict.basis import lacks_of, supported
+from foreread.analyzer.predict.counts import FIXED, Counts, curve_of
+from foreread.analyzer.predict.disks import sizes_note
+from foreread.analyzer.predict.doubts.doubt import Doubt, distinct, total_spread, unusable
+from foreread.analyzer.predict.prediction import (
+    MINOR_SHARE,
+    Curve,
+    Prediction,
+    Verdict,
+    worth_setting,
+)
+from foreread.analyzer.predict.seconds import LADDER, Seconds
+from foreread.analyzer.predict.settings import INODES, best_settings, settings_of
+from foreread.analyzer.predict.start import again
+from foreread.analyzer.predict.verdict import (
     Missing,
     decide_by_criterion,
     decide_by_seconds,
     decide_without_seconds,
     windowless,
 )
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
 
 
 def conclude(

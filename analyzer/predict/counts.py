@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.predict.board_default import default_of
-from analyzer.predict.criterion import (
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.board_default import default_of
+from foreread.analyzer.predict.criterion import (
     c_opt,
     local_minima,
     pareto_front,
     quasi_optimal,
     turning_point,
 )
-from analyzer.predict.disks import (
+from foreread.analyzer.predict.disks import (
     DiskReads,
     MetadataReads,
     device_of,
@@ -28,13 +28,13 @@ from analyzer.predict.disks import (
     reads_of,
     sizes_of,
 )
-from analyzer.predict.prediction import Columns, Curve
-from analyzer.predict.verdict import Point
-from boards.base.counted import plural
-from boards.base.units import kib_to_pages, pages_to_kib
-from emulator import MAX_WINDOW, FixedWindow, fixed_window
-from emulator.linux.rules import Version
-from tracer.formats.capture import dev_text
+from foreread.analyzer.predict.prediction import Columns, Curve
+from foreread.analyzer.predict.verdict import Point
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_to_pages, pages_to_kib
+from foreread.emulator import MAX_WINDOW, FixedWindow, fixed_window
+from foreread.emulator.linux.rules import Version
+from foreread.tracer.formats.capture import dev_text
 
 DEFAULT_WINDOWS = range(1024)
 TOTAL = "total"

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.accesses import rows_of
-from analyzer.ingest.inserts import folio_pages
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.requests import requests_for
-from analyzer.ingest.tables import Array, Rwbs, Table
-from analyzer.predict.stacks import current_kb
-from analyzer.program.inode_tables import more_reads, tables_of
-from analyzer.program.steps import own_requests
-from boards.base.counted import plural
-from boards.base.units import pages_to_kib
-from emulator.linux.requests import SECTOR
-from tracer.formats.capture import Device, dev_text
+from foreread.analyzer.ingest.accesses import rows_of
+from foreread.analyzer.ingest.inserts import folio_pages
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.requests import requests_for
+from foreread.analyzer.ingest.tables import Array, Rwbs, Table
+from foreread.analyzer.predict.stacks import current_kb
+from foreread.analyzer.program.inode_tables import more_reads, tables_of
+from foreread.analyzer.program.steps import own_requests
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import pages_to_kib
+from foreread.emulator.linux.requests import SECTOR
+from foreread.tracer.formats.capture import Device, dev_text
 
 
 @dataclass(frozen=True, eq=False)

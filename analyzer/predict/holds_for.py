@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.prediction import Verdict
 
 
 def holds_for(verdict: Verdict, measured: str = "CAPTURE") -> str:

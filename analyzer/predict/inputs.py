@@ -7,23 +7,23 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from analyzer.ingest.inserts import devices_of
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs
-from analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of, sizes_of
-from analyzer.program.blocks import Blocks, blocks_of
-from analyzer.program.build import build
-from boards.base.units import kib_to_pages
-from emulator.linux.filesystems import (
+from foreread.analyzer.ingest.inserts import devices_of
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs
+from foreread.analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of, sizes_of
+from foreread.analyzer.program.blocks import Blocks, blocks_of
+from foreread.analyzer.program.build import build
+from foreread.boards.base.units import kib_to_pages
+from foreread.emulator.linux.filesystems import (
     WITHOUT_WINDOW,
     has_large_folios,
     own_io_pages,
 )
-from emulator.linux.operations import FILE, Machine, Program
-from emulator.linux.requests import EXTENT, SECTOR, Limits
-from emulator.linux.rules import Version
-from tracer.formats.capture import HUGE_PAGES, Device, Metadata, Mount
+from foreread.emulator.linux.operations import FILE, Machine, Program
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Limits
+from foreread.emulator.linux.rules import Version
+from foreread.tracer.formats.capture import HUGE_PAGES, Device, Metadata, Mount
 
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order

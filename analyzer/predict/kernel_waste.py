@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.waste import MAX_PAGE, Waste
-from emulator.linux.operations import Cause
-from emulator.linux.requests import SECTOR, Layout
-from emulator.linux.rules import Version, rules_for
-from emulator.linux.windows import Emulation
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.waste import MAX_PAGE, Waste
+from foreread.emulator.linux.operations import Cause
+from foreread.emulator.linux.requests import SECTOR, Layout
+from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.windows import Emulation
 
 Ints = npt.NDArray[np.int64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from analyzer.error import ArgumentError
-from boards.base.units import KIB, kib_to_pages, pages_to_kib
-from emulator import MAX_WINDOW
+from foreread.analyzer.error import ArgumentError
+from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
+from foreread.emulator import MAX_WINDOW
 
 Kibs = Collection[int]
 KibsOf = Callable[[int], Kibs]  # windows in KiB, by page size in bytes

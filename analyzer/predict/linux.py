@@ -7,26 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.predict.clusters import in_clusters, unpredicted
-from analyzer.predict.conclusion import conclude
-from analyzer.predict.counts import FIXED, Counts, count_fixed, total_of
-from analyzer.predict.doubts.counts import of_counts
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.doubts.kernel import of_model
-from analyzer.predict.doubts.recording import block_notes
-from analyzer.predict.doubts.start import of_seconds
-from analyzer.predict.inputs import ASSUMED_KB, LARGEST, Inputs, inputs
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.seconds import Seconds, time_starts
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from emulator.devices.device import DeviceModel
-from emulator.linux.rules import KernelError, Version, rules_for, version_of
-from emulator.linux.windows import Emulation
-from tracer.formats.capture import dev_text
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.clusters import in_clusters, unpredicted
+from foreread.analyzer.predict.conclusion import conclude
+from foreread.analyzer.predict.counts import FIXED, Counts, count_fixed, total_of
+from foreread.analyzer.predict.doubts.counts import of_counts
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.doubts.kernel import of_model
+from foreread.analyzer.predict.doubts.recording import block_notes
+from foreread.analyzer.predict.doubts.start import of_seconds
+from foreread.analyzer.predict.inputs import ASSUMED_KB, LARGEST, Inputs, inputs
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.seconds import Seconds, time_starts
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.rules import KernelError, Version, rules_for, version_of
+from foreread.emulator.linux.windows import Emulation
+from foreread.tracer.formats.capture import dev_text
 
 PREFIX = "linux"
 

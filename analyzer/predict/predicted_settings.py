@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict.counts import emulated_window
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.seconds import LADDER
-from analyzer.predict.settings import (
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.counts import emulated_window
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.seconds import LADDER
+from foreread.analyzer.predict.settings import (
     INODES,
     LARGEST,
     QUEUE,
@@ -16,9 +16,9 @@ from analyzer.predict.settings import (
     best_settings,
     settings_of,
 )
-from analyzer.predict.start import starts_of
-from emulator.devices.device import DeviceModel
-from emulator.linux.windows import MAX_WINDOW
+from foreread.analyzer.predict.start import starts_of
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.windows import MAX_WINDOW
 
 PREDICTABLE = (INODES, LARGEST, QUEUE)
 

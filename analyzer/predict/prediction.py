@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from analyzer.predict.bands import Bands
-from boards.base.brief import brief
-from boards.base.document import Document, says
-from boards.base.units import kib_to_pages
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.scenario import IDLE
+from foreread.analyzer.predict.bands import Bands
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import Document, says
+from foreread.boards.base.units import kib_to_pages
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.scenario import IDLE
 
 if TYPE_CHECKING:
-    from analyzer.predict.start import Start
+    from foreread.analyzer.predict.start import Start
 
 MINOR_SHARE = 0.05
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion
-from analyzer.predict.kib import whole_pages
-from analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.choice import PUBLISHED, SECONDS, Criterion
+from foreread.analyzer.predict.kib import whole_pages
+from foreread.analyzer.predict.prediction import Curve, Prediction
 
 
 @dataclass(frozen=True)

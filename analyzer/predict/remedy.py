@@ -7,8 +7,8 @@ import shlex
 
 from msgspec import UnsetType
 
-from analyzer.ingest.recording import Recording
-from tracer.formats.capture import Metadata, dev_text
+from foreread.analyzer.ingest.recording import Recording
+from foreread.tracer.formats.capture import Metadata, dev_text
 
 COMMAND = "COMMAND"  # stands for a command that the file does not name
 CAPTURE = "CAPTURE"
@@ -70,7 +70,7 @@ def for_another_kernel(command: str, recording: Recording, model: str) -> str:
 def _profile_has_cost(name: str) -> bool:
     """Return whether a board that comes with foreread has one disk of known cost."""
     # Few captures are of an emulated board.
-    from boards.profile import builtin_names, load_profile  # noqa: PLC0415
+    from foreread.boards.profile import builtin_names, load_profile  # noqa: PLC0415
 
     if name not in builtin_names():
         return False

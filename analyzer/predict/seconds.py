@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.bands import SEED, Bands, left_out, resampled
-from analyzer.predict.counts import Counts
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.prediction import Columns, Spent
-from analyzer.predict.start import EvidenceError, Start, prepare
-from analyzer.predict.verdict import Missing
-from boards.base.note import Note, NoteKind
-from emulator.devices.device import DeviceModel
-from emulator.linux.rules import Version
-from emulator.linux.steps import Timed
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.bands import SEED, Bands, left_out, resampled
+from foreread.analyzer.predict.counts import Counts
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.prediction import Columns, Spent
+from foreread.analyzer.predict.start import EvidenceError, Start, prepare
+from foreread.analyzer.predict.verdict import Missing
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.rules import Version
+from foreread.emulator.linux.steps import Timed
 
 MOST_WINDOWS = 64
 # In pages: what is replayed of more windows than MOST_WINDOWS.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from boards.stack import Stack
-from tracer.formats.capture import Metadata
+from foreread.boards.stack import Stack
+from foreread.tracer.formats.capture import Metadata
 
 
 def stacks_of(capture: Metadata, dev: str) -> list[Stack]:

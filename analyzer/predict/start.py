@@ -10,36 +10,41 @@ from operator import is_
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Table
-from analyzer.predict import remedy
-from analyzer.predict.basis import Answer, lacking
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.disk.in_run import as_in_run
-from analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
-from analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.prediction import MINOR_SHARE, Prediction
-from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
-from analyzer.program.driver import handover_ns, with_driver
-from analyzer.program.frame import frame_of
-from analyzer.program.inode_tables import InodeTables, read_ahead, tables_of
-from analyzer.program.opening import Opening, opening_of
-from analyzer.program.plug import unplugged_ns, with_plugs
-from analyzer.program.steps import Steps
-from analyzer.program.thread_steps import steps_in_time
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from emulator.devices.device import DeviceModel, FixedCost
-from emulator.devices.measured import Measured
-from emulator.devices.paced import Paced
-from emulator.devices.stateful import Stateful
-from emulator.linux.requests import Layout
-from emulator.linux.rules import Version, rules_for, version_of
-from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.timed_windows import timed_windows
-from tracer.formats.capture import dev_text
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Table
+from foreread.analyzer.predict import remedy
+from foreread.analyzer.predict.basis import Answer, lacking
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.disk.in_run import as_in_run
+from foreread.analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
+from foreread.analyzer.predict.disk.probed import (
+    LimiterUnknownError,
+    device_of_probe,
+    page_cost,
+    probe_of,
+)
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.prediction import MINOR_SHARE, Prediction
+from foreread.analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
+from foreread.analyzer.program.driver import handover_ns, with_driver
+from foreread.analyzer.program.frame import frame_of
+from foreread.analyzer.program.inode_tables import InodeTables, read_ahead, tables_of
+from foreread.analyzer.program.opening import Opening, opening_of
+from foreread.analyzer.program.plug import unplugged_ns, with_plugs
+from foreread.analyzer.program.steps import Steps
+from foreread.analyzer.program.thread_steps import steps_in_time
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.emulator.devices.device import DeviceModel, FixedCost
+from foreread.emulator.devices.measured import Measured
+from foreread.emulator.devices.paced import Paced
+from foreread.emulator.devices.stateful import Stateful
+from foreread.emulator.linux.requests import Layout
+from foreread.emulator.linux.rules import Version, rules_for, version_of
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.tracer.formats.capture import dev_text
 
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
 

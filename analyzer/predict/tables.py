@@ -7,12 +7,12 @@ from functools import singledispatch
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Column, Schema, Table
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.validate import Figures, Validation
-from tracer.formats.sweep import Sweep
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Column, Schema, Table
+from foreread.analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.validate import Figures, Validation
+from foreread.tracer.formats.sweep import Sweep
 
 WINDOWS = Schema(
     "windows",

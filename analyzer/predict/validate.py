@@ -14,17 +14,17 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.error import AnalyzerError
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.remedy import target_words
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.base.document import Document, says
-from boards.base.note import Note, NoteKind
-from boards.base.units import KIB
-from tracer.formats.capture import NO_METADATA, Metadata
-from tracer.formats.scenario import IDLE, beside
-from tracer.formats.sweep import Point, Sweep
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.remedy import target_words
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.base.document import Document, says
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import KIB
+from foreread.tracer.formats.capture import NO_METADATA, Metadata
+from foreread.tracer.formats.scenario import IDLE, beside
+from foreread.tracer.formats.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
     "measured requests and pages include metadata reads; predicted ones do not, "

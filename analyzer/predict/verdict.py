@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict.bands import Bands
-from analyzer.predict.criterion import c_opt
-from analyzer.predict.prediction import Curve, Verdict
-from analyzer.predict.remedy import prefetch
-from analyzer.predict.stacks import deciding, stacks_of
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from boards.base.units import percent_text
-from boards.stack import PREFETCH, Stack
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.bands import Bands
+from foreread.analyzer.predict.criterion import c_opt
+from foreread.analyzer.predict.prediction import Curve, Verdict
+from foreread.analyzer.predict.remedy import prefetch
+from foreread.analyzer.predict.stacks import deciding, stacks_of
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import percent_text
+from foreread.boards.stack import PREFETCH, Stack
 
 FEW_PAGES = 32  # so few that a handful of requests reads them all, whatever the window
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.recording import Recording
 
 Ints = npt.NDArray[np.int64]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict import remedy
-from analyzer.predict.conclusion import conclude
-from analyzer.predict.counts import WindowError, count_fixed
-from analyzer.predict.doubts.counts import of_counts
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.verdict import Missing
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict import remedy
+from foreread.analyzer.predict.conclusion import conclude
+from foreread.analyzer.predict.counts import WindowError, count_fixed
+from foreread.analyzer.predict.doubts.counts import of_counts
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.verdict import Missing
 
 __all__ = ["WindowError", "predict"]
 

@@ -1,8 +1,15 @@
 """The prefetch list of a start-up: made from a recording, written to a file, predicted."""
 
-from analyzer.prefetch.cases import CASES, Case, Comparison, compare
-from analyzer.prefetch.listing import Listing, PrefetchError, Range, decode, encode, write_listing
-from analyzer.prefetch.ranges import Found, Order, find_ranges
+from foreread.analyzer.prefetch.cases import CASES, Case, Comparison, compare
+from foreread.analyzer.prefetch.listing import (
+    Listing,
+    PrefetchError,
+    Range,
+    decode,
+    encode,
+    write_listing,
+)
+from foreread.analyzer.prefetch.ranges import Found, Order, find_ranges
 
 __all__ = [
     "CASES",

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.prefetch.listing import Range
-from analyzer.prefetch.replayed import Row
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.prefetch.listing import Range
+from foreread.analyzer.prefetch.replayed import Row
 
 MAGIC = bytes.fromhex("10543cb860db4945a1d5dea7d23b0549")
 VERSION = (0, 1)

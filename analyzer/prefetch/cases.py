@@ -8,21 +8,21 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.predict.disk.device_model import DeviceModelError, device_from
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.kib import emulated_pages
-from analyzer.predict.linux import PREFIX, on_disk, predict_linux
-from analyzer.predict.prediction import Prediction, Verdict
-from analyzer.predict.start import Start, starts_of
-from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
-from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
-from boards.base.brief import brief
-from boards.base.note import Note, NoteKind
-from boards.base.units import pages_to_kib
-from emulator.devices.device import DeviceModel
-from emulator.linux.rules import KernelError, Version, version_of
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_from
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.linux import PREFIX, on_disk, predict_linux
+from foreread.analyzer.predict.prediction import Prediction, Verdict
+from foreread.analyzer.predict.start import Start, starts_of
+from foreread.analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
+from foreread.analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
+from foreread.boards.base.brief import brief
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import pages_to_kib
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.rules import KernelError, Version, version_of
 
 CaseName = Literal["neither", "window", "list", "both"]
 CASES: tuple[CaseName, ...] = get_args(CaseName)

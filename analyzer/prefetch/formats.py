@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from analyzer.ingest.recording import Recording
-from analyzer.prefetch.android import records_file
-from analyzer.prefetch.listing import PrefetchError, Range, encode
-from analyzer.prefetch.ranges import Found
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.prefetch.android import records_file
+from foreread.analyzer.prefetch.listing import PrefetchError, Range, encode
+from foreread.analyzer.prefetch.ranges import Found
 
 Format = Literal["foreread", "android", "rsinit", "nydus", "stargz", "soci"]
 FORMATS: tuple[Format, ...] = get_args(Format)

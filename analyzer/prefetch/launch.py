@@ -14,11 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.program.opening import Opening
-from emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
-from emulator.linux.requests import EXTENT, SECTOR, Layout
-from emulator.linux.steps import STEP, Run
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.opening import Opening
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout
+from foreread.emulator.linux.steps import STEP, Run
 
 # A list's text: offset and length of a range, and a path where the file changes.
 _RANGE_BYTES, _PATH_BYTES = 16, 60

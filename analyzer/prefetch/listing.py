@@ -23,11 +23,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.arguments import StrPath
-from boards.base.bounded import UnboundedError, read_bounded
-from boards.base.brief import brief
-from boards.base.written import write_whole
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.boards.base.bounded import UnboundedError, read_bounded
+from foreread.boards.base.brief import brief
+from foreread.boards.base.written import write_whole
 
 MAGIC = "foreread-prefetch 1"
 # Limits that the replayers enforce (foreread-prefetch.c).

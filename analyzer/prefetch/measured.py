@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.prefetch.cases import CASES, CaseName, Comparison
-from analyzer.prefetch.listing import PrefetchError
-from boards.base.bounded import UnboundedError
-from boards.base.document import Document, OtherSchemaError, read_document
-from tracer.formats.capture import Count
-from tracer.formats.sweep import Measured
+from foreread.analyzer.prefetch.cases import CASES, CaseName, Comparison
+from foreread.analyzer.prefetch.listing import PrefetchError
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.document import Document, OtherSchemaError, read_document
+from foreread.tracer.formats.capture import Count
+from foreread.tracer.formats.sweep import Measured
 
 _REMEDY = "give measured.json of studies/prefetch/measure.py"
 

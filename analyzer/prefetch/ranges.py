@@ -8,11 +8,17 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.prefetch.listing import LARGEST_RANGE, Listing, PrefetchError, Range, can_be_listed
-from boards.base.brief import brief
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.prefetch.listing import (
+    LARGEST_RANGE,
+    Listing,
+    PrefetchError,
+    Range,
+    can_be_listed,
+)
+from foreread.boards.base.brief import brief
+from foreread.emulator.devices.device import DeviceModel
 
 Order = Literal["access", "disk"]
 ORDERS: tuple[Order, ...] = get_args(Order)

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.prefetch.launch import before, launched
-from analyzer.program.opening import Opening
-from emulator.linux.operations import OPERATION, Op, Program
-from emulator.linux.steps import META, ONCE, STEP, Run, Timed
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.prefetch.launch import before, launched
+from foreread.analyzer.program.opening import Opening
+from foreread.emulator.linux.operations import OPERATION, Op, Program
+from foreread.emulator.linux.steps import META, ONCE, STEP, Run, Timed
 
 Row = tuple[int, int, int]  # file row, first page, pages
 Asked = tuple[int, int, int, int, int]  # OPERATION

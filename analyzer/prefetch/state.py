@@ -14,11 +14,11 @@ from typing import Annotated, BinaryIO, Literal, get_args
 
 import msgspec
 
-from analyzer.prefetch.listing import Listing, PrefetchError
-from analyzer.prefetch.rooted import rooted
-from boards.base.bounded import UnboundedError, open_regular
-from boards.base.document import Document, OtherSchemaError, read_document, says
-from tracer.formats.capture import Count
+from foreread.analyzer.prefetch.listing import Listing, PrefetchError
+from foreread.analyzer.prefetch.rooted import rooted
+from foreread.boards.base.bounded import UnboundedError, open_regular
+from foreread.boards.base.document import Document, OtherSchemaError, read_document, says
+from foreread.tracer.formats.capture import Count
 
 SUFFIX = ".state"
 MOST_BYTES = 4 << 30  # limit of a file's compared bytes

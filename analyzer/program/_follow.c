@@ -1,4 +1,4 @@
-/* analyzer.program._follow: binds core/follow.h to Python. Checks arrays, releases the GIL. */
+/* foreread.analyzer.program._follow: binds core/follow.h to Python. Checks arrays, releases the GIL. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -123,7 +123,7 @@ static PyMethodDef METHODS[] = {
 };
 
 static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
-                                    .m_name = "analyzer.program._follow",
+                                    .m_name = "foreread.analyzer.program._follow",
                                     .m_size = 0,
                                     .m_methods = METHODS};
 

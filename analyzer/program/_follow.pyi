@@ -1,7 +1,7 @@
 """The C core that follows threads. Arrays are checked at the border: TypeError for dtype or
 dimensions; ValueError(message, remedy) for what is out of range."""
 
-from analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.tables import Array
 
 def follow(
     moments: Array,

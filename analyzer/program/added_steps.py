@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from emulator.linux.steps import STEP
+from foreread.analyzer.ingest.tables import Array
+from foreread.emulator.linux.steps import STEP
 
 
 def new_steps(number: int) -> Array:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from analyzer.program.schedule import stays
-from emulator.linux.requests import SECTOR
-from emulator.linux.steps import CpuCost
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.program.schedule import stays
+from foreread.emulator.linux.requests import SECTOR
+from foreread.emulator.linux.steps import CpuCost
 
 _NEAR_SECTORS = 8  # a page: pieces of one block are at most this far apart
 _SOON_SHARE = 25  # percentile: the shortest times after a read are pure unpacking

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.program.evidence import evidence
-from analyzer.program.follow import follow
-from analyzer.program.followed import ASSUMED
-from emulator.linux.operations import Program
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.evidence import evidence
+from foreread.analyzer.program.follow import follow
+from foreread.analyzer.program.followed import ASSUMED
+from foreread.emulator.linux.operations import Program
 
 
 @dataclass(frozen=True)

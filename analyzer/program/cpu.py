@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Table
-from emulator.linux.steps import CpuCost
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.emulator.linux.steps import CpuCost
 
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _FEWEST_WAKES = 20

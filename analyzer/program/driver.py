@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.tables import Table
-from analyzer.program.event_owners import askers
-from emulator.devices.device import FixedCost
+from foreread.analyzer.ingest.tables import Table
+from foreread.analyzer.program.event_owners import askers
+from foreread.emulator.devices.device import FixedCost
 
 FEWEST = 3  # requests that waited for the one before them
 _SHARE = 25  # percentile: the shortest times after a completion are the kernel's own work

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Table
-from analyzer.program.schedule import rows_by
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.program.schedule import rows_by
 
 
 def askers(requests: Table, events: Table) -> tuple[Array, Array]:

@@ -7,12 +7,12 @@ from enum import IntFlag
 
 import numpy as np
 
-from analyzer.ingest.accesses import rows_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind
-from analyzer.program.misses import ways_of
-from analyzer.program.timeline import moments
-from tracer.formats.capture import FileEntry
+from foreread.analyzer.ingest.accesses import rows_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.program.misses import ways_of
+from foreread.analyzer.program.timeline import moments
+from foreread.tracer.formats.capture import FileEntry
 
 MOST_PAGES = 1 << 20  # of one operation, or of one run of cached pages
 _MOST_BYTES = 1 << 62

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.program import _follow
-from analyzer.program.evidence import Evidence
-from analyzer.program.followed import Assumed, Followed
-from emulator.linux.operations import MAPPING, OPERATION
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.program import _follow
+from foreread.analyzer.program.evidence import Evidence
+from foreread.analyzer.program.followed import Assumed, Followed
+from foreread.emulator.linux.operations import MAPPING, OPERATION
 
 HOLE = np.dtype([("page", "u8"), ("file", "u4")], align=True)  # struct fw_page
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from analyzer.ingest.tables import Array
-from analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS
 
 
 class Assumed(IntEnum):

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.program.off_cpu import Off, Why
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.off_cpu import Off, Why
 
 
 def without_idle(offs: Mapping[int, Off], did_ns: Mapping[int, Array], last: int) -> dict[int, Off]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind
-from analyzer.program.off_cpu import Off, Why
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.program.off_cpu import Off, Why
 
 _ENDING_NS = 200_000  # a thread wakes its waiters before its end is recorded
 

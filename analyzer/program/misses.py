@@ -12,17 +12,17 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.ingest.inserts import (
+from foreread.analyzer.ingest.inserts import (
     PLAIN_FILE_SYSTEMS,
     READ_ONLY_FILE_SYSTEMS,
     devices_of,
     filled_blocks,
 )
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind
-from boards.base.units import KIB
-from emulator.linux.rules import KernelError, version_of
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.boards.base.units import KIB
+from foreread.emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
 WHOLE_READ = 128 << 10  # bytes; up to this size a file read completely is assumed to be one read(2)

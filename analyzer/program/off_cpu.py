@@ -8,9 +8,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Table
-from analyzer.program.other_work import OtherWork
-from analyzer.program.schedule import Left, among
+from foreread.analyzer.ingest.tables import Array, Table
+from foreread.analyzer.program.other_work import OtherWork
+from foreread.analyzer.program.schedule import Left, among
 
 _LATEST_HANDED_ON_NS = 1e6  # by a kernel worker, which takes some microseconds
 

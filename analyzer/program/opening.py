@@ -18,11 +18,11 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Table
-from analyzer.program.cpu import event_cost
-from analyzer.program.own_names import own_names
-from analyzer.program.schedule import stays
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.program.cpu import event_cost
+from foreread.analyzer.program.own_names import own_names
+from foreread.analyzer.program.schedule import stays
 
 _OPENS = ("openat", "openat2", "open")
 # A shell reads the boot script only as far as a boot runs it; a dynamically linked replayer is

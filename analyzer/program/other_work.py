@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Kind, Table
-from analyzer.program.schedule import IDLE, rows_by
+from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.program.schedule import IDLE, rows_by
 
 
 class OtherWork:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Table
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Table
 
 _OPEN, _EXEC = "foreread:openat", "sched:sched_process_exec"
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from emulator.linux.operations import Op
-from emulator.linux.requests import SECTOR
-from emulator.linux.steps import Run, Timed
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.emulator.linux.operations import Op
+from foreread.emulator.linux.requests import SECTOR
+from foreread.emulator.linux.steps import Run, Timed
 
 _FEWEST = 5  # reads of each kind
 

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Table
 
 IDLE = 0  # pid of the tasks that run when nothing else does
 NOBODY = -1

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Array, Kind, Table
-from analyzer.program.schedule import rows_by
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.program.schedule import rows_by
 
 _MAPPED = "filemap:mm_filemap_map_pages"  # of each fault-around, since 6.12
 _AROUND = 64 << 10  # bytes: fault_around_bytes

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.inserts import in_block_devices
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs, Table
-from analyzer.program.cpu import event_cost
-from emulator.linux.operations import Program
-from emulator.linux.steps import STEP
+from foreread.analyzer.ingest.inserts import in_block_devices
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs, Table
+from foreread.analyzer.program.cpu import event_cost
+from foreread.emulator.linux.operations import Program
+from foreread.emulator.linux.steps import STEP
 
 _SECTOR = 512
 

@@ -11,21 +11,27 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs, Table
-from analyzer.program.cpu import event_cost
-from analyzer.program.event_owners import ThreadEvents, askers
-from analyzer.program.frame import Frame, frame_of
-from analyzer.program.idle import without_idle
-from analyzer.program.joins import joins
-from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals, usual_check, usual_latency
-from analyzer.program.other_work import OtherWork
-from analyzer.program.schedule import among, rows_by, stays
-from analyzer.program.spared_faults import SparedFaults
-from analyzer.program.steps import Steps, steps_of, without_recording
-from analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
-from emulator.linux.operations import Program
-from emulator.linux.steps import STEP
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs, Table
+from foreread.analyzer.program.cpu import event_cost
+from foreread.analyzer.program.event_owners import ThreadEvents, askers
+from foreread.analyzer.program.frame import Frame, frame_of
+from foreread.analyzer.program.idle import without_idle
+from foreread.analyzer.program.joins import joins
+from foreread.analyzer.program.off_cpu import (
+    Reads,
+    Why,
+    off_cpu_intervals,
+    usual_check,
+    usual_latency,
+)
+from foreread.analyzer.program.other_work import OtherWork
+from foreread.analyzer.program.schedule import among, rows_by, stays
+from foreread.analyzer.program.spared_faults import SparedFaults
+from foreread.analyzer.program.steps import Steps, steps_of, without_recording
+from foreread.analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
+from foreread.emulator.linux.operations import Program
+from foreread.emulator.linux.steps import STEP
 
 _NONE = -1
 _NO_TIMES = np.zeros(0, np.uint64)

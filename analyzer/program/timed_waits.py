@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.program.off_cpu import Off, Why
-from analyzer.program.schedule import NOBODY, rows_by
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.off_cpu import Off, Why
+from foreread.analyzer.program.schedule import NOBODY, rows_by
 
 # 32-bit kernels have the latter two (kernel/time/hrtimer.c, posix-timers.c).
 _SLEEPS = tuple(

@@ -7,9 +7,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.ingest.accesses import of_threads, rows_of
-from analyzer.ingest.recording import Recording, Trace
-from analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.accesses import of_threads, rows_of
+from foreread.analyzer.ingest.recording import Recording, Trace
+from foreread.analyzer.ingest.tables import Array, Kind, Table
 
 
 class What(IntEnum):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzer.program.timeline import What
-from analyzer.reference.draft import Draft
-from analyzer.reference.images import (
+from foreread.analyzer.program.timeline import What
+from foreread.analyzer.reference.draft import Draft
+from foreread.analyzer.reference.images import (
     MAP_ANONYMOUS,
     MAP_SHARED,
     PROT_EXEC,
@@ -13,8 +13,8 @@ from analyzer.reference.images import (
     Handle,
     Image,
 )
-from analyzer.reference.threads import ELSEWHERE, Reading, Thread
-from emulator.linux.operations import MapFlag, Op
+from foreread.analyzer.reference.threads import ELSEWHERE, Reading, Thread
+from foreread.emulator.linux.operations import MapFlag, Op
 
 LARGEST = 1 << 50  # bytes or pages; an argument beyond it is invalid
 _WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED

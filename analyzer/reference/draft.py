@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag
-from analyzer.program.followed import Assumed, Followed
-from analyzer.reference.images import UNKNOWN, Area, Handle
-from emulator.linux.operations import MAPPING, OPERATION, Op
+from foreread.analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag
+from foreread.analyzer.program.followed import Assumed, Followed
+from foreread.analyzer.reference.images import UNKNOWN, Area, Handle
+from foreread.emulator.linux.operations import MAPPING, OPERATION, Op
 
 Row = tuple[int, int, int, int, int]
 Timed = tuple[int, Row]  # when (ns), OPERATION

@@ -8,9 +8,9 @@ reduces mmap_miss (mm/filemap.c): a file mapped for writing is soon read page by
 
 from __future__ import annotations
 
-from analyzer.program.evidence import Evidence, Shown
-from analyzer.reference.draft import Draft
-from analyzer.reference.threads import Fault, Thread, Threads
+from foreread.analyzer.program.evidence import Evidence, Shown
+from foreread.analyzer.reference.draft import Draft
+from foreread.analyzer.reference.threads import Fault, Thread, Threads
 
 
 class Faults:

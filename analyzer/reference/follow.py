@@ -5,18 +5,18 @@ The readable version: analyzer/program/follow.py does the same in C, and must ag
 
 from __future__ import annotations
 
-from analyzer.ingest.tables import Array
-from analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag, Shown
-from analyzer.program.followed import Assumed, Followed
-from analyzer.program.misses import NO_WAY, Way
-from analyzer.program.timeline import What
-from analyzer.reference.calls import LARGEST, Calls
-from analyzer.reference.draft import Draft
-from analyzer.reference.faults import Faults
-from analyzer.reference.images import Area, Handle
-from analyzer.reference.missed import Missed
-from analyzer.reference.threads import Reading, Thread, Threads
-from emulator.linux.operations import MapFlag
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag, Shown
+from foreread.analyzer.program.followed import Assumed, Followed
+from foreread.analyzer.program.misses import NO_WAY, Way
+from foreread.analyzer.program.timeline import What
+from foreread.analyzer.reference.calls import LARGEST, Calls
+from foreread.analyzer.reference.draft import Draft
+from foreread.analyzer.reference.faults import Faults
+from foreread.analyzer.reference.images import Area, Handle
+from foreread.analyzer.reference.missed import Missed
+from foreread.analyzer.reference.threads import Reading, Thread, Threads
+from foreread.emulator.linux.operations import MapFlag
 
 _LARGEST_ORDER = 20  # of a folio; above any real one
 _MOST_AROUND = 512  # pages that fault-around maps at most: one page table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.linux.operations import MapFlag
+from foreread.emulator.linux.operations import MapFlag
 
 PROT_EXEC = 4
 MAP_SHARED = 1

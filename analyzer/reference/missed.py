@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzer.program.misses import WHOLE_READ, Way
+from foreread.analyzer.program.misses import WHOLE_READ, Way
 
 
 @dataclass

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.program.timeline import What
-from analyzer.reference.images import Handle, Image
-from analyzer.reference.missed import Missed
+from foreread.analyzer.program.timeline import What
+from foreread.analyzer.reference.images import Handle, Image
+from foreread.analyzer.reference.missed import Missed
 
 ELSEWHERE = -1  # a position that is an argument, but unknown
 _CLONE_VM, _CLONE_FILES = 0x100, 0x400  # include/uapi/linux/sched.h

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
-from analyzer.report.style import (
+from foreread.analyzer.report.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -23,8 +23,8 @@ from analyzer.report.style import (
     drawable,
     legend,
 )
-from analyzer.report.subject import Subject
-from analyzer.report.wording import shortened
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.wording import shortened
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

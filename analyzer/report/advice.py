@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
-from analyzer.report.wording import band, seconds
-from boards.base.printable import printable
-from boards.base.units import kib_text, size_text
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
+from foreread.analyzer.report.wording import band, seconds
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import kib_text, size_text
 
 _MOST_WORDS = 12  # rows whose commands are shown
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from analyzer.confirm.sequential import TOO_SMALL
-from analyzer.confirm.text import cited_upper, contradicting, stored
-from analyzer.predict.holds_for import holds_for
-from analyzer.predict.prediction import NO_READAHEAD, Curve
-from analyzer.predict.remedy import target_words
-from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
-from analyzer.report.caveats import caveats, sentence
-from analyzer.report.stacks import knobs_now, stack_facts, whose_window
-from analyzer.report.subject import Subject, row_of
-from analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
-from analyzer.report.wording import count, seconds, shell_words
-from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
-from boards.base.units import KIB, kib_text, size_text
+from foreread.analyzer.confirm.sequential import TOO_SMALL
+from foreread.analyzer.confirm.text import cited_upper, contradicting, stored
+from foreread.analyzer.predict.holds_for import holds_for
+from foreread.analyzer.predict.prediction import NO_READAHEAD, Curve
+from foreread.analyzer.predict.remedy import target_words
+from foreread.analyzer.report.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Paragraph,
+    Section,
+    Table,
+)
+from foreread.analyzer.report.caveats import caveats, sentence
+from foreread.analyzer.report.stacks import knobs_now, stack_facts, whose_window
+from foreread.analyzer.report.subject import Subject, row_of
+from foreread.analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
+from foreread.analyzer.report.wording import count, seconds, shell_words
+from foreread.analyzer.report.worth import contradiction, measured_s, predicted_s, worth
+from foreread.boards.base.units import KIB, kib_text, size_text
 
 
 def answer(subject: Subject) -> Section:

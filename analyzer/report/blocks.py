@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from analyzer.report.plots import Plot
+from foreread.analyzer.report.plots import Plot
 
 
 @dataclass(frozen=True)

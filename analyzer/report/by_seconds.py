@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.predict.kernel_waste import Caused
-from analyzer.report.answer import without_empty
-from analyzer.report.blocks import Bullets, Column, Figure, Paragraph, Section, Table
-from analyzer.report.plots import seconds_plots
-from analyzer.report.subject import Subject, row_of
-from analyzer.report.timing import predicted_rows, spent_rows
-from analyzer.report.wording import count, percent, seconds
-from boards.base.counted import plural
-from boards.base.units import kib_text
-from emulator.linux.operations import Cause
+from foreread.analyzer.predict.kernel_waste import Caused
+from foreread.analyzer.report.answer import without_empty
+from foreread.analyzer.report.blocks import Bullets, Column, Figure, Paragraph, Section, Table
+from foreread.analyzer.report.plots import seconds_plots
+from foreread.analyzer.report.subject import Subject, row_of
+from foreread.analyzer.report.timing import predicted_rows, spent_rows
+from foreread.analyzer.report.wording import count, percent, seconds
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_text
+from foreread.emulator.linux.operations import Cause
 
 MOST_FILES = 12
 MOST_RULES = 5  # columns of a table

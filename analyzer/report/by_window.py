@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from analyzer.predict.prediction import Curve
-from analyzer.predict.validate import Validation, WindowResult
-from analyzer.report.answer import without_empty
-from analyzer.report.blocks import Block, Bullets, Column, Facts, Figure, Paragraph, Section, Table
-from analyzer.report.plots import curve_plots, measured_plots, model_plots
-from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, percent, power, seconds
-from analyzer.report.worth import spread_of
-from boards.base.counted import plural
-from boards.base.units import kib_text
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.predict.validate import Validation, WindowResult
+from foreread.analyzer.report.answer import without_empty
+from foreread.analyzer.report.blocks import (
+    Block,
+    Bullets,
+    Column,
+    Facts,
+    Figure,
+    Paragraph,
+    Section,
+    Table,
+)
+from foreread.analyzer.report.plots import curve_plots, measured_plots, model_plots
+from foreread.analyzer.report.subject import Subject, row_of
+from foreread.analyzer.report.wording import count, percent, power, seconds
+from foreread.analyzer.report.worth import spread_of
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_text
 
 FEW_WINDOWS = 40  # up to which a table shows them all
 

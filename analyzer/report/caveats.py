@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzer.ingest.losses import lost_events
-from analyzer.report.subject import Subject
-from boards.base.counted import plural
+from foreread.analyzer.ingest.losses import lost_events
+from foreread.analyzer.report.subject import Subject
+from foreread.boards.base.counted import plural
 
 UNANSWERED = 0.01  # share of reads without a completion from which on the report warns
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from analyzer.predict.prediction import Curve
-from analyzer.report.style import (
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.report.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -22,9 +22,9 @@ from analyzer.report.style import (
     legend,
     window_axis,
 )
-from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import tick
-from boards.base.units import kib_text
+from foreread.analyzer.report.subject import Subject, row_of
+from foreread.analyzer.report.wording import tick
+from foreread.boards.base.units import kib_text
 
 FEW = 40  # windows that are worth a marker each
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.ingest.tables import Rwbs
-from analyzer.report.style import BLUE, ORANGE, Canvas, axes, legend
-from analyzer.report.subject import Subject
+from foreread.analyzer.ingest.tables import Rwbs
+from foreread.analyzer.report.style import BLUE, ORANGE, Canvas, axes, legend
+from foreread.analyzer.report.subject import Subject
 
 BINS = 120
 _METADATA: dict[str, Any] = {"color": ORANGE, "hatch": "////", "edgecolor": "black", "linewidth": 0}

@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from analyzer.advise.document import AdviceDocument
-from analyzer.predict.prediction import PredictionDocument
-from analyzer.predict.validate import Validation
-from analyzer.report.subject import Subject
-from analyzer.tuner.findings.document import TuningDocument
-from analyzer.tuner.findings.document import document as tuning_document
-from boards.base.document import Document, says
+from foreread.analyzer.advise.document import AdviceDocument
+from foreread.analyzer.predict.prediction import PredictionDocument
+from foreread.analyzer.predict.validate import Validation
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.tuner.findings.document import TuningDocument
+from foreread.analyzer.tuner.findings.document import document as tuning_document
+from foreread.boards.base.document import Document, says
 
 
 class WastedFile(msgspec.Struct, frozen=True):

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from analyzer.advise.advise import Advice, advise
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import predict_by
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.validate import validate
-from analyzer.prefetch import PrefetchError, compare
-from analyzer.prefetch.measured import Listed, read_measurement
-from analyzer.report.live.inputs import live_inputs
-from analyzer.report.write import ReportFiles, write_report, write_tuning_report
-from analyzer.tuner.findings.results import Results
-from boards.base.outputs import check_folder
-from boards.base.silent import silent
-from emulator.devices.device import DeviceModel
-from tracer.formats.sweep import Sweep
+from foreread.analyzer.advise.advise import Advice, advise
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.validate import validate
+from foreread.analyzer.prefetch import PrefetchError, compare
+from foreread.analyzer.prefetch.measured import Listed, read_measurement
+from foreread.analyzer.report.live.inputs import live_inputs
+from foreread.analyzer.report.write import ReportFiles, write_report, write_tuning_report
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.boards.base.outputs import check_folder
+from foreread.boards.base.silent import silent
+from foreread.emulator.devices.device import DeviceModel
+from foreread.tracer.formats.sweep import Sweep
 
 DRAWING = "drawing figures"
 

@@ -8,8 +8,8 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from analyzer.predict.validate import Validation
-from analyzer.report.style import (
+from foreread.analyzer.predict.validate import Validation
+from foreread.analyzer.report.style import (
     BLACK,
     BLUE,
     GREY,
@@ -21,8 +21,8 @@ from analyzer.report.style import (
     legend,
     window_axis,
 )
-from boards.base.units import kib_text
-from tracer.formats.sweep import Sweep
+from foreread.boards.base.units import kib_text
+from foreread.tracer.formats.sweep import Sweep
 
 Quantity = Literal["seconds", "requests", "pages"]
 

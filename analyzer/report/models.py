@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Literal
 
-from analyzer.predict.prediction import Curve
-from analyzer.report.style import (
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.report.style import (
     BLACK,
     BLUE,
     GREY,
@@ -17,7 +17,7 @@ from analyzer.report.style import (
     legend,
     window_axis,
 )
-from analyzer.report.subject import Subject
+from foreread.analyzer.report.subject import Subject
 
 Quantity = Literal["requests", "pages"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from analyzer.report.blocks import Figure, Section
-from analyzer.report.live.page import LivePage
-from analyzer.report.svg import inline_svg
-from boards.base.printable import printable
+from foreread.analyzer.report.blocks import Figure, Section
+from foreread.analyzer.report.live.page import LivePage
+from foreread.analyzer.report.svg import inline_svg
+from foreread.boards.base.printable import printable
 
 HERE = Path(__file__).parent
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Page
 from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
 
-from analyzer.report.blocks import (
+from foreread.analyzer.report.blocks import (
     Block,
     Bullets,
     Code,
@@ -22,10 +22,10 @@ from analyzer.report.blocks import (
     Section,
     Table,
 )
-from analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
-from analyzer.report.plots import Plot
-from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
-from boards.base.written import write_whole
+from foreread.analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.style import WIDTH_IN, drawable, text_width_pt
+from foreread.boards.base.written import write_whole
 
 A4_IN = (8.27, 11.69)
 MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from analyzer.report.blocks import Column
-from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
+from foreread.analyzer.report.blocks import Column
+from foreread.analyzer.report.style import WIDTH_IN, drawable, text_width_pt
 
 MOST_LINES = 4  # of one table cell
 

@@ -8,17 +8,17 @@ from functools import cached_property, partial
 
 from matplotlib.figure import Figure
 
-from analyzer.predict.prediction import Curve
-from analyzer.report.access_map import LONGEST_GAP, access_map
-from analyzer.report.curves import c_opt, pareto, requests_and_waste
-from analyzer.report.disk import bytes_over_time, request_sizes
-from analyzer.report.measured import Quantity, against_measured
-from analyzer.report.models import Quantity as ModelQuantity
-from analyzer.report.models import by_model
-from analyzer.report.style import WIDTH_IN, Canvas
-from analyzer.report.subject import Subject
-from analyzer.report.timing import predicted_rows, spent, spent_rows, start_up
-from boards.base.units import kib_text
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.report.access_map import LONGEST_GAP, access_map
+from foreread.analyzer.report.curves import c_opt, pareto, requests_and_waste
+from foreread.analyzer.report.disk import bytes_over_time, request_sizes
+from foreread.analyzer.report.measured import Quantity, against_measured
+from foreread.analyzer.report.models import Quantity as ModelQuantity
+from foreread.analyzer.report.models import by_model
+from foreread.analyzer.report.style import WIDTH_IN, Canvas
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.timing import predicted_rows, spent, spent_rows, start_up
+from foreread.boards.base.units import kib_text
 
 MOST_DEVICES = 4  # that get figures of their own
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from statistics import median
 
-from analyzer.prefetch.cases import Case, Comparison
-from analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
-from analyzer.report.blocks import Block, Bullets, Column, Paragraph, Section, Table
-from analyzer.report.wording import count, seconds
-from boards.base.counted import plural
-from boards.base.units import kib_text, size_text
+from foreread.analyzer.prefetch.cases import Case, Comparison
+from foreread.analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
+from foreread.analyzer.report.blocks import Block, Bullets, Column, Paragraph, Section, Table
+from foreread.analyzer.report.wording import count, seconds
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_text, size_text
 
 _NAMES = {
     "neither": "as it was",

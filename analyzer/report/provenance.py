@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
-from analyzer.ingest.recording import Recording
-from analyzer.predict.board_default import described
-from analyzer.predict.remedy import target_words
-from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
-from analyzer.report.subject import Subject
-from analyzer.report.wording import count, seconds, shell_words
-from boards.base.counted import plural
-from boards.base.units import KIB, kib_text, size_text
-from tracer.formats.capture import Cold, Device, Metadata
-from tracer.formats.sweep import Sweep
+from foreread.analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.board_default import described
+from foreread.analyzer.predict.remedy import target_words
+from foreread.analyzer.report.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Paragraph,
+    Section,
+    Table,
+)
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.wording import count, seconds, shell_words
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB, kib_text, size_text
+from foreread.tracer.formats.capture import Cold, Device, Metadata
+from foreread.tracer.formats.sweep import Sweep
 
 CAPTURE, SWEEP = "again.capture", "again.sweep.json"  # of the commands that repeat it
 MOST_ROWS = 40  # of lists that a hostile or huge capture could make very long

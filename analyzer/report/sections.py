@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.report.advice import advice
-from analyzer.report.answer import answer
-from analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
-from analyzer.report.by_seconds import start_up, wasted
-from analyzer.report.by_window import devices, measured, windows
-from analyzer.report.plots import disk_plots, map_plots
-from analyzer.report.prefetch import prefetch
-from analyzer.report.provenance import again, board, recording
-from analyzer.report.subject import Subject
-from analyzer.report.tuning import tuning_sections
-from analyzer.report.wording import count
-from boards.base.counted import plural
-from boards.base.units import kib_text, size_text
+from foreread.analyzer.report.advice import advice
+from foreread.analyzer.report.answer import answer
+from foreread.analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
+from foreread.analyzer.report.by_seconds import start_up, wasted
+from foreread.analyzer.report.by_window import devices, measured, windows
+from foreread.analyzer.report.plots import disk_plots, map_plots
+from foreread.analyzer.report.prefetch import prefetch
+from foreread.analyzer.report.provenance import again, board, recording
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.tuning import tuning_sections
+from foreread.analyzer.report.wording import count
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_text, size_text
 
 MOST_FILES = 25
 

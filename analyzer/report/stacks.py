@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analyzer.predict.prediction import Curve
-from analyzer.predict.stacks import deciding, stacks_of
-from analyzer.report.subject import Subject
-from boards.knobs import KnobError, check_setting, is_disk_name
-from boards.stack import Stack
-from boards.window import PREFIX
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.predict.stacks import deciding, stacks_of
+from foreread.analyzer.report.subject import Subject
+from foreread.boards.knobs import KnobError, check_setting, is_disk_name
+from foreread.boards.stack import Stack
+from foreread.boards.window import PREFIX
 
 _MOST = 4  # stacks of one disk in the answer
 

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from analyzer.report.wording import tick
-from boards.base.printable import printable
+from foreread.analyzer.report.wording import tick
+from foreread.boards.base.printable import printable
 
 Canvas = Figure | SubFigure
 

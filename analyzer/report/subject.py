@@ -8,24 +8,24 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from analyzer.advise.document import AdviceDocument
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs
-from analyzer.predict import predict
-from analyzer.predict.inputs import inputs
-from analyzer.predict.kernel_waste import Caused, kernel_waste
-from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import Curve, Prediction, Reference
-from analyzer.predict.validate import Validation
-from analyzer.predict.waste import Waste, waste
-from analyzer.prefetch.measured import Listed
-from analyzer.tuner.findings.results import Results
-from boards.base.printable import printable
-from boards.base.units import KIB
-from emulator import MAX_WINDOW
-from emulator.linux.rules import Version, version_of
-from tracer.formats.capture import dev_text
-from tracer.formats.sweep import Sweep
+from foreread.analyzer.advise.document import AdviceDocument
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs
+from foreread.analyzer.predict import predict
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.kernel_waste import Caused, kernel_waste
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.prediction import Curve, Prediction, Reference
+from foreread.analyzer.predict.validate import Validation
+from foreread.analyzer.predict.waste import Waste, waste
+from foreread.analyzer.prefetch.measured import Listed
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import KIB
+from foreread.emulator import MAX_WINDOW
+from foreread.emulator.linux.rules import Version, version_of
+from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.sweep import Sweep
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from statistics import median
 
 from matplotlib.axes import Axes
 
-from analyzer.report.measured import value_axis
-from analyzer.report.style import (
+from foreread.analyzer.report.measured import value_axis
+from foreread.analyzer.report.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -20,8 +20,8 @@ from analyzer.report.style import (
     legend,
     window_axis,
 )
-from analyzer.report.subject import Subject
-from boards.base.units import kib_text
+from foreread.analyzer.report.subject import Subject
+from foreread.boards.base.units import kib_text
 
 PARTS = (  # name, colour, hatch: distinguished in grey print, too
     ("computing", SKY, ""),

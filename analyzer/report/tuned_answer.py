@@ -6,11 +6,11 @@ in the scenarios that the board meets.
 
 from __future__ import annotations
 
-from analyzer.report.blocks import Block, Code, Paragraph
-from analyzer.report.subject import Subject
-from analyzer.report.tuning_wording import change_text, cost_name
-from analyzer.report.wording import shell_words
-from analyzer.tuner.findings.results import Results
+from foreread.analyzer.report.blocks import Block, Code, Paragraph
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.tuning_wording import change_text, cost_name
+from foreread.analyzer.report.wording import shell_words
+from foreread.analyzer.tuner.findings.results import Results
 
 
 def answering(subject: Subject) -> Results | None:

@@ -6,20 +6,28 @@ from collections import Counter
 from dataclasses import replace
 from statistics import median
 
-from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
-from analyzer.report.tuning_constraints import constraints
-from analyzer.report.tuning_effects import default_against_best
-from analyzer.report.tuning_genes import disagreement, matter
-from analyzer.report.tuning_plots import convergence_plots, fitness_plot
-from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
-from analyzer.report.wording import count, shell_words
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.confirm import Gain, differing
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Spec
-from boards.base.counted import plural
-from tracer.formats.capture import NO_METADATA, Metadata
+from foreread.analyzer.report.blocks import (
+    Block,
+    Bullets,
+    Column,
+    Figure,
+    Paragraph,
+    Section,
+    Table,
+)
+from foreread.analyzer.report.tuning_constraints import constraints
+from foreread.analyzer.report.tuning_effects import default_against_best
+from foreread.analyzer.report.tuning_genes import disagreement, matter
+from foreread.analyzer.report.tuning_plots import convergence_plots, fitness_plot
+from foreread.analyzer.report.tuning_wording import change_text, cost_name, several, value_text
+from foreread.analyzer.report.wording import count, shell_words
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.confirm import Gain, differing
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Spec
+from foreread.boards.base.counted import plural
+from foreread.tracer.formats.capture import NO_METADATA, Metadata
 
 _ENDED = {
     "finished": "the recipe was complete",

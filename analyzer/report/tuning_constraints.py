@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analyzer.report.blocks import Bullets, Column, Section, Table
-from analyzer.report.tuning_wording import change_text
-from analyzer.report.wording import count
-from analyzer.tuner.findings.constraints import checked, number, sentences
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.findings.trades import genes_text
+from foreread.analyzer.report.blocks import Bullets, Column, Section, Table
+from foreread.analyzer.report.tuning_wording import change_text
+from foreread.analyzer.report.wording import count
+from foreread.analyzer.tuner.findings.constraints import checked, number, sentences
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.findings.trades import genes_text
 
 MOST_ROWS = 12
 

@@ -10,8 +10,8 @@ from statistics import median
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from analyzer.report.plots import Plot
-from analyzer.report.style import (
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -22,12 +22,12 @@ from analyzer.report.style import (
     drawable,
     legend,
 )
-from analyzer.report.wording import shortened
-from analyzer.tuner.engines.racing import NEGLIGIBLE
-from analyzer.tuner.findings.compare import Runs
-from analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect
-from analyzer.tuner.findings.pareto import front, points
-from analyzer.tuner.findings.results import Results
+from foreread.analyzer.report.wording import shortened
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.findings.compare import Runs
+from foreread.analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect
+from foreread.analyzer.tuner.findings.pareto import front, points
+from foreread.analyzer.tuner.findings.results import Results
 
 MOST_GENES = 10  # with intervals drawn
 MOST_PAIRS = 3  # of scenarios

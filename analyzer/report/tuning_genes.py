@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from analyzer.report.blocks import Block, Column, Figure, Paragraph, Section, Table
-from analyzer.report.tuning_effects import effects_plot, pareto_plots
-from analyzer.report.tuning_wording import change_text, several, value_text
-from analyzer.report.wording import count, percent
-from analyzer.tuner.campaign.weights import weights_text
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.constraints import number
-from analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect, main_effects
-from analyzer.tuner.findings.pareto import disagree
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.findings.trades import Trade, Trades, genes_text, trades
-from boards.base.counted import plural
+from foreread.analyzer.report.blocks import Block, Column, Figure, Paragraph, Section, Table
+from foreread.analyzer.report.tuning_effects import effects_plot, pareto_plots
+from foreread.analyzer.report.tuning_wording import change_text, several, value_text
+from foreread.analyzer.report.wording import count, percent
+from foreread.analyzer.tuner.campaign.weights import weights_text
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.constraints import number
+from foreread.analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect, main_effects
+from foreread.analyzer.tuner.findings.pareto import disagree
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.findings.trades import Trade, Trades, genes_text, trades
+from foreread.boards.base.counted import plural
 
 MOST_POINTS = 12  # of a front's table
 

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analyzer.report.plots import Plot
-from analyzer.report.style import (
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.style import (
     BLACK,
     GREY,
     ORANGE,
@@ -23,10 +23,10 @@ from analyzer.report.style import (
     drawable,
     legend,
 )
-from analyzer.report.wording import shortened
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome, Gene, applies
-from analyzer.tuner.space.levels import Level, levels_of
+from foreread.analyzer.report.wording import shortened
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome, Gene, applies
+from foreread.analyzer.tuner.space.levels import Level, levels_of
 
 PANELS = 6  # genes a figure
 COLUMNS = 2

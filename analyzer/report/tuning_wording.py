@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzer.report.wording import percent, seconds
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.results import Results
+from foreread.analyzer.report.wording import percent, seconds
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.results import Results
 
 
 def several(results: Results) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from boards.base import units
-from boards.base.printable import printable
+from foreread.boards.base import units
+from foreread.boards.base.printable import printable
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from statistics import median
 
-from analyzer.predict.prediction import Curve
-from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, percent, seconds
-from boards.base.units import kib_text
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.report.subject import Subject, row_of
+from foreread.analyzer.report.wording import count, percent, seconds
+from foreread.boards.base.units import kib_text
 
 
 def worth(subject: Subject) -> list[str]:

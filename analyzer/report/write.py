@@ -8,29 +8,29 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from analyzer.advise.document import AdviceDocument
-from analyzer.ingest.recording import Recording
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.validate import Validation
-from analyzer.prefetch.measured import Listed
-from analyzer.report.blocks import Block, Figure, Section
-from analyzer.report.document import ReportFigures, figures_of
-from analyzer.report.live.inputs import Live
-from analyzer.report.live.page import live_page
-from analyzer.report.page import render
-from analyzer.report.pdf import write_pdf
-from analyzer.report.sections import sections
-from analyzer.report.style import Canvas, drawing
-from analyzer.report.subject import Subject
-from analyzer.report.tuning import tuning_sections
-from analyzer.report.wording import shell_words, shortened
-from analyzer.tuner.findings.document import document as tuning_document
-from analyzer.tuner.findings.results import Results
-from boards.base.brief import brief
-from boards.base.printable import printable
-from boards.base.silent import silent
-from boards.base.written import write_whole
-from tracer.formats.sweep import Sweep
+from foreread.analyzer.advise.document import AdviceDocument
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.validate import Validation
+from foreread.analyzer.prefetch.measured import Listed
+from foreread.analyzer.report.blocks import Block, Figure, Section
+from foreread.analyzer.report.document import ReportFigures, figures_of
+from foreread.analyzer.report.live.inputs import Live
+from foreread.analyzer.report.live.page import live_page
+from foreread.analyzer.report.page import render
+from foreread.analyzer.report.pdf import write_pdf
+from foreread.analyzer.report.sections import sections
+from foreread.analyzer.report.style import Canvas, drawing
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.tuning import tuning_sections
+from foreread.analyzer.report.wording import shell_words, shortened
+from foreread.analyzer.tuner.findings.document import document as tuning_document
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.boards.base.brief import brief
+from foreread.boards.base.printable import printable
+from foreread.boards.base.silent import silent
+from foreread.boards.base.written import write_whole
+from foreread.tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]
 FORMATS = 2  # the page and the PNGs share a drawing of each figure; the PDF has its own

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from msgspec import structs
 
-from analyzer.advise.advise import DOCUMENT, OUTPUT, advise
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.ingest.arguments import StrPath
-from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import Prediction
-from analyzer.suite.answer import SuiteAdvice, SuiteAdviceDisk, SuiteAdviceRow, SuiteDisk
-from analyzer.suite.disk import PredictedCase
-from analyzer.suite.predicted import SuiteQuestion, answer_of, predicted_cases
-from analyzer.suite.read import BoardCases, Suite
-from boards.base.silent import silent
+from foreread.analyzer.advise.advise import DOCUMENT, OUTPUT, advise
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.suite.answer import SuiteAdvice, SuiteAdviceDisk, SuiteAdviceRow, SuiteDisk
+from foreread.analyzer.suite.disk import PredictedCase
+from foreread.analyzer.suite.predicted import SuiteQuestion, answer_of, predicted_cases
+from foreread.analyzer.suite.read import BoardCases, Suite
+from foreread.boards.base.silent import silent
 
 Key = tuple[str, str]  # board, start
 

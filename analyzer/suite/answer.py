@@ -6,11 +6,11 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.advise.document import AdviceRow
-from analyzer.predict.prediction import Verdict
-from boards.base.brief import brief
-from boards.base.document import Document, says
-from tracer.formats.scenario import IDLE
+from foreread.analyzer.advise.document import AdviceRow
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import Document, says
+from foreread.tracer.formats.scenario import IDLE
 
 Share = Annotated[float, says("a part of the seconds now")]
 

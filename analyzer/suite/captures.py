@@ -8,10 +8,10 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.suite.read import BoardCases, Case, SuiteError
-from tracer.formats.capture import Metadata
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.suite.read import BoardCases, Case, SuiteError
+from foreread.tracer.formats.capture import Metadata
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from analyzer.predict.prediction import Prediction, Verdict
-from analyzer.predict.verdict import FEW_PAGES, KEEP_PERCENT
-from analyzer.suite.answer import SuiteDisk, SuitePublished, SuiteStartAnswer, SuiteUnpredicted
-from analyzer.suite.captures import LoadedCase
-from analyzer.suite.joint import Joint, Weighted
-from analyzer.suite.published import Summed
-from boards.base.counted import plural
-from boards.base.units import kib_to_pages, pages_to_kib
+from foreread.analyzer.predict.prediction import Prediction, Verdict
+from foreread.analyzer.predict.verdict import FEW_PAGES, KEEP_PERCENT
+from foreread.analyzer.suite.answer import (
+    SuiteDisk,
+    SuitePublished,
+    SuiteStartAnswer,
+    SuiteUnpredicted,
+)
+from foreread.analyzer.suite.captures import LoadedCase
+from foreread.analyzer.suite.joint import Joint, Weighted
+from foreread.analyzer.suite.published import Summed
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_to_pages, pages_to_kib
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from boards.base.brief import brief
-from boards.base.document import says
-from boards.cost import Part, Text
-from boards.profile import Name
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import says
+from foreread.boards.cost import Part, Text
+from foreread.boards.profile import Name
 
 MOST_CAPTURES = 100  # of one start on one board
 LOCAL = "local"

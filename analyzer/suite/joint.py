@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.bands import SEED, TOLD_APART, Bands
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.bands import SEED, TOLD_APART, Bands
 
 DRAWS = 1000
 

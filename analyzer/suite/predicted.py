@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
-from analyzer.predict.counts import FIXED
-from analyzer.predict.kib import Kibs, KibsOf, all_pages_of, emulated_pages
-from analyzer.predict.linux import model_for
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.seconds import LADDER, MOST_WINDOWS
-from analyzer.predict.window import predict as predict_fixed
-from analyzer.suite.answer import SuiteBoardAnswer, SuiteDocument, SuiteOneWindow, SuiteUnpredicted
-from analyzer.suite.captures import load_board
-from analyzer.suite.disk import PredictedCase, answer_for_disk
-from analyzer.suite.joint import Joint, Weighted
-from analyzer.suite.published import Summed, summed
-from analyzer.suite.read import BoardCases, Suite
-from boards.base.silent import silent
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
+from foreread.analyzer.predict.counts import FIXED
+from foreread.analyzer.predict.kib import Kibs, KibsOf, all_pages_of, emulated_pages
+from foreread.analyzer.predict.linux import model_for
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.seconds import LADDER, MOST_WINDOWS
+from foreread.analyzer.predict.window import predict as predict_fixed
+from foreread.analyzer.suite.answer import (
+    SuiteBoardAnswer,
+    SuiteDocument,
+    SuiteOneWindow,
+    SuiteUnpredicted,
+)
+from foreread.analyzer.suite.captures import load_board
+from foreread.analyzer.suite.disk import PredictedCase, answer_for_disk
+from foreread.analyzer.suite.joint import Joint, Weighted
+from foreread.analyzer.suite.published import Summed, summed
+from foreread.analyzer.suite.read import BoardCases, Suite
+from foreread.boards.base.silent import silent
 
 ByDisk = dict[str, list[PredictedCase]]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyzer.predict.criterion import c_opt, quasi_optimal
-from analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.criterion import c_opt, quasi_optimal
+from foreread.analyzer.predict.prediction import Curve, Prediction
 
 
 @dataclass(frozen=True)

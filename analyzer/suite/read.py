@@ -10,15 +10,15 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.arguments import StrPath
-from analyzer.suite.document import LOCAL, SuiteBoard, SuiteFile, SuiteStart
-from boards.base.bounded import UnboundedError
-from boards.base.brief import brief
-from boards.base.counted import first_of, plural
-from boards.base.document import DocumentError
-from boards.base.toml_document import decode_toml, read_toml
-from tracer.formats.capture import FILES, METADATA, TRACE
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.suite.document import LOCAL, SuiteBoard, SuiteFile, SuiteStart
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import first_of, plural
+from foreread.boards.base.document import DocumentError
+from foreread.boards.base.toml_document import decode_toml, read_toml
+from foreread.tracer.formats.capture import FILES, METADATA, TRACE
 
 _CAPTURES = "captures"
 _REMEDY = "correct the suite; its format is in docs/reference/files.md, section Suite"

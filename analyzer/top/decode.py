@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.formats import ByteOrder, Formats
-from analyzer.ingest.ring import Layout, RingBuffers, Stream
-from analyzer.ingest.tables import EVENTS, Array, Table
+from foreread.analyzer.ingest.formats import ByteOrder, Formats
+from foreread.analyzer.ingest.ring import Layout, RingBuffers, Stream
+from foreread.analyzer.ingest.tables import EVENTS, Array, Table
 
 EXIT = "sched:sched_process_exit"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.top.seen import Page, Seen, Touch
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
-from emulator.linux.requests import EXTENT
-from emulator.linux.windows import Emulation
+from foreread.analyzer.top.seen import Page, Seen, Touch
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
+from foreread.emulator.linux.requests import EXTENT
+from foreread.emulator.linux.windows import Emulation
 
 _MOST_PAGES = 1 << 19  # of one read(2): the kernel gives 2 GiB at most (MAX_RW_COUNT)
 

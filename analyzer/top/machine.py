@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzer.ingest.squashfs_blocks import ASSUMED, block_length, unknown_block
-from analyzer.predict.inputs import machine_of
-from boards.base.units import kib_to_pages
-from boards.mounts import MountPoint
-from boards.stack import Stack
-from emulator.linux.filesystems import WITHOUT_WINDOW, has_large_folios
-from emulator.linux.operations import Machine
-from emulator.linux.requests import Limits
-from emulator.linux.rules import Rules, rules_for, version_of
-from tracer.formats.capture import Squashfs
+from foreread.analyzer.ingest.squashfs_blocks import ASSUMED, block_length, unknown_block
+from foreread.analyzer.predict.inputs import machine_of
+from foreread.boards.base.units import kib_to_pages
+from foreread.boards.mounts import MountPoint
+from foreread.boards.stack import Stack
+from foreread.emulator.linux.filesystems import WITHOUT_WINDOW, has_large_folios
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import Limits
+from foreread.emulator.linux.rules import Rules, rules_for, version_of
+from foreread.tracer.formats.capture import Squashfs
 
 
 @dataclass(frozen=True)

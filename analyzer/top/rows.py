@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from typing import TypeVar
 
-from analyzer.top.emulated import Fates
-from analyzer.top.seen import Page, Seen
+from foreread.analyzer.top.emulated import Fates
+from foreread.analyzer.top.seen import Page, Seen
 
 Key = TypeVar("Key", bound=Hashable)
 

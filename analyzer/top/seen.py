@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from analyzer.ingest.inserts import find_inserts
-from analyzer.ingest.tables import Kind, Table
-from analyzer.top.machine import Watched
-from emulator.linux.operations import Op
+from foreread.analyzer.ingest.inserts import find_inserts
+from foreread.analyzer.ingest.tables import Kind, Table
+from foreread.analyzer.top.machine import Watched
+from foreread.emulator.linux.operations import Op
 
 # Limits of stored operations and pages: some 50 MB. Beyond them the figures begin anew.
 MOST_OPERATIONS = 200_000

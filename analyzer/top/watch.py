@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analyzer.ingest.columns import by_time
-from analyzer.ingest.tables import EVENTS, Table
-from analyzer.top.decode import Decoder, until
-from analyzer.top.emulated import fates
-from analyzer.top.machine import Watched
-from analyzer.top.rows import Figures, by_key
-from analyzer.top.seen import Inode, Seen
+from foreread.analyzer.ingest.columns import by_time
+from foreread.analyzer.ingest.tables import EVENTS, Table
+from foreread.analyzer.top.decode import Decoder, until
+from foreread.analyzer.top.emulated import fates
+from foreread.analyzer.top.machine import Watched
+from foreread.analyzer.top.rows import Figures, by_key
+from foreread.analyzer.top.seen import Inode, Seen
 
 # The buffers of the processors are read one after another: an insert and the read that fills its
 # page may be in different intervals. So the last events wait for the next interval.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.space.genes import Chromosome
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 
 import msgspec
 
-from analyzer.tuner.space.genes import Allele, Chromosome
-from boards.base.brief import brief
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome
+from foreread.boards.base.brief import brief
 
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invalid"]
 STATUSES: tuple[Status, ...] = get_args(Status)

@@ -12,8 +12,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from boards.base.units import size_text
-from boards.error import BoardsError
+from foreread.boards.base.units import size_text
+from foreread.boards.error import BoardsError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

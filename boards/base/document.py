@@ -16,11 +16,11 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from boards.base.bounded import read_bounded
-from boards.base.brief import brief
-from boards.base.note import Note
-from boards.base.units import size_text
-from boards.error import BoardsError
+from foreread.boards.base.bounded import read_bounded
+from foreread.boards.base.brief import brief
+from foreread.boards.base.note import Note
+from foreread.boards.base.units import size_text
+from foreread.boards.error import BoardsError
 
 SCHEMA: Literal[1] = 1
 LARGEST_BYTES = 64 << 20  # a capture's metadata with 200,000 files has 40 MiB

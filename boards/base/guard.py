@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from boards.base.owner import is_alive, owner_tag
+from foreread.boards.base.owner import is_alive, owner_tag
 
 NAME = "foreread-guard"
 _PR_SET_PDEATHSIG = 1
@@ -43,7 +43,7 @@ done
 _ACT = """\
 import sys
 sys.path[:] = sys.argv[4:]
-from boards.base.guard import recover
+from foreread.boards.base.guard import recover
 recover(sys.argv[2].split(), sys.argv[3])
 """
 _LIBC = ctypes.CDLL(None)

@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-from boards.error import BoardsError
+from foreread.boards.error import BoardsError
 
 
 class OutputError(BoardsError, OSError):

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 
-from boards.base.guard import guarded, recovers
-from boards.base.owner import PREFIX, is_left, owner_tag
+from foreread.boards.base.guard import guarded, recovers
+from foreread.boards.base.owner import PREFIX, is_left, owner_tag
 
 # Places that foreread always uses: ssh's sockets in /tmp, recordings and loads in memory.
 _ALWAYS = ("/tmp", "/dev/shm", "/run")

@@ -11,9 +11,9 @@ import re
 import tomllib
 from typing import Any, TypeVar
 
-from boards.base.bounded import read_bounded
-from boards.base.document import DocumentError, converted, shown
-from boards.base.units import size_text
+from foreread.boards.base.bounded import read_bounded
+from foreread.boards.base.document import DocumentError, converted, shown
+from foreread.boards.base.units import size_text
 
 Kind = TypeVar("Kind")
 LARGEST_BYTES = 256 << 10  # the longest shipped file has 10 KiB

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from boards.console.frames import (
+from foreread.boards.console.frames import (
     Answer,
     Began,
     Block,
@@ -27,8 +27,8 @@ from boards.console.frames import (
     decode,
     printf_pieces,
 )
-from boards.console.line import SerialLine
-from boards.console.prompt import (
+from foreread.boards.console.line import SerialLine
+from foreread.boards.console.prompt import (
     BOOTS,
     INTERRUPT,
     LEAVE,
@@ -38,7 +38,7 @@ from boards.console.prompt import (
     Prompt,
     agent_text,
 )
-from boards.target import TargetError
+from foreread.boards.target import TargetError
 
 LINE = 500
 # Duration of a block on a tty; the speed of a line behind TCP is unknown.

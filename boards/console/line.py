@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from boards.console.rfc2217 import Rfc2217End, pyserial
-from boards.target import TargetError
+from foreread.boards.console.rfc2217 import Rfc2217End, pyserial
+from foreread.boards.target import TargetError
 
 DEFAULT_BAUD = 115200
 LARGEST_PORT = 65535

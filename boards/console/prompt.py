@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from importlib import resources
 
-from boards.console.frames import SUMS
-from boards.console.line import SerialLine
-from boards.target import TargetError
+from foreread.boards.console.frames import SUMS
+from foreread.boards.console.line import SerialLine
+from foreread.boards.target import TargetError
 
 AGENT = "agent.sh"
 LEAVE = b"\n: foreread-leave\n"

@@ -6,7 +6,7 @@ import time
 from types import ModuleType
 from typing import Any
 
-from boards.target import TargetError
+from foreread.boards.target import TargetError
 
 PIECE_BYTES = 4096  # pyserial's queue has an entry for each byte
 WAIT_S = 0.05  # constant: a changed timeout would send all settings of the port again

@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from boards.console.agent import Console
-from boards.console.line import SerialAddress, SerialLine
-from boards.console.prompt import wait_until_up
-from boards.shell import ShellTarget
-from boards.target import Result, TargetError, too_slow
+from foreread.boards.console.agent import Console
+from foreread.boards.console.line import SerialAddress, SerialLine
+from foreread.boards.console.prompt import wait_until_up
+from foreread.boards.shell import ShellTarget
+from foreread.boards.target import Result, TargetError, too_slow
 
 PASSWORD_VARIABLE = "FOREREAD_CONSOLE_PASSWORD"
 # The agent ends by itself after five minutes without a line.

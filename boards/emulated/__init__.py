@@ -1,7 +1,7 @@
 """Boards that QEMU emulates: Debian kernels of other architectures, a slow device inside."""
 
-from boards.emulated.board import Board, BoardRun, RunPlan, TimedRun
-from boards.emulated.error import BoardError
-from boards.emulated.machines import MACHINES, machine
+from foreread.boards.emulated.board import Board, BoardRun, RunPlan, TimedRun
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.machines import MACHINES, machine
 
 __all__ = ["MACHINES", "Board", "BoardError", "BoardRun", "RunPlan", "TimedRun", "machine"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from boards.emulated import disks, guest_protocol, image
-from boards.emulated.error import BoardError
-from boards.emulated.guest_protocol import Result, RunPlan, TimedRun
-from boards.emulated.initramfs import job_initramfs
-from boards.emulated.parts import DEFAULT_PACKAGES, Parts
-from boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
+from foreread.boards.emulated import disks, guest_protocol, image
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.guest_protocol import Result, RunPlan, TimedRun
+from foreread.boards.emulated.initramfs import job_initramfs
+from foreread.boards.emulated.parts import DEFAULT_PACKAGES, Parts
+from foreread.boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
 
 __all__ = ["DEFAULT_PACKAGES", "Board", "BoardRun", "RunPlan", "TimedRun"]
 

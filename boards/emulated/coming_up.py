@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from boards.emulated.error import BoardError
-from boards.emulated.launch import LOG, QEMU_LOG, LiveOptions, Process
-from boards.emulated.qemu import PANIC
-from boards.ssh import SshTarget
-from boards.target import TargetError
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.launch import LOG, QEMU_LOG, LiveOptions, Process
+from foreread.boards.emulated.qemu import PANIC
+from foreread.boards.ssh import SshTarget
+from foreread.boards.target import TargetError
 
 _SHOWN_LINES = 5
 _POLL_S = 0.1

@@ -18,12 +18,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.emulated import guest_protocol, image, systemd_root
-from boards.emulated.error import BoardError, call, require_tool
-from boards.emulated.initramfs import GUEST, job_initramfs
-from boards.emulated.machines import Machine
-from boards.emulated.packages import unpack
-from boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
+from foreread.boards.emulated import guest_protocol, image, systemd_root
+from foreread.boards.emulated.error import BoardError, call, require_tool
+from foreread.boards.emulated.initramfs import GUEST, job_initramfs
+from foreread.boards.emulated.machines import Machine
+from foreread.boards.emulated.packages import unpack
+from foreread.boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
 
 SCRIPT = GUEST / "configure.sh"
 # Packages that maintainer scripts need not depend on (Debian policy 3.8), without apt.

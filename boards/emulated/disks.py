@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from boards.cost import Cost, FixedCost, StatefulCost
-from boards.emulated.error import BoardError
+from foreread.boards.cost import Cost, FixedCost, StatefulCost
+from foreread.boards.emulated.error import BoardError
 
 FIXED = "fixed"
 _FILE = Path(__file__).with_name("disks.toml")

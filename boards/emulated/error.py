@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from boards.error import BoardsError
+from foreread.boards.error import BoardsError
 
 _ERROR = re.compile(r"^E: |error|not found", re.IGNORECASE)
 

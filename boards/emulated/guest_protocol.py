@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.emulated import disks
-from boards.emulated.error import BoardError
-from boards.emulated.image import on_disk
+from foreread.boards.emulated import disks
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.image import on_disk
 
 # Enough for stdout and stderr, which the guest keeps in a tmpfs of 16 MiB; here a sparse file.
 RESULT_BYTES = 64 << 20

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.base.units import KIB
-from boards.emulated.error import BoardError, call, require_tool
+from foreread.boards.base.units import KIB
+from foreread.boards.emulated.error import BoardError, call, require_tool
 
 _OVERLAY = "overlay-"
 # By file system, the options of mkfs.erofs; compressors besides LZ4 need erofs-utils 1.8.

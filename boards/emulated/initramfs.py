@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from boards.emulated.cpio import CONSOLE, DIRECTORY, FILE, LINK, PRIVATE, PROGRAM, Entry, archive
+from foreread.boards.emulated.cpio import (
+    CONSOLE,
+    DIRECTORY,
+    FILE,
+    LINK,
+    PRIVATE,
+    PROGRAM,
+    Entry,
+    archive,
+)
 
 GUEST = Path(__file__).parent / "guest"
 # The first processes, by their names in the initramfs, and their common part.

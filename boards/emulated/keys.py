@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.emulated.error import call, require_tool
+from foreread.boards.emulated.error import call, require_tool
 
 _SPACE = "check that the state folder is writable"
 

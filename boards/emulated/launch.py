@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from boards.emulated import disks, guest_protocol, image, keys, live_root, state
-from boards.emulated.board import check_memory, least_memory_mib
-from boards.emulated.error import BoardError, call, require_tool
-from boards.emulated.initramfs import job_initramfs
-from boards.emulated.live_root import PACKAGES as INITS
-from boards.emulated.machines import Machine
-from boards.emulated.parts import DEFAULT_PACKAGES, Parts
-from boards.emulated.qemu import Boot, Disk, escaped, qemu_words
+from foreread.boards.emulated import disks, guest_protocol, image, keys, live_root, state
+from foreread.boards.emulated.board import check_memory, least_memory_mib
+from foreread.boards.emulated.error import BoardError, call, require_tool
+from foreread.boards.emulated.initramfs import job_initramfs
+from foreread.boards.emulated.live_root import PACKAGES as INITS
+from foreread.boards.emulated.machines import Machine
+from foreread.boards.emulated.parts import DEFAULT_PACKAGES, Parts
+from foreread.boards.emulated.qemu import Boot, Disk, escaped, qemu_words
 
 HOST = "127.0.0.1"
 OPTIONS, PORT, SERIAL, LOG, QEMU_LOG = "options", "port", "serial", "console", "qemu"

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
-from boards.base.silent import silent
-from boards.cost import Cost, FixedCost
-from boards.emulated import coming_up, disks, launch, state
-from boards.emulated.error import BoardError
-from boards.emulated.launch import LiveOptions
-from boards.profile import Profile, builtin_names, profile_name
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
+from foreread.boards.base.silent import silent
+from foreread.boards.cost import Cost, FixedCost
+from foreread.boards.emulated import coming_up, disks, launch, state
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.launch import LiveOptions
+from foreread.boards.profile import Profile, builtin_names, profile_name
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
 
 __all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "ended", "start", "started"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from boards.emulated.error import BoardError, call, require_tool
-from boards.emulated.systemd_root import add_systemd_files
+from foreread.boards.emulated.error import BoardError, call, require_tool
+from foreread.boards.emulated.systemd_root import add_systemd_files
 
 FREE_MIB = 16
 GUEST = Path(__file__).parent / "guest"

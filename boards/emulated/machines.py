@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from boards.emulated.error import BoardError
+from foreread.boards.emulated.error import BoardError
 
 # The releases of Debian with each kernel, if this machine's sources lack it.
 SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "7.2": "forky"}

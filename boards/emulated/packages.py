@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from boards.emulated.error import BoardError, call, require_tool
+from foreread.boards.emulated.error import BoardError, call, require_tool
 
 _OFFLINE = "the first use of a board needs the network and apt sources (or a copy of the cache)"
 _CONFIGURATION = """\

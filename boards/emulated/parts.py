@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from boards.emulated import (
+from foreread.boards.emulated import (
     configure,
     image,
     initramfs,
@@ -19,10 +19,10 @@ from boards.emulated import (
     store,
     systemd_root,
 )
-from boards.emulated.error import BoardError
-from boards.emulated.image import Owner
-from boards.emulated.machines import MACHINES, SUITES, host_is, machine
-from boards.emulated.packages import AptRoot, find_kernel, kernel_packages, unpack
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.image import Owner
+from foreread.boards.emulated.machines import MACHINES, SUITES, host_is, machine
+from foreread.boards.emulated.packages import AptRoot, find_kernel, kernel_packages, unpack
 
 # A change of the sources of the boot files rebuilds them.
 _BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.emulated.error import BoardError, require_tool
-from boards.emulated.machines import Machine
+from foreread.boards.emulated.error import BoardError, require_tool
+from foreread.boards.emulated.machines import Machine
 
 PANIC = re.compile(r"Kernel panic - not syncing: ([^\r\n]*)")
 _KILL_AFTER_S = 5

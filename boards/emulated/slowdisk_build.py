@@ -6,8 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-from boards.emulated.error import call, require_tool
-from boards.emulated.machines import Machine
+from foreread.boards.emulated.error import call, require_tool
+from foreread.boards.emulated.machines import Machine
 
 SOURCES = sorted((Path(__file__).parent / "slowdisk").glob("*.[ch]"))
 # Without ftrace's calls: an older compiler misaligns them for riscv's kernel, which patches them.

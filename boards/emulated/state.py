@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.emulated.error import BoardError
+from foreread.boards.emulated.error import BoardError
 
 PROCESS = "process"
 _LOCK = ".lock"

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from boards.emulated.error import BoardError
+from foreread.boards.emulated.error import BoardError
 
 _SUMS = "sha256sums"
 

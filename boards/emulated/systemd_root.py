@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from boards.emulated.image import MERGED
+from foreread.boards.emulated.image import MERGED
 
 _UNITS = Path(__file__).parent / "guest" / "systemd"
 _ETC = "etc/systemd/system"

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.base.owner import marked
-from boards.client import run_client
-from boards.target import TargetError, too_slow
+from foreread.boards.base.owner import marked
+from foreread.boards.client import run_client
+from foreread.boards.target import TargetError, too_slow
 
 PROGRAM = "labgrid-client"
 CALL_S = 60.0

@@ -14,11 +14,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from boards.base.guard import recovers
-from boards.base.owner import is_left
-from boards.base.scratch import prefix
-from boards.labgrid.client import VARIABLES, LabgridClient, PlaceHeld, lab_variables
-from boards.target import TargetError
+from foreread.boards.base.guard import recovers
+from foreread.boards.base.owner import is_left
+from foreread.boards.base.scratch import prefix
+from foreread.boards.labgrid.client import VARIABLES, LabgridClient, PlaceHeld, lab_variables
+from foreread.boards.target import TargetError
 
 _LONGEST_BYTES = 1 << 16
 # An acquire that a dead foreread had begun ends within this time, or is ended afterwards.

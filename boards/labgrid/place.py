@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boards.base.guard import guarded
-from boards.console.line import SerialAddress
-from boards.console.serial import SerialTarget
-from boards.labgrid import held
-from boards.labgrid.client import LabgridClient, PlaceHeld
-from boards.shell import ShellTarget
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
-from boards.target import Target, TargetError
+from foreread.boards.base.guard import guarded
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.labgrid import held
+from foreread.boards.labgrid.client import LabgridClient, PlaceHeld
+from foreread.boards.shell import ShellTarget
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
+from foreread.boards.target import Target, TargetError
 
 LONGEST_WAIT_S = 7 * 24 * 3600
 ORDERLY = 0.5  # share of a reboot's time limit in which the board may come back by itself

@@ -7,9 +7,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting, write_scripts
-from analyzer.apply.plan import DEFAULT_ATTEMPTS
-from boards.knobs import READ_AHEAD
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting, write_scripts
+from foreread.analyzer.apply.plan import DEFAULT_ATTEMPTS
+from foreread.boards.knobs import READ_AHEAD
 
 EXAMPLE = Path(__file__).parents[2] / "examples/foreread-apply.sh"
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")

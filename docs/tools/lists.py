@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
-from analyzer.fleet.rows import COLUMNS
-from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs, Schema
-from analyzer.predict.basis import LACKS, Answer
-from analyzer.predict.tables import COMPARED, RUNS, WINDOWS
-from boards.knobs import Knob, knobs
 from docs.tools.boot_script import lengths
+from foreread.analyzer.fleet.rows import COLUMNS
+from foreread.analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs, Schema
+from foreread.analyzer.predict.basis import LACKS, Answer
+from foreread.analyzer.predict.tables import COMPARED, RUNS, WINDOWS
+from foreread.boards.knobs import Knob, knobs
 from studies.accuracy.kernel_tables import kept_tables
 
 _ANSWERS = {

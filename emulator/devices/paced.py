@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from emulator.devices.device import DeviceQueue, FixedCost
+from foreread.emulator.devices.device import DeviceQueue, FixedCost
 
 THROTL_SLICE_NS = 100e6  # DFL_THROTL_SLICE: HZ / 10
 TICK_NS = 4e6  # a jiffy at CONFIG_HZ=250, Debian's and most distributions' choice

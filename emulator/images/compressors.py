@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, get_args
 
-from emulator.images.source import ImageError
+from foreread.emulator.images.source import ImageError
 
 Compressor = Literal["gzip", "lz4", "zstd", "xz", "lzo"]
 COMPRESSORS: tuple[Compressor, ...] = get_args(Compressor)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.erofs_clusters import Cluster, IndexPlaces, clusters_of, index_places
-from emulator.images.erofs_format import (
+from foreread.emulator.images.erofs_clusters import Cluster, IndexPlaces, clusters_of, index_places
+from foreread.emulator.images.erofs_format import (
     CHUNKS,
     COMPRESSED,
     INLINE,
@@ -24,7 +24,7 @@ from emulator.images.erofs_format import (
     read_erofs_inode,
     read_erofs_superblock,
 )
-from emulator.images.source import Budget, ImageError, Octets, Source
+from foreread.emulator.images.source import Budget, ImageError, Octets, Source
 
 MOST_NAMES = 1_000_000
 MOST_PATHS = 256 << 20  # bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emulator.images.erofs_format import FULL, ErofsInode, ErofsSuperblock
-from emulator.images.source import Budget, ImageError, Source
+from foreread.emulator.images.erofs_format import FULL, ErofsInode, ErofsSuperblock
+from foreread.emulator.images.source import Budget, ImageError, Source
 
 PLAIN, HEAD, NEXT, OTHER_HEAD = range(4)
 _SHORT_INDEXES, _BIG, _BIG_OTHER, _INLINE_END, _FRAGMENT_END = 1, 2, 4, 8, 32

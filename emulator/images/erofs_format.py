@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emulator.images.source import ImageError, Source
+from foreread.emulator.images.source import ImageError, Source
 
 MAGIC = 0xE0F5E1E2
 SUPERBLOCK_AT = 1024

@@ -13,15 +13,15 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_format import COMPRESSED
-from emulator.images.erofs_reads import Call, ErofsReader, Read
-from emulator.images.erofs_rules import MOST_PAGES_WAITED_FOR, PAGE
-from emulator.linux.operations import Cause, Outcome
-from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
-from emulator.stepwise.cache import Folio
-from emulator.stepwise.disk import Request, TimedKernel
-from emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from foreread.emulator.images.erofs import ErofsImage
+from foreread.emulator.images.erofs_format import COMPRESSED
+from foreread.emulator.images.erofs_reads import Call, ErofsReader, Read
+from foreread.emulator.images.erofs_rules import MOST_PAGES_WAITED_FOR, PAGE
+from foreread.emulator.linux.operations import Cause, Outcome
+from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
+from foreread.emulator.stepwise.cache import Folio
+from foreread.emulator.stepwise.disk import Request, TimedKernel
+from foreread.emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
 
 _BLOCK = PAGE // SECTOR
 

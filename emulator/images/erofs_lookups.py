@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_format import SLOT, SUPERBLOCK_AT
-from emulator.images.erofs_reads import Call, ErofsReader, Read
-from emulator.images.erofs_rules import PAGE
-from emulator.images.links import Walk
+from foreread.emulator.images.erofs import ErofsImage
+from foreread.emulator.images.erofs_format import SLOT, SUPERBLOCK_AT
+from foreread.emulator.images.erofs_reads import Call, ErofsReader, Read
+from foreread.emulator.images.erofs_rules import PAGE
+from foreread.emulator.images.links import Walk
 
 _LARGE_INODE = 64  # bytes: erofs_inode_extended
 

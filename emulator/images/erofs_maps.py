@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_clusters import IndexPlaces
-from emulator.images.erofs_format import COMPRESSED
-from emulator.images.source import ImageError
+from foreread.emulator.images.erofs import ErofsImage
+from foreread.emulator.images.erofs_clusters import IndexPlaces
+from foreread.emulator.images.erofs_format import COMPRESSED
+from foreread.emulator.images.source import ImageError
 
 _LZ4 = 0  # Z_EROFS_COMPRESSION_LZ4
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_maps import CompressedFile, Kind, Mapped
-from emulator.images.erofs_rules import MOST_PAGES_OF_A_BIO, PAGE, ErofsRules
-from emulator.images.source import ImageError
+from foreread.emulator.images.erofs import ErofsImage
+from foreread.emulator.images.erofs_maps import CompressedFile, Kind, Mapped
+from foreread.emulator.images.erofs_rules import MOST_PAGES_OF_A_BIO, PAGE, ErofsRules
+from foreread.emulator.images.source import ImageError
 
 Insert = Callable[[int], bool]  # of a page of the file; false if it is cached
 

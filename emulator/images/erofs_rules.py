@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.linux.rules import Version
+from foreread.emulator.linux.rules import Version
 
 PAGE = 4096  # bytes: blocks and pages of the images that are emulated
 MOST_PAGES_OF_A_BIO = 256  # BIO_MAX_VECS

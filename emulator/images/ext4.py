@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from emulator.images.source import Budget, ImageError, Octets, Source
+from foreread.emulator.images.source import Budget, ImageError, Octets, Source
 
 MOST_NAMES = 1_000_000
 MOST_PIECES = 4_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from emulator.images.erofs_reads import Read
-from emulator.images.ext4 import Ext4Image
-from emulator.images.links import Walk
-from emulator.linux.inode_tables import InodeTable
+from foreread.emulator.images.erofs_reads import Read
+from foreread.emulator.images.ext4 import Ext4Image
+from foreread.emulator.images.links import Walk
+from foreread.emulator.linux.inode_tables import InodeTable
 
 _AHEAD = 32  # EXT4_DEF_INODE_READAHEAD_BLKS
 _BATCH = 8  # NAMEI_RA_SIZE

@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from emulator.linux.requests import SECTOR, Limits
+from foreread.emulator.linux.requests import SECTOR, Limits
 
 
 class Touched(IntEnum):

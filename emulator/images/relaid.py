@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.compressors import Compressor, packed_size
-from emulator.images.squashfs import BLOCK, FILE, SquashfsImage
+from foreread.emulator.images.compressors import Compressor, packed_size
+from foreread.emulator.images.squashfs import BLOCK, FILE, SquashfsImage
 
 # The unpacked bytes of a file (row of the image's files), from one position to another.
 Read = Callable[[int, int, int], bytes]

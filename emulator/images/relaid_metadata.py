@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.squashfs import METADATA, SquashfsImage
-from emulator.images.squashfs_metadata import METADATA_SIZE
+from foreread.emulator.images.squashfs import METADATA, SquashfsImage
+from foreread.emulator.images.squashfs_metadata import METADATA_SIZE
 
 _ENTRY = 4  # bytes in the list of a file's blocks
 _FRAGMENTS_IN_BLOCK = METADATA_SIZE // 16

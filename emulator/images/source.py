@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.error import EmulatorError
+from foreread.emulator.error import EmulatorError
 
 Octets = bytes | bytearray | memoryview | mmap.mmap
 _NOT_AN_IMAGE = "give the image that the board boots from, or build it again"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.links import resolved
-from emulator.images.source import Budget, ImageError, Octets, Source
-from emulator.images.squashfs_inodes import (
+from foreread.emulator.images.links import resolved
+from foreread.emulator.images.source import Budget, ImageError, Octets, Source
+from foreread.emulator.images.squashfs_inodes import (
     DIRECTORY,
     LINK,
     PACKED_BITS,
@@ -23,7 +23,7 @@ from emulator.images.squashfs_inodes import (
     read_directory,
     read_inode,
 )
-from emulator.images.squashfs_metadata import (
+from foreread.emulator.images.squashfs_metadata import (
     NO_FRAGMENT,
     Metadata,
     Superblock,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from emulator.images.compressors import unpack
-from emulator.images.source import ImageError, Octets, Source
-from emulator.images.squashfs import SquashfsImage
+from foreread.emulator.images.compressors import unpack
+from foreread.emulator.images.source import ImageError, Octets, Source
+from foreread.emulator.images.squashfs import SquashfsImage
 
 _KEPT = 3  # unpacked fragments: as many as the kernel keeps
 

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from emulator.images.source import ImageError
-from emulator.images.squashfs_metadata import NO_FRAGMENT, Metadata, MetadataReader
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.images.squashfs_metadata import NO_FRAGMENT, Metadata, MetadataReader
 
 DIRECTORY, REGULAR, LINK = 1, 2, 3
 _EXTENDED = 7  # added to the type of an extended inode

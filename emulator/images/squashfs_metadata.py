@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from emulator.images.compressors import unpack
-from emulator.images.source import Budget, ImageError, Source
+from foreread.emulator.images.compressors import unpack
+from foreread.emulator.images.source import Budget, ImageError, Source
 
 MAGIC = 0x73717368
 METADATA_SIZE = 8192  # bytes of a full metadata block, unpacked

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.reads import READ, TOUCH, ReadOf, Touched
-from emulator.images.source import ImageError
-from emulator.images.squashfs import SquashfsImage
-from emulator.images.squashfs_metadata import HEADER
-from emulator.images.squashfs_rules import LIST_PART, METADATA_KEPT, SquashfsRules
+from foreread.emulator.images.reads import READ, TOUCH, ReadOf, Touched
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.images.squashfs import SquashfsImage
+from foreread.emulator.images.squashfs_metadata import HEADER
+from foreread.emulator.images.squashfs_rules import LIST_PART, METADATA_KEPT, SquashfsRules
 
 _ENTRY = 4  # bytes in the list of a file's blocks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.linux.rules import Version
+from foreread.emulator.linux.rules import Version
 
 METADATA_KEPT = 8  # SQUASHFS_CACHED_BLKS, fs/squashfs/squashfs_fs.h
 FRAGMENTS_KEPT = 3  # CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE, its default

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.reads import TOUCH, Touched
+from foreread.emulator.images.reads import TOUCH, Touched
 
 
 def touched_blocks(

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from emulator.linux.filesystems import WITHOUT_WINDOW
-from emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.filesystems import WITHOUT_WINDOW
+from foreread.emulator.linux.rules import Version, rules_for
 
 KIB = 1024
 READAHEAD_KB = 128  # VM_READAHEAD_PAGES (include/linux/pagemap.h), before 5.1 VM_MAX_READAHEAD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.linux.rules import Version
+from foreread.emulator.linux.rules import Version
 
 # Regular files in large folios, from which kernel on (mapping_set_large_folios).
 _LARGE_FOLIOS: dict[str, Version] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from emulator.linux.operations import Outcome, Program
+from foreread.emulator.linux.operations import Outcome, Program
 
 SECTOR = 512
 BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more

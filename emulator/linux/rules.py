@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import cache
 from typing import get_type_hints
 
-from emulator.error import EmulatorError
+from foreread.emulator.error import EmulatorError
 
 Version = tuple[int, ...]
 

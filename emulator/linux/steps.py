@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from emulator.fixed import EmulationError
-from emulator.linux.operations import Machine, Program
-from emulator.linux.requests import Layout, Limits
-from emulator.linux.rules import Rules
-from emulator.linux.windows import tables
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.operations import Machine, Program
+from foreread.emulator.linux.requests import Layout, Limits
+from foreread.emulator.linux.rules import Rules
+from foreread.emulator.linux.windows import tables
 
 LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16

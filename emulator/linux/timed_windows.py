@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from emulator import _linux
-from emulator.devices.device import DeviceModel, FixedCost
-from emulator.devices.measured import Measured
-from emulator.devices.paced import Paced
-from emulator.devices.stateful import Stateful
-from emulator.fixed import EmulationError
-from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.linux.windows import errors
+from foreread.emulator import _linux
+from foreread.emulator.devices.device import DeviceModel, FixedCost
+from foreread.emulator.devices.measured import Measured
+from foreread.emulator.devices.paced import Paced
+from foreread.emulator.devices.stateful import Stateful
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
+from foreread.emulator.linux.windows import errors
 
 _FIXED, _PACED, _MEASURED, _STATEFUL = 0.0, 1.0, 2.0, 3.0  # enum lx_device_kind
 

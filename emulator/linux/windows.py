@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from emulator import _linux
-from emulator.fixed import EmulationError
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Program
-from emulator.linux.requests import EXTENT, Limits, in_order
-from emulator.linux.rules import Rules, names_in_c
+from foreread.emulator import _linux
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Program
+from foreread.emulator.linux.requests import EXTENT, Limits, in_order
+from foreread.emulator.linux.rules import Rules, names_in_c
 
 MAX_WINDOW: int = _linux.MAX_WINDOW
 # struct lx_insert: ``run`` as in Outcome.inserts; ``operation`` is the row that it was read for,

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.images.erofs_clusters import HEAD, NEXT, PLAIN, Index, Indexes, indexes_of
-from emulator.images.erofs_format import (
+from foreread.emulator.images.erofs_clusters import HEAD, NEXT, PLAIN, Index, Indexes, indexes_of
+from foreread.emulator.images.erofs_format import (
     ErofsInode,
     ErofsSuperblock,
     read_erofs_inode,
     read_erofs_superblock,
 )
-from emulator.images.erofs_rules import ErofsRules
-from emulator.images.source import ImageError, Octets, Source
+from foreread.emulator.images.erofs_rules import ErofsRules
+from foreread.emulator.images.source import ImageError, Octets, Source
 
 PAGE_SIZE = 4096
 LZ4 = 0

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.reads import READ, ReadOf, Touched
-from emulator.images.squashfs import SquashfsImage
-from emulator.images.squashfs_rules import LIST_PART, SquashfsRules
+from foreread.emulator.images.reads import READ, ReadOf, Touched
+from foreread.emulator.images.squashfs import SquashfsImage
+from foreread.emulator.images.squashfs_rules import LIST_PART, SquashfsRules
 
 
 @dataclass

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.linux.operations import Cause
-from emulator.stepwise.kernel import Kernel, OpenFile
-from emulator.stepwise.window import State, initial_size, next_size, power_of_two
+from foreread.emulator.linux.operations import Cause
+from foreread.emulator.stepwise.kernel import Kernel, OpenFile
+from foreread.emulator.stepwise.window import State, initial_size, next_size, power_of_two
 
 MIN_READAHEAD = 16 << 10  # VM_MIN_READAHEAD, bytes
 MAX_CACHE_HIT = 256  # VM_MAX_CACHE_HIT, pages

@@ -12,11 +12,11 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from emulator.devices.device import DeviceQueue
-from emulator.fixed import EmulationError
-from emulator.linux.operations import Outcome
-from emulator.linux.requests import SECTOR, Layout, Limits, block_parts, requests
-from emulator.stepwise.kernel import Kernel, Needed
+from foreread.emulator.devices.device import DeviceQueue
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.operations import Outcome
+from foreread.emulator.linux.requests import SECTOR, Layout, Limits, block_parts, requests
+from foreread.emulator.stepwise.kernel import Kernel, Needed
 
 LONGEST_NS = 1e16  # a third of a year
 Span = tuple[float, float]  # from, until: nanoseconds

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from emulator.linux.operations import Cause, MapFlag
-from emulator.linux.rules import Algorithm, Around, Fault
-from emulator.stepwise import adaptive, ondemand
-from emulator.stepwise.cache import Folio
-from emulator.stepwise.kernel import Kernel, Needed, OpenFile
+from foreread.emulator.linux.operations import Cause, MapFlag
+from foreread.emulator.linux.rules import Algorithm, Around, Fault
+from foreread.emulator.stepwise import adaptive, ondemand
+from foreread.emulator.stepwise.cache import Folio
+from foreread.emulator.stepwise.kernel import Kernel, Needed, OpenFile
 
 LOTS_OF_MISSES = 100  # MMAP_LOTSAMISS
 MISSES_KEPT = 10 * LOTS_OF_MISSES

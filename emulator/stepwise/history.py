@@ -14,12 +14,12 @@ from math import isfinite
 import numpy as np
 import numpy.typing as npt
 
-from emulator.devices.device import DeviceModel
-from emulator.linux.steps import CpuCost, Run, Timed
-from emulator.stepwise.disk import Request, TimedKernel
-from emulator.stepwise.kernel import Needed
-from emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
-from emulator.stepwise.timed import TimedReplay
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.steps import CpuCost, Run, Timed
+from foreread.emulator.stepwise.disk import Request, TimedKernel
+from foreread.emulator.stepwise.kernel import Needed
+from foreread.emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
+from foreread.emulator.stepwise.timed import TimedReplay
 
 DISK, THREAD, SLEEP, PROCESSOR = 1, 2, 3, 4  # the reasons of a thread's waits
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.linux.operations import Cause, Machine, Outcome
-from emulator.linux.rules import Orders, Rules
-from emulator.stepwise.cache import Folio, PageCache
-from emulator.stepwise.window import State
+from foreread.emulator.linux.operations import Cause, Machine, Outcome
+from foreread.emulator.linux.rules import Orders, Rules
+from foreread.emulator.stepwise.cache import Folio, PageCache
+from foreread.emulator.stepwise.window import State
 
 FORCED_CHUNK = 2 << 20  # bytes: step of force_page_cache_readahead
 _HUGE_FOLIO = 2 << 20  # bytes

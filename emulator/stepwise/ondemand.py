@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from emulator.linux.operations import Cause
-from emulator.linux.rules import Algorithm, Context, Forced, Merge, NoHole, Orders
-from emulator.stepwise.cache import Folio
-from emulator.stepwise.kernel import Kernel, OpenFile
-from emulator.stepwise.window import initial_size, next_size
+from foreread.emulator.linux.operations import Cause
+from foreread.emulator.linux.rules import Algorithm, Context, Forced, Merge, NoHole, Orders
+from foreread.emulator.stepwise.cache import Folio
+from foreread.emulator.stepwise.kernel import Kernel, OpenFile
+from foreread.emulator.stepwise.window import initial_size, next_size
 
 _TWO_MIB = 2 << 20
 _RAMP_STEP = 2

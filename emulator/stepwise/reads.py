@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.linux.rules import Algorithm, PastEnd, PrevPos
-from emulator.stepwise import adaptive, ondemand
-from emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from foreread.emulator.linux.rules import Algorithm, PastEnd, PrevPos
+from foreread.emulator.stepwise import adaptive, ondemand
+from foreread.emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
 
 MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 

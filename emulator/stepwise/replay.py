@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
-from emulator.linux.rules import Rules
-from emulator.stepwise import ondemand, reads
-from emulator.stepwise.cache import Folio
-from emulator.stepwise.faults import Mapping, fault
-from emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
-from emulator.stepwise.window import State
+from foreread.emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
+from foreread.emulator.linux.rules import Rules
+from foreread.emulator.stepwise import ondemand, reads
+from foreread.emulator.stepwise.cache import Folio
+from foreread.emulator.stepwise.faults import Mapping, fault
+from foreread.emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from foreread.emulator.stepwise.window import State
 
 _UNKNOWN_SIZE = 1 << 48  # bytes: no clip at the end of the file
 

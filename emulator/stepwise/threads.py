@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from emulator.stepwise.disk import Request, Span
+from foreread.emulator.stepwise.disk import Request, Span
 
 # sched_min_granularity_ns, since 6.6 sched_base_slice_ns, of one CPU (kernel/sched/fair.c)
 SLICE_NS = 0.75e6

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from emulator.devices.device import DeviceModel
-from emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run, Timed
-from emulator.stepwise.disk import Read, Request, TimedKernel, wasted
-from emulator.stepwise.replay import Replay
-from emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run, Timed
+from foreread.emulator.stepwise.disk import Read, Request, TimedKernel, wasted
+from foreread.emulator.stepwise.replay import Replay
+from foreread.emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
 
 
 def timed(

@@ -1,4 +1,4 @@
-"""Compiles the core to WebAssembly: ``python -m emulator.wasm.build``.
+"""Compiles the core to WebAssembly: ``python -m foreread.emulator.wasm.build``.
 
 The compiler is pinned, since another one makes other bytes. ``core.wasm`` beside this file is what
 it makes; a test compiles it again and compares the bytes.
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from emulator.error import EmulatorError
+from foreread.emulator.error import EmulatorError
 
 HERE = Path(__file__).parent
 EMULATOR = HERE.parent

@@ -13,13 +13,13 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from analyzer.tuner.campaign.crew import Reply
-from analyzer.tuner.store.limits import MOST_ROWS
-from boards.base.owner import marked
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.crew import Reply
+from foreread.analyzer.tuner.store.limits import MOST_ROWS
 from foreread.benches.messages import Back, Made, Message, Opened, Out, Ran, Task, Told
+from foreread.boards.base.owner import marked
+from foreread.boards.base.silent import silent
 from foreread.error import ArgumentError
-from tracer.error import RecordError
+from foreread.tracer.error import RecordError
 
 MOST_BOARDS = MOST_ROWS["boards"]
 B = TypeVar("B")  # what is known of an open board

@@ -17,10 +17,10 @@ from functools import partial
 from types import FrameType
 from typing import BinaryIO
 
-from boards.base.guard import die_with_parent
 from foreread.benches.messages import Link, Message, Out, Task
+from foreread.boards.base.guard import die_with_parent
 from foreread.error import ERRORS
-from tracer.interrupts import Interrupted, orderly_exit
+from foreread.tracer.interrupts import Interrupted, orderly_exit
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.tuner.engines.stopping import Budget
-from boards.base.outputs import check_changed
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.boards.base.outputs import check_changed
 from foreread.cli.arguments import UsageError, duration, row_number
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
@@ -22,7 +22,7 @@ from foreread.documents.confirm import results_json
 from foreread.measuring.advice_row import Advised, row_of_advice
 from foreread.measuring.confirm import Confirmed
 from foreread.measuring.options import MOST_RUNS, ConfirmOptions
-from tracer.formats.scenario import IDLE
+from foreread.tracer.formats.scenario import IDLE
 
 _REPEATED = (
     *("identity", "read_ahead_kb", "advice", "row", "replayer", "model", "device_model"),

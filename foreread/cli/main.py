@@ -12,12 +12,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import check_outputs
 from foreread.cli.text.escaped import escaped_output
+from foreread.tracer.interrupts import Interrupted, orderly_exit
 from foreread.version import VERSION
-from tracer.interrupts import Interrupted, orderly_exit
 
 # As in the help; each command is a module of foreread.cli.commands. A module is imported only when
 # its help or its command is wanted, so that predict does not pay for report's plots.
@@ -207,8 +207,8 @@ def _complain(error: BaseException) -> int:
 
 def _usage_errors() -> tuple[type[BaseException], ...]:
     """Return what the library raises for arguments that make no sense."""
-    from analyzer import error as of_analyzer  # noqa: PLC0415
     from foreread import error as of_library  # noqa: PLC0415  (on failure only: numpy)
+    from foreread.analyzer import error as of_analyzer  # noqa: PLC0415
 
     return (of_analyzer.ArgumentError, of_library.ArgumentError)
 

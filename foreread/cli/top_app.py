@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable, Footer, Static
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 from foreread.cli.text.top import COLUMNS, cells, named, summary
 from foreread.documents.top import TopDocument, TopFile, TopProcess
 

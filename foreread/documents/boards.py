@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from boards.base.document import Document, Encoded, says
-from boards.emulated.guest_protocol import TimedRun
-from boards.profile import Profile
+from foreread.boards.base.document import Document, Encoded, says
+from foreread.boards.emulated.guest_protocol import TimedRun
+from foreread.boards.profile import Profile
 
 
 class StartedBoard(Encoded, frozen=True, kw_only=True):

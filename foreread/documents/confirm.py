@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from analyzer.confirm.document import ConfirmationDocument
-from boards.base.document import Document, says
+from foreread.analyzer.confirm.document import ConfirmationDocument
+from foreread.boards.base.document import Document, says
 
 
 class ScenariosDocument(Document, frozen=True, kw_only=True):

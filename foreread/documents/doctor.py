@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from boards.base.document import Document, says
-from tracer.local.journal import Restored
-from tracer.local.tunable import Finding
+from foreread.boards.base.document import Document, says
+from foreread.tracer.local.journal import Restored
+from foreread.tracer.local.tunable import Finding
 
 
 class DoctorDocument(Document, frozen=True, kw_only=True):

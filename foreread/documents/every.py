@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.advise.document import AdviceDocument
-from analyzer.advise.stale import StalenessDocument
-from analyzer.confirm.document import ConfirmationDocument
-from analyzer.diff.document import DiffDocument
-from analyzer.export.make import ExportDocument
-from analyzer.fleet.document import FleetAnalysed, FleetFigures, FleetReportDocument
-from analyzer.forecast.document import Forecast
-from analyzer.predict.disk.document import CalibrationDocument
-from analyzer.predict.prediction import PredictionDocument
-from analyzer.predict.validate import Validation
-from analyzer.prefetch.state import ListState
-from analyzer.report.document import ReportFigures
-from analyzer.suite.answer import SuiteAdvice, SuiteDocument
-from analyzer.suite.document import SuiteFile
-from analyzer.tuner.findings.document import TuningDocument
-from boards.profile import Profile
+from foreread.analyzer.advise.document import AdviceDocument
+from foreread.analyzer.advise.stale import StalenessDocument
+from foreread.analyzer.confirm.document import ConfirmationDocument
+from foreread.analyzer.diff.document import DiffDocument
+from foreread.analyzer.export.make import ExportDocument
+from foreread.analyzer.fleet.document import FleetAnalysed, FleetFigures, FleetReportDocument
+from foreread.analyzer.forecast.document import Forecast
+from foreread.analyzer.predict.disk.document import CalibrationDocument
+from foreread.analyzer.predict.prediction import PredictionDocument
+from foreread.analyzer.predict.validate import Validation
+from foreread.analyzer.prefetch.state import ListState
+from foreread.analyzer.report.document import ReportFigures
+from foreread.analyzer.suite.answer import SuiteAdvice, SuiteDocument
+from foreread.analyzer.suite.document import SuiteFile
+from foreread.analyzer.tuner.findings.document import TuningDocument
+from foreread.boards.profile import Profile
 from foreread.documents.boards import (
     BoardRunDocument,
     BoardsDocument,
@@ -43,9 +43,9 @@ from foreread.documents.script import CheckedDocument, ScriptDocument, Uninstall
 from foreread.documents.show import ShowDocument
 from foreread.documents.suite import SuiteConfirmationDocument, SuiteRecordDocument
 from foreread.documents.top import TopDocument
-from tracer.formats.capture import Capture
-from tracer.formats.sweep import Sweep
-from tracer.formats.unpacking import UnpackingDocument
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.sweep import Sweep
+from foreread.tracer.formats.unpacking import UnpackingDocument
 
 # What a command prints with --json; of several, the one that fits.
 COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {

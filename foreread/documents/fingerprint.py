@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.document import Document, says
+from foreread.boards.base.document import Document, says
 
 
 class PatternDocument(msgspec.Struct, frozen=True, kw_only=True):

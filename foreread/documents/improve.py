@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.base.document import Document, says
-from tracer.formats.confirmation import Outcome
+from foreread.boards.base.document import Document, says
+from foreread.tracer.formats.confirmation import Outcome
 
 State = Literal["done", "kept", "failed", "interrupted"]
 Verdict = Literal["confirmed", "predicted", "tuned", "keep", "unknown"]

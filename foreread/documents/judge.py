@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from boards.base.document import Document, says
-from boards.judged import JudgedKernel
+from foreread.boards.base.document import Document, says
+from foreread.boards.judged import JudgedKernel
 from foreread.judging.judge import Judgement
 
 

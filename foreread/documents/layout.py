@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from analyzer.layout.document import LayoutRow
-from boards.base.document import Document, says
+from foreread.analyzer.layout.document import LayoutRow
+from foreread.boards.base.document import Document, says
 
 
 class LayoutDocument(Document, frozen=True, kw_only=True):

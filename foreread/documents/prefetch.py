@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from analyzer.prefetch.cases import Case
-from boards.base.document import Document, says
+from foreread.analyzer.prefetch.cases import Case
+from foreread.boards.base.document import Document, says
 
 
 class PrefetchDocument(Document, frozen=True, kw_only=True):

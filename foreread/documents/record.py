@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.document import says
-from tracer.formats.capture import Capture, RunMetadata
+from foreread.boards.base.document import says
+from foreread.tracer.formats.capture import Capture, RunMetadata
 
 
 class ProbedDisk(msgspec.Struct, frozen=True):

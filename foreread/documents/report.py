@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 
-from boards.base.document import Document, says
+from foreread.boards.base.document import Document, says
 
 
 class ReportDocument(Document, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from boards.base.document import Document, says
+from foreread.boards.base.document import Document, says
 
 
 class WrittenSetting(msgspec.Struct, frozen=True):

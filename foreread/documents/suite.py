@@ -6,9 +6,9 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.confirm.document import ConfirmationDocument
-from boards.base.document import Document, says
-from tracer.formats.confirmation import Outcome
+from foreread.analyzer.confirm.document import ConfirmationDocument
+from foreread.boards.base.document import Document, says
+from foreread.tracer.formats.confirmation import Outcome
 
 
 class SuiteRecordDocument(Document, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.document import Document, says
+from foreread.boards.base.document import Document, says
 
 Pages = Annotated[int | None, says("pages; null if the kernel does not record touches")]
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout
-from analyzer.layout.write import ErofsWords
-from boards.base.units import KIB
+from foreread.analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout
+from foreread.analyzer.layout.write import ErofsWords
+from foreread.boards.base.units import KIB
 from foreread.images.root_image import RootError
 
 _KEEPS_OLD = ("-T0", "--all-root")

@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.ingest.recording import Recording
-from analyzer.layout.compared import Compared, kind_of, opened
-from analyzer.layout.document import LayoutRow
-from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
-from analyzer.layout.order import LayoutError, Ordered, order_of
-from analyzer.layout.support import Support, support_of
-from analyzer.layout.unpacking_file import Measured
-from analyzer.layout.write import write_layout
-from analyzer.predict.disk.device_model import device_from
-from boards.base.owner import PREFIX, owner_tag
-from boards.base.scratch import scratch_folder
-from boards.base.silent import silent
-from boards.open import open_target
-from emulator.images.erofs import read_erofs
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.layout.compared import Compared, kind_of, opened
+from foreread.analyzer.layout.document import LayoutRow
+from foreread.analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
+from foreread.analyzer.layout.order import LayoutError, Ordered, order_of
+from foreread.analyzer.layout.support import Support, support_of
+from foreread.analyzer.layout.unpacking_file import Measured
+from foreread.analyzer.layout.write import write_layout
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.base.silent import silent
+from foreread.boards.open import open_target
+from foreread.emulator.images.erofs import read_erofs
 from foreread.images.builders import (
     build_erofs,
     build_ordered_ext4,
@@ -28,7 +28,7 @@ from foreread.images.builders import (
     extracted,
     extracted_ext4,
 )
-from tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
+from foreread.tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
 
 EROFS_COMPRESSORS = (NO_COMPRESSOR, "lz4", "lz4hc", "zstd", "deflate", "lzma")
 CLUSTER_SIZES = (4096, 16384, 65536)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.base.scratch import scratch_folder
+from foreread.boards.base.scratch import scratch_folder
 from foreread.error import ForereadError
 
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
-from analyzer.layout.compared import kind_of, opened
-from analyzer.layout.on_image import on_image
-from analyzer.layout.order import LayoutError
-from analyzer.layout.predicted import reader_of
-from analyzer.layout.unpacking_file import Measured
-from boards.base.owner import PREFIX, owner_tag
-from boards.base.scratch import scratch_folder
-from boards.base.silent import silent
-from boards.open import open_target
-from boards.target import Target
-from emulator.images.compressors import Compressor
-from emulator.images.reads import Touched
-from emulator.images.squashfs import read_squashfs
-from emulator.images.squashfs_contents import Contents
-from emulator.images.squashfs_metadata import Superblock
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.layout.compared import kind_of, opened
+from foreread.analyzer.layout.on_image import on_image
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.predicted import reader_of
+from foreread.analyzer.layout.unpacking_file import Measured
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.base.silent import silent
+from foreread.boards.open import open_target
+from foreread.boards.target import Target
+from foreread.emulator.images.compressors import Compressor
+from foreread.emulator.images.reads import Touched
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs_contents import Contents
+from foreread.emulator.images.squashfs_metadata import Superblock
 from foreread.images.root_image import RootError, mksquashfs
-from tracer.calibrate import unpacking
-from tracer.calibrate.unpacking import PackedSample, Sample
-from tracer.formats.unpacking import UnpackingDocument
+from foreread.tracer.calibrate import unpacking
+from foreread.tracer.calibrate.unpacking import PackedSample, Sample
+from foreread.tracer.formats.unpacking import UnpackingDocument
 
 _MOST_SAMPLE = 2 << 20  # bytes
 # Bytes: zstd takes a quarter less for a page of the larger blocks; between them it is interpolated.

@@ -10,13 +10,13 @@ from statistics import median
 
 from msgspec import structs
 
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.confirm.text import gain_text
-from analyzer.predict.prediction import Curve
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
-from boards.base.units import percent, percent_text
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.confirm.text import gain_text
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.boards.base.units import percent, percent_text
 from foreread.documents.improve import (
     NO_ANSWER,
     ImproveDocument,
@@ -29,8 +29,8 @@ from foreread.documents.improve import (
 )
 from foreread.improving.job import Job, by_script, measured_of
 from foreread.recording.words import target_words
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.scenario import IDLE
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.scenario import IDLE
 
 MOST_REMEDIES = 3
 

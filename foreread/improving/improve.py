@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec import structs
 
-from boards.base.bounded import UnboundedError
-from boards.base.brief import brief
-from boards.base.document import DocumentError, OtherSchemaError, read_document
-from boards.base.outputs import check_folder
-from boards.base.written import write_whole
-from boards.open import LOCAL
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import DocumentError, OtherSchemaError, read_document
+from foreread.boards.base.outputs import check_folder
+from foreread.boards.base.written import write_whole
+from foreread.boards.open import LOCAL
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.documents.improve import ImproveDocument, ImproveStep, State
 from foreread.error import ERRORS, ArgumentError, ForereadError
@@ -31,9 +31,9 @@ from foreread.improving.job import MOST_TRIED, OUTPUT, Job, TuneWish, Watch
 from foreread.improving.steps import Step, steps_of
 from foreread.improving.suite import SuiteJob, suite_answered, suite_steps
 from foreread.recording.words import target_words, words_of
+from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.tracer.local.command import Streams
 from foreread.version import VERSION
-from tracer.interrupts import Interrupted, orderly_exit
-from tracer.local.command import Streams
 
 DOCUMENT = "improve.json"
 _OTHER = "give another folder with -o"

@@ -8,30 +8,30 @@ from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
-from analyzer.advise.advise import DOCUMENT
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.confirm.text import stored, stored_changes
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.predict.prediction import Prediction
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.findings.confirming import Confirming
-from analyzer.tuner.findings.results import Results, read_results
-from analyzer.tuner.space.genes import Allele
-from boards.base.brief import brief
-from boards.base.document import read_document
-from boards.base.silent import silent
-from boards.open import LOCAL
+from foreread.analyzer.advise.advise import DOCUMENT
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.confirm.text import stored, stored_changes
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.findings.confirming import Confirming
+from foreread.analyzer.tuner.findings.results import Results, read_results
+from foreread.analyzer.tuner.space.genes import Allele
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import read_document
+from foreread.boards.base.silent import silent
+from foreread.boards.open import LOCAL
 from foreread.documents.improve import ImproveMeasured, ImproveStep
 from foreread.measuring.advice_row import MOST_CHANGE
 from foreread.measuring.comparison import PairProgress
 from foreread.question import Question
-from tracer.formats.capture import METADATA, NO_METADATA, Metadata, read
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.scenario import IDLE
-from tracer.local.command import Streams
-from tracer.local.run import RunOptions
+from foreread.tracer.formats.capture import METADATA, NO_METADATA, Metadata, read
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.run import RunOptions
 
 CAPTURE, TUNING, ADVICE, REPORT, BOOT = "app.capture", "app.tuning", "advice", "report", "boot"
 OUTPUT = "output.txt"  # of the command, in all its runs

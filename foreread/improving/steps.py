@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.advise.advise import DOCUMENT, Advice, advise
-from analyzer.advise.document import AdviceRow
-from analyzer.apply.make import script
-from analyzer.confirm.text import gain_text
-from analyzer.predict.prediction import Verdict
-from analyzer.predict.remedy import record_again
-from analyzer.tuner.engines.stopping import Budget
-from boards.base.counted import plural
-from boards.open import LOCAL, open_target
+from foreread.analyzer.advise.advise import DOCUMENT, Advice, advise
+from foreread.analyzer.advise.document import AdviceRow
+from foreread.analyzer.apply.make import script
+from foreread.analyzer.confirm.text import gain_text
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.remedy import record_again
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.boards.base.counted import plural
+from foreread.boards.open import LOCAL, open_target
 from foreread.improving.answer import Chosen, chosen
 from foreread.improving.job import MOST_RUNS, Job, Watch, is_open
 from foreread.machine.diagnosis import diagnose
@@ -26,13 +26,13 @@ from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.recording.start import record
 from foreread.recording.words import target_words, words_of
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.boot_files import SCRIPT
+from foreread.tracer.formats.capture import METADATA, NO_METADATA, Metadata
 from foreread.tuning.campaign import tune
 from foreread.tuning.options import TuneOptions
 from foreread.tuning.prior import proposed_settings
 from foreread.version import VERSION
-from tracer.error import RecordError
-from tracer.formats.boot_files import SCRIPT
-from tracer.formats.capture import METADATA, NO_METADATA, Metadata
 
 MOST_SHOWN = 60  # characters of a remedy in the line of a step
 
@@ -368,7 +368,7 @@ class _Report(_OnCapture):
         return f"{super().rests_on()}{_results(self.job.recorded())}{runs}"
 
     def run(self) -> str:
-        from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
+        from foreread.analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
         job, found = self.job, self.job.advised()
         files = report(

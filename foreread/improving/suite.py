@@ -11,14 +11,14 @@ from pathlib import Path
 
 from msgspec import structs
 
-from analyzer.advise.advise import write_advice
-from analyzer.apply.make import script
-from analyzer.ingest.load import load
-from analyzer.suite.advised import advise_suite
-from analyzer.suite.answer import SuiteDisk, SuiteDocument
-from analyzer.suite.predicted import predict_suite
-from analyzer.suite.read import BoardCases, Case, Suite, read_suite
-from boards.base.counted import plural
+from foreread.analyzer.advise.advise import write_advice
+from foreread.analyzer.apply.make import script
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.suite.advised import advise_suite
+from foreread.analyzer.suite.answer import SuiteDisk, SuiteDocument
+from foreread.analyzer.suite.predicted import predict_suite
+from foreread.analyzer.suite.read import BoardCases, Case, Suite, read_suite
+from foreread.boards.base.counted import plural
 from foreread.documents.improve import ImproveDisk, ImproveDocument, ImproveNext, Verdict
 from foreread.documents.suite import SuiteBoardProof
 from foreread.improving.job import ADVICE, BOOT, REPORT, Watch
@@ -28,9 +28,9 @@ from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.recording.suite import record_suite
 from foreread.recording.words import target_words
-from tracer.formats.boot_files import SCRIPT
-from tracer.formats.capture import METADATA, read
-from tracer.local.command import Streams
+from foreread.tracer.formats.boot_files import SCRIPT
+from foreread.tracer.formats.capture import METADATA, read
+from foreread.tracer.local.command import Streams
 
 
 @dataclass
@@ -218,7 +218,7 @@ class _SuiteReport(_OfSuite):
         return self.of.created()
 
     def run(self) -> str:
-        from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
+        from foreread.analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
         watch = self.of.watch
         recording = load(self.case.captures[0])

@@ -8,34 +8,34 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analyzer.ingest.load import load
-from analyzer.judge.comparing import Difference
-from analyzer.judge.expected import Emulated, Expected
-from analyzer.judge.programs import programs
-from analyzer.judge.run import Compared, Files, compare, extent_table
-from analyzer.predict.inputs import machine_of
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.base.scratch import scratch_folder
-from boards.base.silent import silent
-from boards.base.units import KIB, kib_to_pages, pages_to_kib
-from boards.judged import JudgedKernel, prepare_list, store
-from boards.open import LOCAL, open_target
-from boards.target import Target
-from emulator.linux.filesystems import has_large_folios
-from emulator.linux.rules import rules_for, version_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.judge.comparing import Difference
+from foreread.analyzer.judge.expected import Emulated, Expected
+from foreread.analyzer.judge.programs import programs
+from foreread.analyzer.judge.run import Compared, Files, compare, extent_table
+from foreread.analyzer.predict.inputs import machine_of
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.base.silent import silent
+from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
+from foreread.boards.judged import JudgedKernel, prepare_list, store
+from foreread.boards.open import LOCAL, open_target
+from foreread.boards.target import Target
 from foreread.checks import StrPath, checked_path, key_of
+from foreread.emulator.linux.filesystems import has_large_folios
+from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.judging.steps import runner_steps
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.judged import JudgeFiles, judge_files
+from foreread.tracer.remote.record import record_on
+from foreread.tracer.runner.executable import FAILED, executable
 from foreread.version import VERSION
-from tracer.error import RecordError
-from tracer.formats.capture import Capture
-from tracer.interrupts import orderly_exit
-from tracer.local.command import Streams
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.judged import JudgeFiles, judge_files
-from tracer.remote.record import record_on
-from tracer.runner.executable import FAILED, executable
 
 WINDOWS_KB = (0, 16, 32, 128, 512)  # and the page itself
 _EVENTS = (

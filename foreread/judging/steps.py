@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.judge.expected import Emulated, Expected
-from analyzer.judge.task import Task
-from emulator.linux.operations import MapFlag, Op
-from tracer.runner.steps import Advice, Advise, Map, Open, Pause, Read, Step, Touch
+from foreread.analyzer.judge.expected import Emulated, Expected
+from foreread.analyzer.judge.task import Task
+from foreread.emulator.linux.operations import MapFlag, Op
+from foreread.tracer.runner.steps import Advice, Advise, Map, Open, Pause, Read, Step, Touch
 
 _FIRST_FD = 200  # what the runner inherits is below
 _ADVICE = {

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from analyzer.predict.disk.calibration import Found, Trial, explain
-from analyzer.predict.disk.device_model import cost_of
-from analyzer.predict.disk.document import CalibrationDocument, trial_documents
-from boards.base.brief import brief
-from boards.base.silent import silent
-from boards.base.written import write_whole
-from boards.cost import Calibration, Cost
-from boards.open import LOCAL, open_target
-from boards.profile_toml import encode_cost
-from emulator.devices.device import FixedCost
-from emulator.devices.measured import Measured
-from emulator.devices.paced import Paced
+from foreread.analyzer.predict.disk.calibration import Found, Trial, explain
+from foreread.analyzer.predict.disk.device_model import cost_of
+from foreread.analyzer.predict.disk.document import CalibrationDocument, trial_documents
+from foreread.boards.base.brief import brief
+from foreread.boards.base.silent import silent
+from foreread.boards.base.written import write_whole
+from foreread.boards.cost import Calibration, Cost
+from foreread.boards.open import LOCAL, open_target
+from foreread.boards.profile_toml import encode_cost
 from foreread.checks import StrPath, checked_path, key_of
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.measured import Measured
+from foreread.emulator.devices.paced import Paced
+from foreread.tracer.calibrate.fio import Place, find_place
+from foreread.tracer.calibrate.limits import Limit, limits_elsewhere
+from foreread.tracer.calibrate.run import measure_all
 from foreread.version import VERSION
-from tracer.calibrate.fio import Place, find_place
-from tracer.calibrate.limits import Limit, limits_elsewhere
-from tracer.calibrate.run import measure_all
 
 
 def _unwarned(limits: list[Limit]) -> None:

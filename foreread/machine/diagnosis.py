@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from boards.origin import origins_of
-from boards.target import Target
+from foreread.boards.origin import origins_of
+from foreread.boards.target import Target
 from foreread.machine.disk_windows import set_windows, window_findings, with_windows
-from tracer.local.doctor import Diagnosis
-from tracer.remote.doctor import examine
+from foreread.tracer.local.doctor import Diagnosis
+from foreread.tracer.remote.doctor import examine
 
 
 def diagnose(target: Target) -> Diagnosis:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analyzer.predict.board_default import SINCE, beside_default
-from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
-from emulator.linux.rules import KernelError, Version, version_of
-from tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
-from tracer.local.tunable import Finding
+from foreread.analyzer.predict.board_default import SINCE, beside_default
+from foreread.emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
+from foreread.emulator.linux.rules import KernelError, Version, version_of
+from foreread.tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
+from foreread.tracer.local.tunable import Finding
 
 _PAGE_SIZES = (4096, 16384, 65536)  # the kernel rounds a window down to whole pages
 # Disks without heads: flash, memory, networks, and those of virtual machines.

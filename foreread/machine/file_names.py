@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from analyzer.top.machine import number_of
-from analyzer.top.seen import Inode
-from boards.mounts import MountPoint, mount_of
-from tracer.formats.capture import dev_text
-from tracer.local.files import visible_roots
-from tracer.local.handles import paths_by_handle
-from tracer.remote.top import MOST_SEARCHED, Top
+from foreread.analyzer.top.machine import number_of
+from foreread.analyzer.top.seen import Inode
+from foreread.boards.mounts import MountPoint, mount_of
+from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.local.files import visible_roots
+from foreread.tracer.local.handles import paths_by_handle
+from foreread.tracer.remote.top import MOST_SEARCHED, Top
 
 SEARCH_S = 60.0  # the longest search
 _WAIT_S = 15.0  # how long the last figures wait for one

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analyzer.apply.plan import ApplyPlan
-from analyzer.apply.write import write_scripts
-from boards.base.scratch import scratch_folder
-from boards.target import Target
-from tracer.install.init_system import Init
-from tracer.install.install import Installation, Installed
+from foreread.analyzer.apply.plan import ApplyPlan
+from foreread.analyzer.apply.write import write_scripts
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.target import Target
+from foreread.tracer.install.init_system import Init
+from foreread.tracer.install.install import Installation, Installed
 
 
 def install(

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from analyzer.top.decode import Decoder
-from analyzer.top.machine import Watched, number_of, watched
-from analyzer.top.rows import Figures
-from analyzer.top.watch import Shown, Watch
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.stacks import stacks
-from boards.target import LocalTarget, Target
+from foreread.analyzer.top.decode import Decoder
+from foreread.analyzer.top.machine import Watched, number_of, watched
+from foreread.analyzer.top.rows import Figures
+from foreread.analyzer.top.watch import Shown, Watch
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.stacks import stacks
+from foreread.boards.target import LocalTarget, Target
 from foreread.documents.top import TopDocument, TopFile, TopProcess
 from foreread.machine.file_names import FileNames
-from tracer.formats.capture import dev_text
-from tracer.remote.machine import Machine
-from tracer.remote.top import ACCESS_EVENTS, Task, Top, top_of
+from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.top import ACCESS_EVENTS, Task, Top, top_of
 
 NO_TOUCHES = (
     "this kernel does not record which cached pages are touched (Linux 6.12 does): hits, missed "

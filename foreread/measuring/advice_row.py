@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.advise.advise import DOCUMENT
-from analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
-from analyzer.apply.write import REPLAYER_SCRIPT, shipped
-from analyzer.prefetch.listing import decode, read_listing
-from boards.base.bounded import UnboundedError, read_bounded
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.base.document import OtherSchemaError, read_document
+from foreread.analyzer.advise.advise import DOCUMENT
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from foreread.analyzer.prefetch.listing import decode, read_listing
+from foreread.boards.base.bounded import UnboundedError, read_bounded
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.base.document import OtherSchemaError, read_document
 from foreread.checks import StrPath
-from tracer.error import RecordError
-from tracer.formats.capture import Metadata
-from tracer.local.beside import Replayer
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Metadata
+from foreread.tracer.local.beside import Replayer
 
 _REMEDY = "write the advice again: foreread advise CAPTURE -o DIR"
 _MOST_BYTES = 64 << 20  # of a replayer

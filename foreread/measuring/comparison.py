@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from analyzer.confirm.sequential import BLOCK, Assessment, Pair, assess
-from boards.base.silent import silent
+from foreread.analyzer.confirm.sequential import BLOCK, Assessment, Pair, assess
 from foreread.benches.messages import Out
+from foreread.boards.base.silent import silent
 from foreread.measuring.options import RunLimits
 from foreread.measuring.pairs import ComparedBoard
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.confirmation import MOST_BOARDS, BoardRuns, Confirmation
 from foreread.version import VERSION
-from tracer.error import RecordError
-from tracer.formats.confirmation import MOST_BOARDS, BoardRuns, Confirmation
 
 _LONGEST = 500  # characters of a reason
 _NOT_GIVEN = "the command that continued had other targets"

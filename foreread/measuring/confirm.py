@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.confirm.document import ConfirmationDocument, confirmation_document
-from analyzer.predict.prediction import Verdict
-from analyzer.predict.proposal import Proposal
-from boards.base.brief import brief
-from boards.base.silent import silent
-from boards.open import LOCAL, open_target
+from foreread.analyzer.confirm.document import ConfirmationDocument, confirmation_document
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.proposal import Proposal
+from foreread.boards.base.brief import brief
+from foreread.boards.base.silent import silent
+from foreread.boards.open import LOCAL, open_target
 from foreread.checks import StrPath, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.advice_row import Advised
@@ -20,14 +20,14 @@ from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
 from foreread.recording.recorded_start import Recorded, check_board, recorded_start
-from tracer.error import RecordError
-from tracer.formats.capture import Metadata
-from tracer.formats.confirmation import Confirmation, same_question
-from tracer.formats.confirmation_store import change_stored, check_storable
-from tracer.formats.scenario import IDLE, beside
-from tracer.interrupts import orderly_exit
-from tracer.local.trial import Scenario, TrialOptions, check_loads
-from tracer.machines import bench_on
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Metadata
+from foreread.tracer.formats.confirmation import Confirmation, same_question
+from foreread.tracer.formats.confirmation_store import change_stored, check_storable
+from foreread.tracer.formats.scenario import IDLE, beside
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.trial import Scenario, TrialOptions, check_loads
+from foreread.tracer.machines import bench_on
 
 BY_SCRIPT = (
     "the list was replayed by the shell script, which starts dd for each range; the prediction is "

@@ -7,17 +7,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.confirm.sequential import Pair
-from analyzer.predict.proposal import Proposal
-from boards.open import open_target
+from foreread.analyzer.confirm.sequential import Pair
+from foreread.analyzer.predict.proposal import Proposal
 from foreread.benches.messages import Link, Made, Opened, Ran
+from foreread.boards.open import open_target
 from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
 from foreread.recording.recorded_start import check_board
-from tracer.formats.capture import Metadata
-from tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
-from tracer.machines import bench_on
+from foreread.tracer.formats.capture import Metadata
+from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
+from foreread.tracer.machines import bench_on
 
 
 @dataclass(frozen=True)

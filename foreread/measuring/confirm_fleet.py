@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from analyzer.tuner.campaign.crew import NoBoardError
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.crew import NoBoardError
 from foreread.benches.boards import check_targets
+from foreread.boards.base.silent import silent
 from foreread.checks import StrPath, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.comparison import Comparison, PairProgress, Tally
@@ -23,10 +23,10 @@ from foreread.measuring.confirm_board import ConfirmTask, Subject, open_bench
 from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard
 from foreread.measuring.spread_pairs import Boards, SpreadPairs
-from tracer.error import RecordError
-from tracer.formats.confirmation import Confirmation
-from tracer.interrupts import orderly_exit
-from tracer.local.trial import Scenario
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.trial import Scenario
 
 
 def fleet_confirm(

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from analyzer.confirm.document import confirmation_document
-from analyzer.confirm.sequential import TOO_SMALL
-from analyzer.confirm.text import stored
-from analyzer.ingest.load import load
-from analyzer.suite.answer import SuiteDisk
-from analyzer.suite.predicted import SuiteQuestion, predict_suite
-from analyzer.suite.read import BoardCases, Case, SuiteError, read_suite
-from boards.base.silent import silent
+from foreread.analyzer.confirm.document import confirmation_document
+from foreread.analyzer.confirm.sequential import TOO_SMALL
+from foreread.analyzer.confirm.text import stored
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.suite.answer import SuiteDisk
+from foreread.analyzer.suite.predicted import SuiteQuestion, predict_suite
+from foreread.analyzer.suite.read import BoardCases, Case, SuiteError, read_suite
+from foreread.boards.base.silent import silent
 from foreread.checks import StrPath, checked_number, checked_path
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument, SuiteStartProof
 from foreread.error import ArgumentError
@@ -22,9 +22,9 @@ from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import confirm
 from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
-from tracer.formats.confirmation import Confirmation, Outcome
-from tracer.formats.scenario import IDLE, beside
-from tracer.local.trial import Scenario
+from foreread.tracer.formats.confirmation import Confirmation, Outcome
+from foreread.tracer.formats.scenario import IDLE, beside
+from foreread.tracer.local.trial import Scenario
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from boards.base.brief import brief
+from foreread.boards.base.brief import brief
 from foreread.checks import checked_number
 from foreread.measuring.advice_row import Advised
 from foreread.question import Question
-from tracer.formats.scenario import IDLE
-from tracer.local.command import Streams
+from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.local.command import Streams
 
 MOST_RUNS = 60
 

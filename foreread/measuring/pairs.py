@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from analyzer.confirm.sequential import PRESENT, PROPOSED, Pair, orders
-from tracer.error import RecordError
-from tracer.local.beside import Later
-from tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_run
+from foreread.analyzer.confirm.sequential import PRESENT, PROPOSED, Pair, orders
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.beside import Later
+from foreread.tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_run
 
 _MOST_NOTES = 20
 _WARM_TRIES = 3

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analyzer.predict.proposal import Proposal
+from foreread.analyzer.predict.proposal import Proposal
 from foreread.measuring.advice_row import Advised
 from foreread.measuring.pairs import Windows
-from tracer.error import RecordError
-from tracer.formats.capture import Metadata
-from tracer.local.beside import Later
-from tracer.local.trial import Scenario, TrialBench
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Metadata
+from foreread.tracer.local.beside import Later
+from foreread.tracer.local.trial import Scenario, TrialBench
 
 
 def choose_windows(

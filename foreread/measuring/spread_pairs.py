@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from analyzer.tuner.campaign.crew import Crew, Job
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.crew import Crew, Job
 from foreread.benches.boards import BoardsAtWork
+from foreread.boards.base.silent import silent
 from foreread.measuring.comparison import Comparison
 from foreread.measuring.confirm_board import MadePair, PairDue, Run
 from foreread.measuring.pairs import ComparedBoard
-from tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.confirmation import Confirmation
 
 _MOST_NOTES, _LONGEST = 20, 500  # characters of a note
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from analyzer.predict.kib import Kibs, KibsOf, all_pages_of
-from boards.base.outputs import check_new
-from boards.base.silent import silent
-from boards.base.units import KIB
-from boards.open import LOCAL, open_target
+from foreread.analyzer.predict.kib import Kibs, KibsOf, all_pages_of
+from foreread.boards.base.outputs import check_new
+from foreread.boards.base.silent import silent
+from foreread.boards.base.units import KIB
+from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
     Command,
     StrPath,
@@ -24,15 +24,15 @@ from foreread.checks import (
 )
 from foreread.question import Question
 from foreread.recording.recorded_start import Recorded, check_board, recorded_start
+from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.formats.sweep import Sweep, write_sweep
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.sweep_run import SweepOptions, SweepProgress
+from foreread.tracer.local.sweep_run import sweep as run_sweep
+from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions
+from foreread.tracer.machines import bench_on
 from foreread.version import VERSION
-from tracer.formats.scenario import IDLE
-from tracer.formats.sweep import Sweep, write_sweep
-from tracer.local.ending import Ending
-from tracer.local.run import RunOptions
-from tracer.local.sweep_run import SweepOptions, SweepProgress
-from tracer.local.sweep_run import sweep as run_sweep
-from tracer.local.trial import Scenario, TrialBench, TrialOptions
-from tracer.machines import bench_on
 
 LEAST_PAGE_BYTES = 1024
 DEFAULT_WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from analyzer.predict.choice import ChoiceError
-from analyzer.predict.validate import validate
-from analyzer.report.style import WIDTH_IN, drawing
-from analyzer.report.subject import Subject
-from analyzer.report.timing import predicted_rows, start_up
-from tracer.formats.capture import NO_METADATA
-from tracer.formats.sweep import Sweep
+from foreread.analyzer.predict.choice import ChoiceError
+from foreread.analyzer.predict.validate import validate
+from foreread.analyzer.report.style import WIDTH_IN, drawing
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.timing import predicted_rows, start_up
+from foreread.tracer.formats.capture import NO_METADATA
+from foreread.tracer.formats.sweep import Sweep
 
 if TYPE_CHECKING:
     from foreread.objects.prediction import Prediction

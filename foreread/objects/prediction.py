@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.shown_table import html_of, text_of, visible
-from analyzer.ingest.tables import TEXT, Column, Schema, Table
-from analyzer.predict import prediction as by_window
-from analyzer.predict.tables import WINDOWS, table
-from boards.base.counted import plural
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.shown_table import html_of, text_of, visible
+from foreread.analyzer.ingest.tables import TEXT, Column, Schema, Table
+from foreread.analyzer.predict import prediction as by_window
+from foreread.analyzer.predict.tables import WINDOWS, table
+from foreread.boards.base.counted import plural
 from foreread.checked import checked
-from tracer.formats.sweep import Sweep
+from foreread.tracer.formats.sweep import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,25 +8,25 @@ from html import escape
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from analyzer.ingest import load as reader
-from analyzer.ingest.arguments import Pids, StrPath
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.shown_table import visible
-from analyzer.predict.choice import SECONDS, Criterion, predict_by
-from analyzer.predict.kib import Kibs, all_pages_of
-from analyzer.predict.linux import PREFIX
-from boards.base.counted import plural
-from boards.base.silent import silent
-from boards.base.units import KIB
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.ingest import load as reader
+from foreread.analyzer.ingest.arguments import Pids, StrPath
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.shown_table import visible
+from foreread.analyzer.predict.choice import SECONDS, Criterion, predict_by
+from foreread.analyzer.predict.kib import Kibs, all_pages_of
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.boards.base.counted import plural
+from foreread.boards.base.silent import silent
+from foreread.boards.base.units import KIB
 from foreread.checked import checked
+from foreread.emulator.devices.device import DeviceModel
 from foreread.objects.prediction import Prediction
 
 if TYPE_CHECKING:
-    from analyzer.advise.advise import Advice
-    from analyzer.report.write import ReportFiles
-    from analyzer.tuner.findings.results import Results
-    from tracer.formats.sweep import Sweep
+    from foreread.analyzer.advise.advise import Advice
+    from foreread.analyzer.report.write import ReportFiles
+    from foreread.analyzer.tuner.findings.results import Results
+    from foreread.tracer.formats.sweep import Sweep
 
 _LONGEST = 96  # characters of a line
 
@@ -107,7 +107,7 @@ class Start(Recording):
         Raises:
             AdviceError: seconds cannot be predicted; and what ``predict`` raises.
         """
-        from analyzer.advise.advise import advise  # noqa: PLC0415  (few programs need it)
+        from foreread.analyzer.advise.advise import advise  # noqa: PLC0415  (few programs need it)
 
         return advise(
             self, more, device_model, model, root, step, tuple(sources), prediction, output
@@ -141,7 +141,7 @@ class Start(Recording):
         Raises:
             OutputError: the folder cannot be made or written.
         """
-        from analyzer.report.make import report  # noqa: PLC0415  (imports matplotlib)
+        from foreread.analyzer.report.make import report  # noqa: PLC0415  (imports matplotlib)
 
         return report(
             self,

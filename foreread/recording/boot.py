@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from boards.base.silent import silent
-from boards.open import LOCAL, open_target
-from boards.target import Target
+from foreread.boards.base.silent import silent
+from foreread.boards.open import LOCAL, open_target
+from foreread.boards.target import Target
 from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of_boot
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.output import recording_folder
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
+from foreread.tracer.remote.job import part
 from foreread.version import VERSION
-from tracer.formats.capture import Capture
-from tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from tracer.interrupts import orderly_exit
-from tracer.local.output import recording_folder
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
-from tracer.remote.job import part
 
 
 def record_boot(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.ingest.load import load
-from analyzer.predict.prediction import Verdict
-from analyzer.predict.proposal import Proposal, proposal_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.proposal import Proposal, proposal_of
 from foreread.question import Question
 from foreread.recording.words import recorded_run, recorded_target
-from tracer.error import RecordError
-from tracer.formats.archive import is_archive
-from tracer.formats.capture import METADATA, Metadata
-from tracer.local.command import Streams
-from tracer.local.run import RunOptions
-from tracer.local.trial import TrialBench
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.archive import is_archive
+from foreread.tracer.formats.capture import METADATA, Metadata
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import TrialBench
 
 
 @dataclass(frozen=True)

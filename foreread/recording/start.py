@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from boards.base.silent import silent
-from boards.open import LOCAL, open_target
+from foreread.boards.base.silent import silent
+from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
     Command,
     StrPath,
@@ -16,13 +16,13 @@ from foreread.checks import (
 )
 from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
+from foreread.tracer.backends.select import AUTO
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.output import recording_folder
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.machines import recorder_for
 from foreread.version import VERSION
-from tracer.backends.select import AUTO
-from tracer.formats.capture import Capture
-from tracer.interrupts import orderly_exit
-from tracer.local.output import recording_folder
-from tracer.local.record import RecordOptions
-from tracer.machines import recorder_for
 
 
 def record(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from analyzer.ingest.seen import SeenTrace
-from boards.base.scratch import scratch_folder
-from tracer.formats.capture import Capture
-from tracer.formats.seen import Seen
-from tracer.machines import TracedRun
+from foreread.analyzer.ingest.seen import SeenTrace
+from foreread.boards.base.scratch import scratch_folder
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.machines import TracedRun
 
 
 def recorded(running: AbstractContextManager[TracedRun], probe_disk: bool = True) -> Capture:

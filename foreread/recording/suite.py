@@ -8,16 +8,16 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from analyzer.suite.document import SuiteStart
-from analyzer.suite.read import BoardCases, Suite, SuiteError, read_suite
-from boards.base.silent import silent
+from foreread.analyzer.suite.document import SuiteStart
+from foreread.analyzer.suite.read import BoardCases, Suite, SuiteError, read_suite
+from foreread.boards.base.silent import silent
 from foreread.checks import StrPath, checked_path
 from foreread.recording.start import record
-from tracer.formats.capture import Capture
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.output import check_capture
-from tracer.local.run import RunOptions
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.output import check_capture
+from foreread.tracer.local.run import RunOptions
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from boards.open import LOCAL
-from tracer.error import RecordError
-from tracer.formats.capture import CaptureError, Metadata
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.run import RunOptions
+from foreread.boards.open import LOCAL
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import CaptureError, Metadata
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.run import RunOptions
 
 _VALUED = {
     "--duration",

@@ -7,15 +7,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 
-from analyzer.tuner.campaign.attempts import Due, evaluated
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.store.records import Board
+from foreread.analyzer.tuner.campaign.attempts import Due, evaluated
+from foreread.analyzer.tuner.space.genes import Space
+from foreread.analyzer.tuner.store.records import Board
 from foreread.benches.messages import Back, Link, Made, Opened
+from foreread.tracer.interrupts import Interrupted
+from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions
 from foreread.tuning.campaign import board_of, space_on
 from foreread.tuning.evaluator import TrialEvaluator
 from foreread.tuning.options import TuneOptions
-from tracer.interrupts import Interrupted
-from tracer.local.trial import Scenario, TrialBench, TrialOptions
 
 OpenBench = Callable[
     [TuneOptions, TrialOptions, Callable[[str], None]], AbstractContextManager[TrialBench]

@@ -10,30 +10,33 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from analyzer.predict.choice import SECONDS
-from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.campaign.budget import confirming_runs, shared
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.campaign.quiet import patiently
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
-from analyzer.tuner.engines.stopping import Budget, expected_runs
-from analyzer.tuner.findings.confirming import Confirming, ConfirmingRuns
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.space.losses import worst_losses
-from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
-from analyzer.tuner.store.store import Store
-from boards.base.counted import plural
-from boards.base.outputs import check_changed, check_new
-from boards.base.silent import silent
-from boards.open import open_target
+from foreread.analyzer.predict.choice import SECONDS
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.campaign.budget import confirming_runs, shared
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.campaign.quiet import patiently
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget, expected_runs
+from foreread.analyzer.tuner.findings.confirming import Confirming, ConfirmingRuns
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.catalogue import knobs, space_of, usual_names
+from foreread.analyzer.tuner.space.genes import Space
+from foreread.analyzer.tuner.space.losses import worst_losses
+from foreread.analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.counted import plural
+from foreread.boards.base.outputs import check_changed, check_new
+from foreread.boards.base.silent import silent
+from foreread.boards.open import open_target
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
+from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions
+from foreread.tracer.machines import bench_on
 from foreread.tuning.earlier import (
     check_genes,
     check_recorded,
@@ -45,9 +48,6 @@ from foreread.tuning.earlier import (
 from foreread.tuning.evaluator import TrialEvaluator
 from foreread.tuning.options import TuneOptions, check_options, check_resumed, risked_genes
 from foreread.version import VERSION
-from tracer.interrupts import Interrupted, orderly_exit
-from tracer.local.trial import Scenario, TrialBench, TrialOptions
-from tracer.machines import bench_on
 
 
 def tune(

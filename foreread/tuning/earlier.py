@@ -7,22 +7,22 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from analyzer.predict.choice import SECONDS
-from analyzer.predict.proposal import Proposal
-from analyzer.tuner.campaign.weights import weights_of, weights_text
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.engines.predicted import is_window
-from analyzer.tuner.engines.proposed import ProposedGenes, widened
-from analyzer.tuner.findings.earlier import earlier_of
-from analyzer.tuner.findings.results import Results, read_results
-from analyzer.tuner.space.catalogue import WINDOW
-from analyzer.tuner.space.genes import Allele, Space
-from boards.base.counted import plural
+from foreread.analyzer.predict.choice import SECONDS
+from foreread.analyzer.predict.proposal import Proposal
+from foreread.analyzer.tuner.campaign.weights import weights_of, weights_text
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.engines.predicted import is_window
+from foreread.analyzer.tuner.engines.proposed import ProposedGenes, widened
+from foreread.analyzer.tuner.findings.earlier import earlier_of
+from foreread.analyzer.tuner.findings.results import Results, read_results
+from foreread.analyzer.tuner.space.catalogue import WINDOW
+from foreread.analyzer.tuner.space.genes import Allele, Space
+from foreread.boards.base.counted import plural
 from foreread.error import ArgumentError
 from foreread.recording.recorded_start import board_pairs
+from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.local.trial import TrialBench
 from foreread.tuning.options import TuneOptions, weights_said
-from tracer.formats.capture import FileEntry
-from tracer.local.trial import TrialBench
 
 
 def with_predicted(names: Sequence[str], proposal: Proposal | None) -> list[str]:

@@ -10,16 +10,16 @@ from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Self
 
-from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.evaluation import Attempt, TargetGone
-from analyzer.tuner.space.genes import Chromosome, Space
-from boards.base.silent import silent
-from boards.emulated.error import BoardError
-from boards.profile import ProfileError
-from boards.target import TargetError
-from tracer.error import RecordError
-from tracer.local.changed import ChangedKnobError
-from tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_loads
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.evaluation import Attempt, TargetGone
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.boards.base.silent import silent
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.profile import ProfileError
+from foreread.boards.target import TargetError
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.changed import ChangedKnobError
+from foreread.tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_loads
 
 OpenBench = Callable[[], AbstractContextManager[TrialBench]]
 BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from analyzer.tuner.campaign.attempts import Due
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.fleet_campaign import FleetCampaign
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.findings.confirming import Confirming
-from analyzer.tuner.findings.fleet_confirming import FleetConfirmingRuns
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.store.records import Evaluation
-from analyzer.tuner.store.store import Store
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.attempts import Due
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.fleet_campaign import FleetCampaign
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.findings.confirming import Confirming
+from foreread.analyzer.tuner.findings.fleet_confirming import FleetConfirmingRuns
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Space
+from foreread.analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.store.store import Store
 from foreread.benches.boards import BoardsAtWork, check_targets
+from foreread.boards.base.silent import silent
 from foreread.checks import StrPath, checked_path
 from foreread.error import ArgumentError
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.trial import Scenario, TrialOptions
 from foreread.tuning.board import TunedBoard, TuneTask
 from foreread.tuning.campaign import (
     open_bench,
@@ -31,8 +33,6 @@ from foreread.tuning.campaign import (
 )
 from foreread.tuning.earlier import earlier_campaign
 from foreread.tuning.options import TuneOptions, check_options
-from tracer.interrupts import orderly_exit
-from tracer.local.trial import Scenario, TrialOptions
 
 Boards = BoardsAtWork[TunedBoard, Due, Evaluation]
 

@@ -18,12 +18,12 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from analyzer.tuner.campaign.attempts import CampaignError, DisturbedError
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.feasibility import Limits
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.patterns import (
+from foreread.analyzer.tuner.campaign.attempts import CampaignError, DisturbedError
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.feasibility import Limits
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.patterns import (
     RANGES,
     Pattern,
     nearest,
@@ -31,24 +31,24 @@ from analyzer.tuner.engines.patterns import (
     similarity,
     within_clearance,
 )
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.findings.confirming import ConfirmingRuns
-from analyzer.tuner.findings.plans import INERT, keep_pattern, note_pattern, patterns_in
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.space.losses import worst_losses
-from analyzer.tuner.store.records import Spec, TopGenes
-from analyzer.tuner.store.store import Store
-from boards.base.silent import silent
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.findings.confirming import ConfirmingRuns
+from foreread.analyzer.tuner.findings.plans import INERT, keep_pattern, note_pattern, patterns_in
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.space.losses import worst_losses
+from foreread.analyzer.tuner.store.records import Spec, TopGenes
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.silent import silent
 from foreread.error import ArgumentError
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Scenario
+from foreread.tracer.remote.watch import Period
 from foreread.tuning.campaign import board_of, open_bench, trials_of
 from foreread.tuning.evaluator import OpenBench, TrialEvaluator
 from foreread.tuning.options import START_UP, TuneOptions
-from tracer.local.run import RunOptions
-from tracer.local.trial import Scenario
-from tracer.remote.watch import Period
 
 RUNS = 40  # of the search for a pattern, at most; its confirmation comes after
 FOUNDERS = 3  # settings of the most similar known patterns that a search begins with
@@ -250,7 +250,7 @@ def writes(pattern: Pattern) -> bool:
 
 def simulation(pattern: Pattern, disk: str, folder: str | None) -> list[str]:
     """Return the command that simulates a pattern on a disk."""
-    text = (resources.files("tracer.remote") / "simulate.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "simulate.sh").read_text()
     numbers = (pattern.processes, pattern.read_share, pattern.random_share, pattern.request_kib)
     more = [folder] if folder and writes(pattern) else []
     return ["sh", "-c", text, "sh", *map(str, numbers), disk, str(MOST_MIB), *more]

@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analyzer.predict.proposal import Proposal
-from analyzer.tuner.campaign.budget import shared
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, Limits
-from analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT, weights_of, weights_text
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.space.catalogue import entries
-from analyzer.tuner.space.genes import Allele
-from analyzer.tuner.space.losses import worst_losses
-from analyzer.tuner.store.records import Spec
-from analyzer.tuner.store.store import Store
-from boards.base.brief import brief
-from boards.base.counted import plural
-from boards.open import LOCAL
+from foreread.analyzer.predict.proposal import Proposal
+from foreread.analyzer.tuner.campaign.budget import shared
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, Limits
+from foreread.analyzer.tuner.campaign.weights import (
+    LEAST_WEIGHT,
+    MOST_WEIGHT,
+    weights_of,
+    weights_text,
+)
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.space.catalogue import entries
+from foreread.analyzer.tuner.space.genes import Allele
+from foreread.analyzer.tuner.space.losses import worst_losses
+from foreread.analyzer.tuner.store.records import Spec
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.brief import brief
+from foreread.boards.base.counted import plural
+from foreread.boards.open import LOCAL
 from foreread.checks import StrPath
 from foreread.error import ArgumentError
-from tracer.formats.capture import NO_METADATA, Metadata
-from tracer.local.run import RunOptions
+from foreread.tracer.formats.capture import NO_METADATA, Metadata
+from foreread.tracer.local.run import RunOptions
 
 START_UP = "start-up"
 ALLOWED = ("durability", "wear", "memory")

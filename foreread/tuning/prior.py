@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import PUBLISHED, SECONDS
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.proposal import Proposal, founding_proposal
-from analyzer.tuner.space.catalogue import usual_names
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.choice import PUBLISHED, SECONDS
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.proposal import Proposal, founding_proposal
+from foreread.analyzer.tuner.space.catalogue import usual_names
 from foreread.question import Question
 
 

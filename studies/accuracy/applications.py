@@ -23,25 +23,25 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.program.steps import own_requests
-from boards.base.units import kib_to_pages
-from boards.mounts import mount_of, read_mounts
-from emulator.linux.requests import Layout, requests
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.program.steps import own_requests
+from foreread.boards.base.units import kib_to_pages
+from foreread.boards.mounts import mount_of, read_mounts
+from foreread.emulator.linux.requests import Layout, requests
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
 from foreread.recording.steps import recorded as named
-from tracer.backends.base import WANTED_EVENTS
-from tracer.backends.tracefs import TracefsBackend
-from tracer.formats import capture as capture_files
-from tracer.local.command import Streams
-from tracer.local.files import find_files
-from tracer.local.record import RecordOptions, record, run_here
-from tracer.local.run import RunOptions
+from foreread.tracer.backends.base import WANTED_EVENTS
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.files import find_files
+from foreread.tracer.local.record import RecordOptions, record, run_here
+from foreread.tracer.local.run import RunOptions
 
 WINDOWS_KB = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _WAIT_S = 600.0  # for another foreread that uses the machine's knobs

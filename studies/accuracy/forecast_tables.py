@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from boards.base.units import percent_text
+from foreread.boards.base.units import percent_text
 from studies.accuracy.figures import Figure
 from studies.accuracy.markdown import markdown
 from studies.accuracy.store import Cell, Document

@@ -14,16 +14,16 @@ from typing import Any
 
 import msgspec
 
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.layout.by_window import predict_on_image
-from analyzer.predict.disk.device_model import read_device_model
-from analyzer.predict.linux import predict_linux
-from analyzer.predict.prediction import Curve, Prediction
-from analyzer.predict.validate import validate
-from boards.base.units import pages_to_kib
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.layout.by_window import predict_on_image
+from foreread.analyzer.predict.disk.device_model import read_device_model
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.predict.prediction import Curve, Prediction
+from foreread.analyzer.predict.validate import validate
+from foreread.boards.base.units import pages_to_kib
+from foreread.tracer.formats.sweep import read_sweep
 from studies.accuracy.store import Document
-from tracer.formats.sweep import read_sweep
 
 
 def judged(

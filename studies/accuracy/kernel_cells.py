@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.base.units import KIB
-from boards.emulated import MACHINES
+from foreread.boards.base.units import KIB
+from foreread.boards.emulated import MACHINES
 from studies.accuracy import on_boards, seconds
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, Board, Live

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from analyzer.predict.doubts.kernel import PAGES, SECONDS, Judged
+from foreread.analyzer.predict.doubts.kernel import PAGES, SECONDS, Judged
 from studies.accuracy.figures import FIXED_COST
 from studies.accuracy.markdown import markdown
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from boards.emulated import MACHINES
+from foreread.boards.emulated import MACHINES
 from studies.accuracy.figures import FIXED_COST
 from studies.accuracy.kernel_confirmed import (
     STARTS,

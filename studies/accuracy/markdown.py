@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from boards.base.units import percent_text
+from foreread.boards.base.units import percent_text
 
 NONE = "–"
 

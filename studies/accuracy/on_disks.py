@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from boards.emulated import disks
-from boards.emulated.live import started
+from foreread.boards.emulated import disks
+from foreread.boards.emulated.live import started
 from studies.accuracy import seconds
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, Application, Live, fixed_cost, missing

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from boards.emulated import MACHINES
-from boards.emulated.image import EROFS
-from boards.emulated.launch import LiveOptions
-from boards.emulated.parts import Parts
+from foreread.boards.emulated import MACHINES
+from foreread.boards.emulated.image import EROFS
+from foreread.boards.emulated.launch import LiveOptions
+from foreread.boards.emulated.parts import Parts
 from studies.accuracy import figures, on_boards, page_sets, seconds
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, Board, Live

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from subprocess import DEVNULL
 
-from boards.emulated.image import silent_mp3
-from emulator.linux.rules import version_of
+from foreread.boards.emulated.image import silent_mp3
+from foreread.emulator.linux.rules import version_of
 from studies.accuracy import figures, loop_board
 from studies.accuracy.applications import WINDOWS_KB, judge
 from studies.accuracy.figures import BROWSER, MANY_PROCESSES, SINGLE_THREADED, PageTargets

@@ -14,7 +14,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from boards.emulated import MACHINES
+from foreread.boards.emulated import MACHINES
 from studies.accuracy import on_boards, seconds
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, Board, Live

@@ -10,17 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.linux import on_disk
-from analyzer.program.steps import own_requests
-from boards.base.units import KIB, kib_to_pages
-from boards.emulated.live import started
-from emulator.linux.operations import OPERATION, Op
-from emulator.linux.rules import version_of
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Rwbs
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.linux import on_disk
+from foreread.analyzer.program.steps import own_requests
+from foreread.boards.base.units import KIB, kib_to_pages
+from foreread.boards.emulated.live import started
+from foreread.emulator.linux.operations import OPERATION, Op
+from foreread.emulator.linux.rules import version_of
 from studies.accuracy.applications import Reads, Row, compare, measured, prediction
 from studies.accuracy.cli import Foreread
 from studies.accuracy.store import Document

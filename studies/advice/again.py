@@ -16,17 +16,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from analyzer.advise.bench import Bench, Chosen
-from analyzer.advise.lists import WHOLE, groups, whole_list
-from analyzer.advise.offer import Offer
-from analyzer.advise.phases import begins_ns, first_uses, freeze_ns, frozen, phased
-from analyzer.advise.situation import Situation, situation_of
-from analyzer.advise.windows import windows
-from analyzer.ingest.load import load
-from analyzer.predict.disk.device_model import device_from
-from analyzer.predict.linux import PREFIX
-from boards.base.units import kib_to_pages
-from emulator.linux.rules import version_of
+from foreread.analyzer.advise.bench import Bench, Chosen
+from foreread.analyzer.advise.lists import WHOLE, groups, whole_list
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.phases import begins_ns, first_uses, freeze_ns, frozen, phased
+from foreread.analyzer.advise.situation import Situation, situation_of
+from foreread.analyzer.advise.windows import windows
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.boards.base.units import kib_to_pages
+from foreread.emulator.linux.rules import version_of
 
 Row = dict[str, Any]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.predict.bands import DEVIATIONS
+from foreread.analyzer.predict.bands import DEVIATIONS
 from studies.accuracy.markdown import markdown, percent
 
 HEAD = ("start", "learnt deviation", "rows with a list", "in the band", "median error", "largest")

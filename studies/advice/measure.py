@@ -18,26 +18,26 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.advise.advise import DOCUMENT, Advice, advise
-from analyzer.advise.bench import Bench
-from analyzer.advise.document import LaterWindow
-from analyzer.advise.lists import WHOLE, whole_list
-from analyzer.advise.situation import situation_of
-from analyzer.advise.windows import windows
-from analyzer.apply.write import REPLAYER_SCRIPT, shipped
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.predict.disk.device_model import device_from
-from boards.base.document import SCHEMA
-from boards.open import open_target
+from foreread.analyzer.advise.advise import DOCUMENT, Advice, advise
+from foreread.analyzer.advise.bench import Bench
+from foreread.analyzer.advise.document import LaterWindow
+from foreread.analyzer.advise.lists import WHOLE, whole_list
+from foreread.analyzer.advise.situation import situation_of
+from foreread.analyzer.advise.windows import windows
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.boards.base.document import SCHEMA
+from foreread.boards.open import open_target
 from foreread.recording.words import recorded_run
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.beside import Later, Replayer
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.trial import Trial, TrialBench, TrialOptions
+from foreread.tracer.machines import bench_on
 from studies.accuracy.markdown import markdown
 from studies.advice.again import predicted_again
-from tracer.interrupts import orderly_exit
-from tracer.local.beside import Later, Replayer
-from tracer.local.command import Streams
-from tracer.local.trial import Trial, TrialBench, TrialOptions
-from tracer.machines import bench_on
 
 WINDOWS_KB = (0, 4, 8, 16, 32, 64, 96, 128, 256, 512)
 COLUMNS = ("what", "window", "list", "predicted s", "measured s", "from", "to", "requests", "MiB")

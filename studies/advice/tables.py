@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.advise.lists import WHOLE
+from foreread.analyzer.advise.lists import WHOLE
 from studies.accuracy.markdown import NONE, markdown
 
 KINDS = ("windows", "windows in phases", "list of the start", "list of some files")

@@ -24,22 +24,22 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.apply import ApplyPlan, plan_from
-from analyzer.apply.plan import Prefetch
-from analyzer.apply.write import REPLAYER_SOURCE, shipped
-from analyzer.ingest.load import load
-from analyzer.predict.choice import predict_by
-from analyzer.prefetch import Case, compare, encode
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.target import Target
+from foreread.analyzer.apply import ApplyPlan, plan_from
+from foreread.analyzer.apply.plan import Prefetch
+from foreread.analyzer.apply.write import REPLAYER_SOURCE, shipped
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.prefetch import Case, compare, encode
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.target import Target
 from foreread.machine.install import install
 from foreread.recording.steps import recorded
-from tracer.install.boot_hook import BoardHook
-from tracer.install.install import uninstall
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.boot import BootEnding, boot_on, with_init
-from tracer.remote.job import part
+from foreread.tracer.install.boot_hook import BoardHook
+from foreread.tracer.install.install import uninstall
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.boot import BootEnding, boot_on, with_init
+from foreread.tracer.remote.job import part
 
 Document = dict[str, Any]
 BOARD, DISK, PRESENT_KB = "arm64", "slow0", 128

@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from boards.base.document import SCHEMA
-from boards.emulated import launch, state
-from boards.emulated.live import LiveOptions
+from foreread.boards.base.document import SCHEMA
+from foreread.boards.emulated import launch, state
+from foreread.boards.emulated.live import LiveOptions
 from studies.distribution.image import MEASURED, SAID
 
 Document = dict[str, Any]

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from boards.emulated.live_root import GUEST, add_program
+from foreread.boards.emulated.live_root import GUEST, add_program
 
 MEASURED = "foreread.measured"  # on the kernel command line: the board prints its marks and ends
 SAID = "board: boot"  # how that line begins

@@ -17,17 +17,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.ingest.load import load
-from boards.base.document import SCHEMA
-from boards.open import open_target
-from boards.target import Target
+from foreread.analyzer.ingest.load import load
+from foreread.boards.base.document import SCHEMA
+from foreread.boards.open import open_target
+from foreread.boards.target import Target
 from foreread.recording.words import recorded_run
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.beside import Replayer
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.trial import Trial, TrialOptions
+from foreread.tracer.machines import bench_on
 from studies.distribution.boots import SECTOR
-from tracer.interrupts import orderly_exit
-from tracer.local.beside import Replayer
-from tracer.local.command import Streams
-from tracer.local.trial import Trial, TrialOptions
-from tracer.machines import bench_on
 
 Document = dict[str, Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.layout.predicted import Layout
-from emulator.images.compressors import Compressor
+from foreread.analyzer.layout.predicted import Layout
+from foreread.emulator.images.compressors import Compressor
 
 KERNEL = "6.12"
 PACKAGES = ("madplay", "perl", "python3", "vim")

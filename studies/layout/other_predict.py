@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.layout.compared import opened
-from analyzer.layout.images_compared import ErofsLayout, ImageStarts
-from analyzer.layout.unpacking_file import read_unpacking
-from emulator.devices.device import FixedCost
 from foreread import load
+from foreread.analyzer.layout.compared import opened
+from foreread.analyzer.layout.images_compared import ErofsLayout, ImageStarts
+from foreread.analyzer.layout.unpacking_file import read_unpacking
+from foreread.emulator.devices.device import FixedCost
 from studies.accuracy.on_boards import SD
 from studies.accuracy.store import Document
 from studies.layout.campaign import measured_file

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.layout.order import order_of, start_of
-from analyzer.layout.write import write_layout
-from boards.base.scratch import scratch_folder
-from boards.emulated.parts import Parts
 from foreread import load
+from foreread.analyzer.layout.order import order_of, start_of
+from foreread.analyzer.layout.write import write_layout
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.emulated.parts import Parts
 from foreread.images.layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM

@@ -6,16 +6,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.layout.compared import opened
-from analyzer.layout.image_start import present_window
-from analyzer.layout.on_image import on_image
-from analyzer.layout.order import order_of
-from analyzer.layout.predicted import cases, counted
-from analyzer.layout.seconds import timing
-from analyzer.layout.unpacking_file import read_unpacking
-from emulator.devices.device import FixedCost
-from emulator.images.squashfs import read_squashfs
 from foreread import load
+from foreread.analyzer.layout.compared import opened
+from foreread.analyzer.layout.image_start import present_window
+from foreread.analyzer.layout.on_image import on_image
+from foreread.analyzer.layout.order import order_of
+from foreread.analyzer.layout.predicted import cases, counted
+from foreread.analyzer.layout.seconds import timing
+from foreread.analyzer.layout.unpacking_file import read_unpacking
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.images.squashfs import read_squashfs
 from studies.accuracy.on_boards import SD
 from studies.accuracy.store import Document
 from studies.layout.campaign import measured_file

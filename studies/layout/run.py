@@ -13,11 +13,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from analyzer.layout.order import order_of, start_of
-from analyzer.layout.write import write_layout
-from boards.emulated.parts import Parts
-from emulator.images.compressors import COMPRESSORS
 from foreread import load
+from foreread.analyzer.layout.order import order_of, start_of
+from foreread.analyzer.layout.write import write_layout
+from foreread.boards.emulated.parts import Parts
+from foreread.emulator.images.compressors import COMPRESSORS
 from foreread.images.unpacking import measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.store import Document

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from boards.emulated import live
-from boards.emulated.live import LiveBoard, LiveOptions
+from foreread.boards.emulated import live
+from foreread.boards.emulated.live import LiveBoard, LiveOptions
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, VIM, Application
 from studies.accuracy.run import version

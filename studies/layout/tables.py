@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from boards.base.units import KIB
+from foreread.boards.base.units import KIB
 from studies.accuracy.store import Document
 
 _TARGETS = {"bytes": 0.05, "requests": 0.10, "seconds": 0.03}

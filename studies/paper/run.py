@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from analyzer.predict.seconds import LADDER
+from foreread.analyzer.predict.seconds import LADDER
 from studies.paper.answer import Answer, Outcome, Row, answer, measured_text, summary_text
 from studies.paper.experiments import BOARD, DEVICES, EXPERIMENTS, PAGE_KIB, Device, Experiment
 

@@ -25,14 +25,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
-from boards.base.document import SCHEMA
-from boards.device import SECTOR_BYTES
-from boards.knobs import READ_AHEAD
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
+from foreread.boards.base.document import SCHEMA
+from foreread.boards.device import SECTOR_BYTES
+from foreread.boards.knobs import READ_AHEAD
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.journal import Journal
 from studies.accuracy.loop_board import Limit, LoopBoard, missing
 from studies.accuracy.starts import SEEN, Start
-from tracer.interrupts import orderly_exit
-from tracer.local.journal import Journal
 
 Document = dict[str, Any]
 _WAIT_S = 600.0  # for another foreread that uses the machine's knobs

@@ -14,15 +14,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt, Evaluator, chromosome_of
-from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.store.records import Board, Objective, Spec
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import Attempt, Evaluator, chromosome_of
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.store.records import Board, Objective, Spec
+from foreread.analyzer.tuner.store.store import Store
 
 MakeEngine = Callable[[int], Engine]  # of a seed
 

@@ -28,15 +28,15 @@ from random import Random
 from statistics import fmean
 from typing import Any, Literal
 
-from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.racing import NEGLIGIBLE
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import ProvenGenes, confirm
-from analyzer.tuner.findings.effects import Effects, main_effects
-from analyzer.tuner.findings.noise import Noise
-from analyzer.tuner.space.genes import Chromosome
-from boards.base.document import SCHEMA
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.compare import Run, Runs
+from foreread.analyzer.tuner.findings.confirm import ProvenGenes, confirm
+from foreread.analyzer.tuner.findings.effects import Effects, main_effects
+from foreread.analyzer.tuner.findings.noise import Noise
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.boards.base.document import SCHEMA
 from studies.tuning.competition import Ground
 from studies.tuning.made_up import made_up
 from studies.tuning.provenance import made

@@ -27,21 +27,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyzer.tuner.campaign.budget import shared
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.judged import Judged
-from analyzer.tuner.engines.recipe import RecipeError, Sampler, StartUp
-from analyzer.tuner.engines.samplers import make_sampler
-from analyzer.tuner.engines.start_up import StartUpEngine
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt, chromosome_of
-from analyzer.tuner.findings.confirming import ConfirmingRuns
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.space.mechanisms import absent, without
-from analyzer.tuner.store.records import Spec
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.budget import shared
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.judged import Judged
+from foreread.analyzer.tuner.engines.recipe import RecipeError, Sampler, StartUp
+from foreread.analyzer.tuner.engines.samplers import make_sampler
+from foreread.analyzer.tuner.engines.start_up import StartUpEngine
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import Attempt, chromosome_of
+from foreread.analyzer.tuner.findings.confirming import ConfirmingRuns
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.space.mechanisms import absent, without
+from foreread.analyzer.tuner.store.records import Spec
+from foreread.analyzer.tuner.store.store import Store
 from studies.tuning.competition import Ground, spec_on
 from studies.tuning.peers import CatCma, Smac
 from studies.tuning.starts import CLOSE, SHARES, landscape_of, lines_of, predicted_in

@@ -24,7 +24,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from boards.emulated import live
+from foreread.boards.emulated import live
 from studies.tuning.faults_bench import NAME, PLAY, Bench, Tuning, compared, must
 from studies.tuning.faults_made import (
     QUICK,

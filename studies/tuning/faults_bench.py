@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.store.records import Evaluation
-from analyzer.tuner.store.store import Store
-from boards.emulated import live
-from boards.emulated.state import PROCESS
-from boards.target import TargetError
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.emulated import live
+from foreread.boards.emulated.state import PROCESS
+from foreread.boards.target import TargetError
 
 NAME = "tune-faults"
 STATE = (Path(__file__).parent / "faults_state.sh").read_text()

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from analyzer.tuner.space.genes import Allele, Chromosome
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome
 from studies.tuning.fingerprint_trials import SPACE, WORKLOADS, Measured, Trials, as_line, of_line
 
 RAW = Path(__file__).parent / "raw/workloads.jsonl"

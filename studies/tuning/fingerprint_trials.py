@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.fingerprint import Snapshot
-from analyzer.tuner.space.genes import NONE, Chromosome, Gene, Space
-from boards.emulated.live import LiveOptions
-from boards.target import Target
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.analyzer.tuner.space.genes import NONE, Chromosome, Gene, Space
+from foreread.boards.emulated.live import LiveOptions
+from foreread.boards.target import Target
+from foreread.tracer.remote.bios import SUMS
 from studies.tuning.workload import Ground, Workload, lay_out, run_watched
 from studies.tuning.workload_board import Booted
-from tracer.remote.bios import SUMS
 
 BOARD = LiveOptions(
     "x86_64",

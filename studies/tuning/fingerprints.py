@@ -22,10 +22,10 @@ from typing import Any
 
 import msgspec
 
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.recipe import Genetic
-from analyzer.tuner.space.genes import Chromosome
-from boards.base.document import SCHEMA
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.recipe import Genetic
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.boards.base.document import SCHEMA
 from studies.tuning.fingerprint_table import Table, read_raw
 from studies.tuning.fingerprint_trials import SPACE, WORKLOADS, Measured, Trials
 from studies.tuning.study_recipes import load_recipe

@@ -21,16 +21,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.findings.earlier import earlier_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.store.records import Board, Spec
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.findings.earlier import earlier_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.store.records import Board, Spec
+from foreread.analyzer.tuner.store.store import Store
 from studies.tuning.competition import Curve, compete
 from studies.tuning.landscape import Landscape, Row
 from studies.tuning.provenance import made

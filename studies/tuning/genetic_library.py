@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from analyzer.tuner.engines.make import make_engine
-from boards.base.document import SCHEMA
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.boards.base.document import SCHEMA
 from studies.tuning.fingerprint_table import Table, read_raw
 from studies.tuning.fingerprint_trials import SPACE, WORKLOADS
 from studies.tuning.fingerprints import RANKED, WITHOUT, recipe_ranked

@@ -20,10 +20,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from analyzer.tuner import Chromosome, Scored, Space, make_engine
-from analyzer.tuner.engines.genetic import GeneticEngine
-from analyzer.tuner.engines.patterns import within_clearance
-from boards.base.document import SCHEMA
+from foreread.analyzer.tuner import Chromosome, Scored, Space, make_engine
+from foreread.analyzer.tuner.engines.genetic import GeneticEngine
+from foreread.analyzer.tuner.engines.patterns import within_clearance
+from foreread.boards.base.document import SCHEMA
+from foreread.tracer.interrupts import orderly_exit
 from studies.tuning.ioperf_chromosomes import (
     PATTERN,
     fitness,
@@ -42,7 +43,6 @@ from studies.tuning.ioperf_headroom import (
 )
 from studies.tuning.study_recipes import load_recipe
 from studies.tuning.workload_board import BOARD, DISK, QUEUE, WorkloadBoard, workload_board
-from tracer.interrupts import orderly_exit
 
 RAW = Path(__file__).parent / "raw/ioperf.jsonl"
 

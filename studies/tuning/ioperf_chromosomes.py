@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.patterns import Pattern, similarity, within_clearance
-from analyzer.tuner.space.genes import Chromosome, Gene, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.patterns import Pattern, similarity, within_clearance
+from foreread.analyzer.tuner.space.genes import Chromosome, Gene, Space
 
 # Table 1; operators.py codes each in as many bits as it says.
 PATTERN = (

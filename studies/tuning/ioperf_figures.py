@@ -13,8 +13,8 @@ from math import sqrt
 from statistics import fmean, median, stdev
 from typing import Any
 
-from analyzer.tuner.engines.patterns import RANGES, similarity
-from boards.base.units import KIB
+from foreread.analyzer.tuner.engines.patterns import RANGES, similarity
+from foreread.boards.base.units import KIB
 from studies.tuning.ioperf_chromosomes import pattern_in
 
 Row = Mapping[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analyzer.tuner import Chromosome, Space
+from foreread.analyzer.tuner import Chromosome, Space
 from studies.tuning.ioperf_chromosomes import PATTERN
 from studies.tuning.workload import Done, Workload
 from studies.tuning.workload_board import DISK, WorkloadBoard

@@ -15,9 +15,9 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.tuner.evaluation import LARGEST, Attempt, chromosome_of, key_of
-from analyzer.tuner.space.genes import Chromosome, Gene, GeneError, Space, Whole, Word
-from analyzer.tuner.store.records import Objective
+from foreread.analyzer.tuner.evaluation import LARGEST, Attempt, chromosome_of, key_of
+from foreread.analyzer.tuner.space.genes import Chromosome, Gene, GeneError, Space, Whole, Word
+from foreread.analyzer.tuner.store.records import Objective
 from studies.error import StudyError
 
 SCHEMA = 1

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from statistics import NormalDist
 
-from analyzer.tuner.space.catalogue import WINDOW
-from analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.space.catalogue import WINDOW
+from foreread.analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
 from studies.tuning.landscape import Landscape, Row, Table
 
 SCENARIO = "made up"

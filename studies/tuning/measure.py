@@ -26,8 +26,8 @@ from importlib import resources
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.target import Target, TargetError
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.target import Target, TargetError
 
 HERE = Path(__file__).parent
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
@@ -138,7 +138,7 @@ def prepare(board: Target, study: Study, scenario: str) -> None:
     board.run(["mkdir", "-p", _FOLDER])
     board.push(HERE / "trials.sh", f"{_FOLDER}/trials.sh")
     with NamedTemporaryFile() as file:
-        file.write((resources.files("tracer.remote") / "load.sh").read_bytes())
+        file.write((resources.files("foreread.tracer.remote") / "load.sh").read_bytes())
         file.flush()
         board.push(Path(file.name), f"{_FOLDER}/load.sh")
     make(board, study, [(scenario, *_DISCARDED)] * 3)

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.listed import distinct
-from analyzer.tuner.engines.recipe import RecipeError
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.listed import distinct
+from foreread.analyzer.tuner.engines.recipe import RecipeError
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 IN_A_ROW = 50  # known proposals after which a peer is not asked again in this generation
 LOWEST = 1e-9  # fitness of a failure, whose logarithm is needed

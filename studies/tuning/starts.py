@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyzer.tuner.space.genes import NONE, Allele, Gene, Space
+from foreread.analyzer.tuner.space.genes import NONE, Allele, Gene, Space
 from studies.tuning.landscape import Landscape, Row, Table
 
 HERE = Path(__file__).parent

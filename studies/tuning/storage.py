@@ -22,15 +22,16 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
-from analyzer.tuner.space.genes import Allele, Chromosome, Space
-from analyzer.tuner.store.records import Spec
-from analyzer.tuner.store.store import Store, StoreError
-from boards.emulated.error import BoardError
-from boards.target import TargetError
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Space
+from foreread.analyzer.tuner.store.records import Spec
+from foreread.analyzer.tuner.store.store import Store, StoreError
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.target import TargetError
+from foreread.tracer.interrupts import Interrupted, orderly_exit
 from studies.tuning.landscape import (
     Landscape,
     LandscapeError,
@@ -65,7 +66,6 @@ from studies.tuning.storage_search import (
     table_of_runs,
 )
 from studies.tuning.storage_trial import StorageError
-from tracer.interrupts import Interrupted, orderly_exit
 
 HERE = Path(__file__).parent
 JOBS = HERE / "jobs"

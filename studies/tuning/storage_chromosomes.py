@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
-from analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
 from studies.tuning.storage_rules import FILE_SYSTEMS, RuleSet
 
 V1 = (

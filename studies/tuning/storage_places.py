@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.genes import Chromosome
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.target import LocalTarget, Target
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.target import LocalTarget, Target
 from studies.tuning.storage_chromosomes import (
     DISK_TYPE,
     SCHEDULER,

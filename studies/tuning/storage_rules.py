@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.space.genes import NONE, Allele, Chromosome
+from foreread.analyzer.tuner.space.genes import NONE, Allele, Chromosome
 
 FILE_SYSTEMS = ("ext2", "ext3", "ext4", "xfs", "nilfs2", "btrfs", "reiserfs")
 MOUNTS = ("relatime", "noatime")

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.recipe import Genetic
-from analyzer.tuner.space.genes import Allele, Chromosome, Space
-from analyzer.tuner.store.records import Board, Spec
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.recipe import Genetic
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Space
+from foreread.analyzer.tuner.store.records import Board, Spec
 from studies.tuning.landscape import Landscape
 from studies.tuning.storage_chromosomes import DISK_TYPE, SCHEDULER, V1
 from studies.tuning.study_recipes import load_recipe

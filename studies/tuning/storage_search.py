@@ -12,10 +12,10 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from analyzer.tuner.engine import Engine, Scored
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.space.genes import Allele, Chromosome
-from boards.base.document import SCHEMA
+from foreread.analyzer.tuner.engine import Engine, Scored
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome
+from foreread.boards.base.document import SCHEMA
 from studies.tuning.landscape import Landscape
 from studies.tuning.storage_runs import (
     by_file_system,

@@ -16,11 +16,11 @@ from typing import Literal
 
 import msgspec
 
-from boards.target import NOT_FOUND, LocalTarget, Target
+from foreread.boards.target import NOT_FOUND, LocalTarget, Target
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.local.journal import Journal
+from foreread.tracer.local.knobs import read_knob, write_knob
 from studies.error import StudyError
-from tracer.interrupts import uninterrupted
-from tracer.local.journal import Journal
-from tracer.local.knobs import read_knob, write_knob
 
 # So that mkfs asks nothing: the script has looked at what is there before.
 _FORCE = {

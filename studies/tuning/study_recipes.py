@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analyzer.tuner.engines import recipe
-from analyzer.tuner.engines.recipe import Recipe
+from foreread.analyzer.tuner.engines import recipe
+from foreread.analyzer.tuner.engines.recipe import Recipe
 
 RECIPES = Path(__file__).parent / "recipes"
 

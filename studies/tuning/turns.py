@@ -19,12 +19,12 @@ from typing import Any
 
 import msgspec
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.fingerprint import Snapshot
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.recipe import Genetic
-from analyzer.tuner.evaluation import key_of
-from boards.base.document import SCHEMA
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.recipe import Genetic
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.boards.base.document import SCHEMA
 from studies.tuning.landscape import Landscape
 from studies.tuning.starts import landscape_of, lines_of
 from studies.tuning.study_recipes import load_recipe

@@ -17,8 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.catalogue import (
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.space.catalogue import (
     WINDOW,
     Entry,
     Mechanism,
@@ -27,9 +27,9 @@ from analyzer.tuner.space.catalogue import (
     space_of,
     usual_names,
 )
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
-from analyzer.tuner.space.mechanisms import SIGNS, acts_on
-from analyzer.tuner.store.records import Objective
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.space.mechanisms import SIGNS, acts_on
+from foreread.analyzer.tuner.store.records import Objective
 from studies.tuning.made_up import (
     Effect,
     cliff,

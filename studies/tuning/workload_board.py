@@ -14,8 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.target import TargetError
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.target import TargetError
 from studies.tuning.workload import Done, Ground, Workload, lay_out, run
 
 DISK = "slow0"

@@ -8,8 +8,8 @@ import pytest
 from adbd import Adbd, client_of
 from waiting import wait_until
 
-from boards.adb import AdbAddress, AdbTarget
-from boards.target import TargetError
+from foreread.boards.adb import AdbAddress, AdbTarget
+from foreread.boards.target import TargetError
 
 needs_adb = pytest.mark.skipif(
     not (shutil.which("adb") and shutil.which("busybox")),

@@ -6,8 +6,8 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 from machine_lock import nobody_records
 
-from boards.device import DeviceError, Devices
-from boards.mounts import MountPoint, read_mounts
+from foreread.boards.device import DeviceError, Devices
+from foreread.boards.mounts import MountPoint, read_mounts
 
 
 class Sysfs:

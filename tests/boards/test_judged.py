@@ -3,7 +3,7 @@
 import pytest
 from judgements import judged_of
 
-from boards.judged import (
+from foreread.boards.judged import (
     JudgedError,
     judged_kernels,
     list_path,
@@ -11,8 +11,8 @@ from boards.judged import (
     store,
     with_judged,
 )
-from boards.profile import decode_profile, with_judgement
-from boards.profile_toml import encode_profile
+from foreread.boards.profile import decode_profile, with_judgement
+from foreread.boards.profile_toml import encode_profile
 
 PROFILE = b'schema = 1\nname = "mine"\ntitle = "Mine"\nmeasured_here = true\n'
 

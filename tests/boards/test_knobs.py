@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shells import BASH, BUSYBOX, DASH, each_shell
 
-from analyzer.tuner.space.catalogue import entries
-from boards import knobs
-from boards.knobs import KnobError, check_put_back, check_setting, knob_of
-from boards.profile import builtin_names, load_profile
-from tracer import touches
-from tracer.local import inode_tables
-from tracer.local.knobs import _RESETS
+from foreread.analyzer.tuner.space.catalogue import entries
+from foreread.boards import knobs
+from foreread.boards.knobs import KnobError, check_put_back, check_setting, knob_of
+from foreread.boards.profile import builtin_names, load_profile
+from foreread.tracer import touches
+from foreread.tracer.local import inode_tables
+from foreread.tracer.local.knobs import _RESETS
 
 QUEUE = "/sys/block/sda/queue"
 MEMORY_KIB = int(Path("/proc/meminfo").read_text().split()[1])

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from waiting import wait_until
 
-from boards.device import Devices
-from boards.live import live_profile, target_profile
-from boards.mounts import MountPoint
-from boards.profile import ProfileError, decode_profile
-from boards.profile_toml import encode_profile
-from boards.target import LocalTarget, Result
+from foreread.boards.device import Devices
+from foreread.boards.live import live_profile, target_profile
+from foreread.boards.mounts import MountPoint
+from foreread.boards.profile import ProfileError, decode_profile
+from foreread.boards.profile_toml import encode_profile
+from foreread.boards.target import LocalTarget, Result
 
 CPUINFO = "processor\t: 0\nmodel name\t: ARMv7 Processor rev 5 (v7l)\n\nHardware\t: Generic\n"
 

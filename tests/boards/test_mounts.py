@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.mounts import MountPoint, mount_of, parse_mount, read_mounts
+from foreread.boards.mounts import MountPoint, mount_of, parse_mount, read_mounts
 
 LINE = r"36 35 98:0 /mnt1 /mnt/a\040b\134c\012d rw,noatime master:1 shared:7 - ext3 /dev/root rw"
 

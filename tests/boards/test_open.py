@@ -4,12 +4,12 @@ import tempfile
 
 import pytest
 
-from boards.adb import AdbTarget
-from boards.console.serial import SerialTarget
-from boards.open import open_target, transport_of
-from boards.profile import ProfileError
-from boards.ssh import SshTarget
-from boards.target import LocalTarget, TargetError
+from foreread.boards.adb import AdbTarget
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.open import open_target, transport_of
+from foreread.boards.profile import ProfileError
+from foreread.boards.ssh import SshTarget
+from foreread.boards.target import LocalTarget, TargetError
 
 HEAD = 'schema = 1\nname = "mine"\ntitle = "Mine"\nmeasured_here = false\n'
 

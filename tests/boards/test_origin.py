@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from shells import BUSYBOX, each_shell
 
-from boards import origin
+from foreread.boards import origin
 
 ROOTS = re.compile(
     r"(?<![\w/.$}*\\])/(?=(?:sys|run|etc|usr|lib|system|vendor|odm|product|system_ext|data|init)\b)"

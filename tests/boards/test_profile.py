@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.cost import Calibration, CostPoint, FixedCost, MeasuredCost, PacedCost
-from boards.profile import (
+from foreread.boards.cost import Calibration, CostPoint, FixedCost, MeasuredCost, PacedCost
+from foreread.boards.profile import (
     Profile,
     ProfileError,
     Storage,
@@ -19,7 +19,7 @@ from boards.profile import (
     profile_name,
     read_profile,
 )
-from boards.profile_toml import encode_profile
+from foreread.boards.profile_toml import encode_profile
 
 SMALLEST = 'schema = 1\nname = "a"\ntitle = "A"\nmeasured_here = false\n'
 DISK = SMALLEST + '[[storage]]\nkind = "eMMC"\n'

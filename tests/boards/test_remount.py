@@ -2,8 +2,8 @@
 
 import pytest
 
-from boards.mounts import MountPoint
-from boards.remount import alternatives, is_mount_option, remountable
+from foreread.boards.mounts import MountPoint
+from foreread.boards.remount import alternatives, is_mount_option, remountable
 
 
 def mount(at, options="rw,relatime", super_options="rw", dev="7:0"):

@@ -21,11 +21,11 @@ from property_tests import examples
 from ssh_servers import SshServer, can_mount, missing
 from waiting import wait_until
 
-from boards.console.line import SerialAddress
-from boards.console.serial import SerialTarget
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
-from boards.target import LocalTarget, TargetError
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
+from foreread.boards.target import LocalTarget, TargetError
 
 # A full disk and a read-only one, of the target alone.
 MOUNTS = "mount -t tmpfs -o size=16k none /media\nmount -t tmpfs -o ro none /mnt\n"

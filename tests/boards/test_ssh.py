@@ -15,11 +15,11 @@ from rings import further
 from ssh_servers import SshServer, missing
 from waiting import left_s, wait_until
 
-import boards.shell
-import boards.ssh_connection
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
-from boards.target import LocalTarget, TargetError
+import foreread.boards.shell
+import foreread.boards.ssh_connection
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
+from foreread.boards.target import LocalTarget, TargetError
 
 NAMES = ["plain", "two words", "quo'te", 'dou"ble', "new\nline", "-dash", "$HOME `id`;*", "\udcff"]
 anything = st.binary(max_size=300).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
@@ -206,7 +206,7 @@ def test_a_file_cut_off_on_its_way_never_gets_its_name(own_server, tmp_path):
 def test_a_server_lost_in_the_middle_is_said_with_the_step(
     own_server, tmp_path, monkeypatch, fault, step
 ):
-    monkeypatch.setitem(boards.ssh_connection._OPTIONS, "ServerAliveInterval", "1")
+    monkeypatch.setitem(foreread.boards.ssh_connection._OPTIONS, "ServerAliveInterval", "1")
     there, sign = tmp_path / "there", tmp_path / "sign"
     source = tmp_path / "source"
     with source.open("wb") as file:
@@ -241,8 +241,8 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
     boot_id.write_text("first\n")
     fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/down\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(boards.shell, "REBOOT", str(fake))
-    monkeypatch.setattr(boards.shell, "BOOT_ID", str(boot_id))
+    monkeypatch.setattr(foreread.boards.shell, "REBOOT", str(fake))
+    monkeypatch.setattr(foreread.boards.shell, "BOOT_ID", str(boot_id))
 
     def cut():
         wait_until((tmp_path / "down").exists)
@@ -260,8 +260,8 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
 
 def test_a_target_that_does_not_come_back_is_said(target, tmp_path, monkeypatch):
     (tmp_path / "boot_id").write_text("same\n")
-    monkeypatch.setattr(boards.shell, "REBOOT", "true")
-    monkeypatch.setattr(boards.shell, "BOOT_ID", f"{tmp_path}/boot_id")
+    monkeypatch.setattr(foreread.boards.shell, "REBOOT", "true")
+    monkeypatch.setattr(foreread.boards.shell, "BOOT_ID", f"{tmp_path}/boot_id")
     with pytest.raises(TargetError, match="not reachable"):
         target.reboot(timeout_s=0.1)
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from boards.stack_words import OF_FILE_SYSTEM, OF_LAYER
-from boards.stacks import WITHOUT, WITHOUT_ON_MTD
+from foreread.boards.stack_words import OF_FILE_SYSTEM, OF_LAYER
+from foreread.boards.stacks import WITHOUT, WITHOUT_ON_MTD
 
 PAGE = Path(__file__).parents[2] / "docs/reference/root-file-systems.md"
 

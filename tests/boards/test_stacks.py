@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from boards.device import Devices
-from boards.mounts import MountPoint, parse_mount
-from boards.stack import PREFETCH
-from boards.stacks import file_stacks, stack_of_path, stacks
-from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint, parse_mount
+from foreread.boards.stack import PREFETCH
+from foreread.boards.stacks import file_stacks, stack_of_path, stacks
+from foreread.boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 
 MEASURED = Path(__file__).parent / "data/stacks-6.12"
 UUID = "26c877ca-2d7d-47ef-ac87-622e60ee297d"

@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from boards.target import LocalTarget, TargetError
+from foreread.boards.target import LocalTarget, TargetError
 
 
 def test_a_command_gets_its_words_and_stdin():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator import EmulationError, _fixed, fixed_window
+from foreread.emulator import EmulationError, _fixed, fixed_window
 
 NAMES = ("file", "page", "file_pages", "requests", "loaded")
 DTYPES = (np.uint32, np.uint64, np.int64, np.int64, np.int64)

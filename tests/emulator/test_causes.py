@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Cause, MapFlag, Op, Program
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Cause, MapFlag, Op, Program
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
 
 PAGE = 4096
 EXEC = int(MapFlag.EXEC)

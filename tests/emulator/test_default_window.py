@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.linux.default_window import DiskQueue, default_window
-from emulator.linux.rules import version_of
+from foreread.emulator.linux.default_window import DiskQueue, default_window
+from foreread.emulator.linux.rules import version_of
 
 VIRTIO = DiskQueue(rotational=True, max_sectors_kb=4096, max_hw_sectors_kb=(1 << 31) - 1)
 SCSI = DiskQueue(rotational=True, max_sectors_kb=1280, max_hw_sectors_kb=32767)

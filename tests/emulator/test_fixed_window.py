@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from property_tests import examples
 
-from emulator import EmulationError, FixedWindow, _fixed, fixed_window
-from emulator.fixed import MAX_WINDOW, Isa
-from emulator.reference import fixed_window as reference
+from foreread.emulator import EmulationError, FixedWindow, _fixed, fixed_window
+from foreread.emulator.fixed import MAX_WINDOW, Isa
+from foreread.emulator.reference import fixed_window as reference
 
 # Where there is no AVX2 (arm64, old x86), the baseline is all there is to check.
 ISAS: list[Isa] = ["baseline", *(["avx2"] if _fixed.has_avx2() else [])]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from programs import Script
 from timed_runs import run_of
 
-from emulator.devices.device import FixedCost
-from emulator.linux.operations import Cause
-from emulator.stepwise.history import DISK, PROCESSOR, THREAD, history
-from emulator.stepwise.timed import timed
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.operations import Cause
+from foreread.emulator.stepwise.history import DISK, PROCESSOR, THREAD, history
+from foreread.emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 

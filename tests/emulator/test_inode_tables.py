@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.linux.inode_tables import InodeTable, reads_ahead
-from emulator.reference.inode_tables import Buffers
+from foreread.emulator.linux.inode_tables import InodeTable, reads_ahead
+from foreread.emulator.reference.inode_tables import Buffers
 
 TABLE = InodeTable(40, 363)  # as in the image that the cases were recorded from
 

@@ -10,11 +10,11 @@ import pytest
 from logged_inserts import expected_log, logged
 from programs import MapFlag, Op, Script
 
-from emulator.linux.operations import Machine
-from emulator.linux.requests import EXTENT, Limits
-from emulator.linux.rules import rules_for, version_of
-from emulator.linux.windows import Emulation
-from emulator.stepwise.replay import emulate
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import EXTENT, Limits
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.linux.windows import Emulation
+from foreread.emulator.stepwise.replay import emulate
 
 BOTH = ("6.19", "7.2")
 

@@ -15,13 +15,13 @@ from program_strategy import programs
 from programs import PAGE, MapFlag, Op, Script
 from property_tests import examples
 
-from emulator import _linux
-from emulator.fixed import EmulationError
-from emulator.linux.operations import Machine, Program
-from emulator.linux.requests import EXTENT, Layout, Limits, count
-from emulator.linux.rules import CHANGES, rules_for
-from emulator.linux.windows import Emulation
-from emulator.stepwise.replay import Replay, emulate
+from foreread.emulator import _linux
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.operations import Machine, Program
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits, count
+from foreread.emulator.linux.rules import CHANGES, rules_for
+from foreread.emulator.linux.windows import Emulation
+from foreread.emulator.stepwise.replay import Replay, emulate
 
 VERSIONS = [change.since for change in CHANGES]
 LIMITS = Limits(512, 100, 64 << 10)

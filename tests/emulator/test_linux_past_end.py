@@ -7,15 +7,15 @@ import pytest
 from logged_inserts import expected_log, logged
 from programs import PAGE, Script
 
-from emulator.devices.device import FixedCost
-from emulator.linux.operations import Machine
-from emulator.linux.requests import EXTENT, Layout, Limits, count
-from emulator.linux.rules import rules_for, version_of
-from emulator.linux.steps import STEP, Run
-from emulator.linux.timed_windows import timed_windows
-from emulator.linux.windows import Emulation
-from emulator.stepwise.replay import emulate, pages_of
-from emulator.stepwise.timed import timed
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits, count
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.linux.steps import STEP, Run
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.linux.windows import Emulation
+from foreread.emulator.stepwise.replay import emulate, pages_of
+from foreread.emulator.stepwise.timed import timed
 
 BEYOND = ("2.6.23", "2.6.32", "4.19", "5.10")
 AT_END = ("5.11", "5.15")

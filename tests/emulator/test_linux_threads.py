@@ -9,10 +9,10 @@ import pytest
 from programs import Script
 from timed_runs import run_of
 
-from emulator.devices.device import FixedCost
-from emulator.fixed import EmulationError
-from emulator.linux.steps import CpuCost
-from emulator.stepwise.timed import timed
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.steps import CpuCost
+from foreread.emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 MS = 1_000_000

@@ -9,13 +9,13 @@ import pytest
 from programs import PAGE, Script
 from timed_runs import run_of
 
-from emulator.devices.device import FixedCost
-from emulator.linux.operations import Machine, Outcome
-from emulator.linux.requests import EXTENT, Layout, Limits, requests
-from emulator.linux.rules import rules_for
-from emulator.linux.steps import AHEAD, ONCE, STEP, CpuCost, Run
-from emulator.stepwise.replay import emulate
-from emulator.stepwise.timed import timed
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.operations import Machine, Outcome
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits, requests
+from foreread.emulator.linux.rules import rules_for
+from foreread.emulator.linux.steps import AHEAD, ONCE, STEP, CpuCost, Run
+from foreread.emulator.stepwise.replay import emulate
+from foreread.emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 NOWHERE = Layout(np.zeros(0, EXTENT))

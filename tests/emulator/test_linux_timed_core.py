@@ -13,18 +13,18 @@ from program_strategy import programs
 from programs import Script
 from timed_runs import run_of, steps_of
 
-from emulator import _linux
-from emulator.devices.device import FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.paced import Paced
-from emulator.devices.stateful import Stateful
-from emulator.fixed import EmulationError
-from emulator.linux.operations import Machine
-from emulator.linux.requests import EXTENT, Layout, Limits
-from emulator.linux.rules import CHANGES, rules_for
-from emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run
-from emulator.linux.timed_windows import timed_windows
-from emulator.stepwise.timed import timed
+from foreread.emulator import _linux
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.paced import Paced
+from foreread.emulator.devices.stateful import Stateful
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits
+from foreread.emulator.linux.rules import CHANGES, rules_for
+from foreread.emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.stepwise.timed import timed
 
 VERSIONS = [change.since for change in CHANGES]
 WINDOWS = [0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]
@@ -185,7 +185,7 @@ def test_a_device_that_the_core_does_not_know_is_refused():
 
 def arguments(run):
     """What the core is given for a run: arrays by name, and numbers."""
-    from emulator.linux.windows import tables
+    from foreread.emulator.linux.windows import tables
 
     core = tables(run.program, run.rules, run.machine, run.limits, np.zeros(0, EXTENT))
     names = ("operations", "mappings", "handles", "files", "extents", "rules", "machine")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from programs import MapFlag, Op, Script
 
-from emulator.linux.operations import Machine
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
 
 BEFORE_RAMP = [
     "2.6.18",

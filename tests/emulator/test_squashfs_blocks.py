@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from programs import Script
 
-from emulator.linux.operations import Machine, Op
-from emulator.linux.requests import EXTENT, Limits
-from emulator.linux.rules import rules_for, version_of
-from emulator.linux.windows import Emulation
-from emulator.stepwise.replay import emulate
+from foreread.emulator.linux.operations import Machine, Op
+from foreread.emulator.linux.requests import EXTENT, Limits
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.linux.windows import Emulation
+from foreread.emulator.stepwise.replay import emulate
 
 BLOCK = 32
 

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 IMPORT = """
-from emulator import _linux
+from foreread.emulator import _linux
 {change}
-import emulator.linux.windows
+import foreread.emulator.linux.windows
 """
 
 

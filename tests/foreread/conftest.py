@@ -6,10 +6,10 @@ import pytest
 from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
 from made_once import CAPTURE
 
-import analyzer.report.make
-import analyzer.report.page
-import analyzer.report.write
 import foreread
+import foreread.analyzer.report.make
+import foreread.analyzer.report.page
+import foreread.analyzer.report.write
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def text_only(monkeypatch, example_advice):
     A report of the shipped example has the advice that all tests share. Its figures, pictures and
     PDF are drawn in test_example.py, those of a tuning in test_tune.py.
     """
-    monkeypatch.setattr(analyzer.report.make, "advise", lambda *_, **__: example_advice)
-    monkeypatch.setattr(analyzer.report.page, "_drawings", lambda _: defaultdict(str))
-    monkeypatch.setattr(analyzer.report.write, "write_pdf", lambda *_: None)
-    monkeypatch.setattr(analyzer.report.write, "_write_figures", lambda *_: ())
+    monkeypatch.setattr(foreread.analyzer.report.make, "advise", lambda *_, **__: example_advice)
+    monkeypatch.setattr(foreread.analyzer.report.page, "_drawings", lambda _: defaultdict(str))
+    monkeypatch.setattr(foreread.analyzer.report.write, "write_pdf", lambda *_: None)
+    monkeypatch.setattr(foreread.analyzer.report.write, "_write_figures", lambda *_: ())

@@ -5,11 +5,11 @@ from statistics import median
 
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.predict.linux import predict_linux
-from analyzer.predict.validate import validate
-from emulator.devices.device import FixedCost
-from tracer.formats.sweep import read_sweep
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.predict.validate import validate
+from foreread.emulator.devices.device import FixedCost
+from foreread.tracer.formats.sweep import read_sweep
 
 DATA = Path(__file__).parent / "data"
 PAGE_KB = {"riscv64-madplay": 4, "arm64-16k-madplay": 16}

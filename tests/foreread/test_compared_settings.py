@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import msgspec
 from capture_builder import capture_of
 
-from analyzer.advise.document import AdviceDocument, AdviceRow, RowTrial, TrialSetting
-from analyzer.predict.proposal import Proposal
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow, RowTrial, TrialSetting
+from foreread.analyzer.predict.proposal import Proposal
 from foreread.measuring.advice_row import row_of_advice
 from foreread.measuring.settings import choose_windows
-from tracer.local.trial import Scenario
+from foreread.tracer.local.trial import Scenario
 
 KNOB = "/sys/block/loop0/queue/read_ahead_kb"
 INODES = "mount:inode_readahead_blks=:/data"

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from boards.mounts import parse_mount
+from foreread.boards.mounts import parse_mount
 from foreread.machine.file_names import FileNames, search_roots
 
 ROOT = parse_mount("25 1 8:0 /srv/root / rw - ext4 /dev/sda rw")

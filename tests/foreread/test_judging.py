@@ -3,12 +3,12 @@
 import pytest
 from capture_builder import capture_of
 
-from analyzer.judge.comparing import Difference
-from analyzer.judge.programs import programs
-from analyzer.judge.run import Compared
+from foreread.analyzer.judge.comparing import Difference
+from foreread.analyzer.judge.programs import programs
+from foreread.analyzer.judge.run import Compared
 from foreread.judging.judge import _check, _Judge, difference_text
-from tracer.error import RecordError
-from tracer.runner.executable import FAILED
+from foreread.tracer.error import RecordError
+from foreread.tracer.runner.executable import FAILED
 
 
 @pytest.mark.parametrize("call", FAILED)

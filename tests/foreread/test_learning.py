@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 from trial_benches import QUEUE, KnownBench
 
-from analyzer.tuner.campaign.attempts import CampaignError, DisturbedError
-from analyzer.tuner.engines.patterns import Pattern
-from analyzer.tuner.findings.plans import (
+from foreread.analyzer.tuner.campaign.attempts import CampaignError, DisturbedError
+from foreread.analyzer.tuner.engines.patterns import Pattern
+from foreread.analyzer.tuner.findings.plans import (
     INERT,
     for_watcher,
     keep_pattern,
@@ -18,17 +18,17 @@ from analyzer.tuner.findings.plans import (
     patterns_in,
     read_plans,
 )
-from analyzer.tuner.store.records import TopGenes
-from analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.tuner.store.records import TopGenes
+from foreread.analyzer.tuner.store.store import Store, StoreError
 from foreread.cli.commands import fingerprint
 from foreread.cli.main import main
 from foreread.error import ArgumentError
+from foreread.tracer.local.trial import Outcome
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import Period
 from foreread.tuning import campaign as tuning
 from foreread.tuning import learning
 from foreread.tuning.learning import Learning, Observer, founders, seconds_left, simulation
-from tracer.local.trial import Outcome
-from tracer.remote.job import Fact
-from tracer.remote.watch import Period
 
 READS = Pattern(1, 100, 100, 4)
 WRITES = Pattern(1, 50, 100, 4)

@@ -12,15 +12,16 @@ import pytest
 from msgspec import structs
 
 import foreread
-from analyzer.predict.choice import ChoiceError
-from analyzer.report.write import ReportFiles
-from boards.base.outputs import OutputError
+from foreread.analyzer.predict.choice import ChoiceError
+from foreread.analyzer.report.write import ReportFiles
+from foreread.boards.base.outputs import OutputError
 from foreread.error import ERRORS, ArgumentError
 
 ROOT = Path(__file__).parents[2]
 CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 SWEEP = ROOT / "examples/python-start/python-start.sweep.json"
-HEAVY = ("numpy", "matplotlib", "msgspec", "jinja2", "analyzer", "tracer", "emulator", "boards")
+ROOMS = tuple(f"foreread.{room}" for room in ("analyzer", "boards", "emulator", "tracer"))
+HEAVY = ("numpy", "matplotlib", "msgspec", "jinja2", *ROOMS)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +200,7 @@ def test_a_start_is_listed_and_written(start, example_prediction, tmp_path):
 
 
 def test_boards_are_listed():
-    assert "arm64" in {board.name for board in foreread.boards()}
+    assert "arm64" in {board.name for board in foreread.known_boards()}
 
 
 def test_errors_of_arguments_are_wrong_usage():

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from analyzer.ingest.load import load
+from foreread.analyzer.ingest.load import load
 from foreread.recording.words import recorded_run, recorded_target, target_words, words_of
-from tracer.formats.capture import CaptureError
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.run import RunOptions
+from foreread.tracer.formats.capture import CaptureError
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.run import RunOptions
 
 EXAMPLE = Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz"
 

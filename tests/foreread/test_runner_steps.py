@@ -2,14 +2,14 @@
 
 import pytest
 
-from analyzer.judge.expected import Emulated
-from analyzer.judge.programs import programs
-from analyzer.judge.task import MAPPED, MOST_MAPPINGS, PIECE
-from emulator.linux.operations import Machine, Op
-from emulator.linux.rules import rules_for
+from foreread.analyzer.judge.expected import Emulated
+from foreread.analyzer.judge.programs import programs
+from foreread.analyzer.judge.task import MAPPED, MOST_MAPPINGS, PIECE
+from foreread.emulator.linux.operations import Machine, Op
+from foreread.emulator.linux.rules import rules_for
 from foreread.judging.steps import runner_steps
-from tracer.runner.executable import executable
-from tracer.runner.steps import Map, Open, Pause, Read, Touch
+from foreread.tracer.runner.executable import executable
+from foreread.tracer.runner.steps import Map, Open, Pause, Read, Touch
 
 PAGES = (4096, 16384, 65536)
 

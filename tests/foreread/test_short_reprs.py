@@ -13,14 +13,13 @@ import pytest
 from msgspec import structs
 
 import foreread
-from analyzer.ingest.tables import TEXT, Column, Schema, Table
-from boards.base.brief import brief
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.tables import TEXT, Column, Schema, Table
+from foreread.boards.base.brief import brief
+from foreread.tracer.formats.capture import NO_METADATA
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/python-start"
 SUITE = ROOT / "tests/foreread/data/suite"
-OURS = {"foreread", "analyzer", "tracer", "boards", "emulator"}
 MOST_LINES, WIDEST = 12, 110
 HOSTILE = '<script>alert(1)</script>"\x1b[31m\u202e\n\udcff'
 
@@ -51,7 +50,7 @@ def results(start, prediction, example_advice, tmp_path_factory):
         "table": foreread.table(measured),
         "forecast": foreread.forecast(start, "linux-6.12"),
         "prefetch": foreread.prefetch(start, prediction=prediction),
-        "boards": foreread.boards(),
+        "boards": foreread.known_boards(),
         "read_suite": suite,
         "export": foreread.export(start, folder / "x.csv", "csv", windows_kib=[128]),
         "script": foreread.script(prediction, folder / "boot", capture=start.capture),
@@ -99,7 +98,9 @@ def test_no_result_is_shown_in_more_than_twelve_short_lines(results):
     seen = {}
     for result in results.values():
         for part in parts_of(result):
-            if type(part).__module__.split(".")[0] in OURS and not isinstance(part, enum.Enum):
+            if type(part).__module__.split(".")[0] == "foreread" and not isinstance(
+                part, enum.Enum
+            ):
                 seen[type(part).__name__] = shown(part)
     public = {name for name in foreread.__all__ if inspect.isclass(getattr(foreread, name))}
     unseen = {name for name in public if getattr(foreread, name).__name__ not in seen}

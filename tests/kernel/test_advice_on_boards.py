@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from prefetch_replayers import REPLAYERS
 
-from boards.emulated.image import SAMPLE
-from boards.emulated.state import default_states
-from boards.open import open_target
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.state import default_states
+from foreread.boards.open import open_target
 from foreread.cli.main import main
 
 pytestmark = [pytest.mark.boards, pytest.mark.thorough]

@@ -15,11 +15,11 @@ from loop_board import IMAGE_BYTES, LoopBoard, loop_device
 from shells import BASH, BUSYBOX, DASH, each_shell
 from waiting import wait_until
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting
-from boards.target import LocalTarget
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting
+from foreread.boards.target import LocalTarget
 from foreread.machine.install import install
-from tracer.formats.boot_files import RULE_PLACE
-from tracer.install.install import check_installed, uninstall
+from foreread.tracer.formats.boot_files import RULE_PLACE
+from foreread.tracer.install.install import check_installed, uninstall
 
 pytestmark = [
     pytest.mark.kernel,

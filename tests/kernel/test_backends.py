@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.tables import Kind
-from boards.base.owner import PREFIX, owner_tag
-from tracer.backends import supervised, tracefs_mount
-from tracer.backends.base import WANTED_EVENTS, Backend, Recorded
-from tracer.backends.perf import PerfBackend
-from tracer.backends.select import candidates
-from tracer.backends.supervised import leftovers
-from tracer.backends.trace_cmd import TraceCmdBackend
-from tracer.backends.tracefs import TracefsBackend
-from tracer.error import RecordError
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.tracer.backends import supervised, tracefs_mount
+from foreread.tracer.backends.base import WANTED_EVENTS, Backend, Recorded
+from foreread.tracer.backends.perf import PerfBackend
+from foreread.tracer.backends.select import candidates
+from foreread.tracer.backends.supervised import leftovers
+from foreread.tracer.backends.trace_cmd import TraceCmdBackend
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.error import RecordError
 
 pytestmark = [
     pytest.mark.kernel,

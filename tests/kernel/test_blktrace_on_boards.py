@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from named_recordings import record_named_on
 
-from analyzer.ingest.load import load, load_any
-from analyzer.ingest.tables import Rwbs
-from analyzer.predict.choice import predict_by
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.emulated.parts import DEFAULT_PACKAGES
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.load import load, load_any
+from foreread.analyzer.ingest.tables import Rwbs
+from foreread.analyzer.predict.choice import predict_by
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.parts import DEFAULT_PACKAGES
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
 WINDOWS_KB = (0, 8, 16, 32, 64, 128, 256, 1024)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import pytest
 from named_recordings import record_named_on
 
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.predict.inputs import inputs
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from emulator.linux.requests import Layout
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.inputs import inputs
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.emulator.linux.requests import Layout
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 from studies.accuracy.page_sets import started_as
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
 
 WINDOW_KB = 128
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]

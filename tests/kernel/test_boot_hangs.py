@@ -11,7 +11,7 @@ import pytest
 from booted_board import KNOB, SCRIPT, BootedBoard, tell
 from waiting import left_s, wait_until
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.machine.install import install
 
 # Up to eight boots, each with its own patience: the limit of most tests is that of one boot.

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from loop_image import loop_image
 
-from analyzer.apply import ApplyError, ApplyPlan, Setting, write_scripts
+from foreread.analyzer.apply import ApplyError, ApplyPlan, Setting, write_scripts
 
 pytestmark = [
     pytest.mark.kernel,

@@ -14,17 +14,17 @@ from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
 from named_recordings import record_named_on
 from waiting import wait_until
 
-from analyzer.apply import Board, Prefetch
-from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
-from analyzer.ingest.load import load
-from analyzer.prefetch import encode, find_ranges
-from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.analyzer.apply import Board, Prefetch
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.prefetch import encode, find_ranges
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.machine.install import install
-from tracer.error import InstallError
-from tracer.install.install import uninstall
-from tracer.install.manifest import MANIFEST
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.tracer.error import InstallError
+from foreread.tracer.install.install import uninstall
+from foreread.tracer.install.manifest import MANIFEST
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 pytestmark = pytest.mark.boards
 

@@ -9,10 +9,10 @@ import pytest
 from booted_board import KNOB, SCRIPT, UNITS, BootedBoard, tell
 from waiting import wait_until
 
-from analyzer.apply import Board
-from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.analyzer.apply import Board
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.machine.install import install
-from tracer.install.install import uninstall
+from foreread.tracer.install.install import uninstall
 
 pytestmark = pytest.mark.boards
 

@@ -11,11 +11,11 @@ import pytest
 from limited_disks import joined, limiting_group
 from loop_image import read_only_disk
 
-from analyzer.predict.disk.calibration import Found, Trial, explain
-from boards.target import LocalTarget
-from emulator.devices.paced import Paced
-from tracer.calibrate.fio import CalibrateError, Job, find_place, measure
-from tracer.calibrate.limits import limits_elsewhere
+from foreread.analyzer.predict.disk.calibration import Found, Trial, explain
+from foreread.boards.target import LocalTarget
+from foreread.emulator.devices.paced import Paced
+from foreread.tracer.calibrate.fio import CalibrateError, Job, find_place, measure
+from foreread.tracer.calibrate.limits import limits_elsewhere
 
 JOBS = [
     Job(4, sequential=False, depth=1, seconds=1.2),

@@ -16,17 +16,17 @@ from rings import further
 from series_trials import MEASURED
 from waiting import left_s
 
-from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.space.genes import Gene, Space
-from boards.target import LocalTarget
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.boards.target import LocalTarget
 from foreread.cli.main import main
+from foreread.tracer.local.changed import ChangedKnobError
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.knobs import selected
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Scenario, Trial, TrialOptions
+from foreread.tracer.machines import bench_on
 from foreread.tuning.evaluator import TrialEvaluator
-from tracer.local.changed import ChangedKnobError
-from tracer.local.command import Streams
-from tracer.local.knobs import selected
-from tracer.local.run import RunOptions
-from tracer.local.trial import Scenario, Trial, TrialOptions
-from tracer.machines import bench_on
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 pytestmark = [

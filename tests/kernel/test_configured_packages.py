@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 
 pytestmark = pytest.mark.boards
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from boards.emulated.image import SAMPLE
-from boards.emulated.live import LiveBoard, LiveOptions, boot
-from boards.emulated.state import default_states
-from boards.open import open_target
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.live import LiveBoard, LiveOptions, boot
+from foreread.boards.emulated.state import default_states
+from foreread.boards.open import open_target
 from foreread.cli.main import main
 
 pytestmark = pytest.mark.boards

@@ -9,8 +9,8 @@ import pytest
 from disk_kinds import model_of
 from waiting import left_s
 
-from boards.emulated import disks
-from boards.emulated.live import LiveOptions, boot
+from foreread.boards.emulated import disks
+from foreread.boards.emulated.live import LiveOptions, boot
 
 pytestmark = pytest.mark.boards
 NAMED = [name for name in disks.kinds() if name != disks.FIXED]

@@ -14,16 +14,16 @@ from rings import further
 from scheduled import before_others
 from waiting import left_s
 
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.disk.probed import device_of_probe
-from boards.device import Devices
-from emulator.devices.paced import Paced
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.disk.probed import device_of_probe
+from foreread.boards.device import Devices
+from foreread.emulator.devices.paced import Paced
 from foreread.recording.steps import recorded as made
-from tracer.backends.tracefs import TracefsBackend
-from tracer.formats import capture as capture_files
-from tracer.local.disk.probe import ProbeFailed, probe_disk
-from tracer.local.record import RecordOptions, run_here
-from tracer.local.run import RunOptions
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.disk.probe import ProbeFailed, probe_disk
+from foreread.tracer.local.record import RecordOptions, run_here
+from foreread.tracer.local.run import RunOptions
 
 pytestmark = [
     pytest.mark.kernel,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.predict.disk.probed import device_of_probe
-from boards.emulated import MACHINES
-from boards.emulated.image import SAMPLE
-from boards.emulated.live import LiveOptions, boot
-from boards.ssh import SshTarget
+from foreread.analyzer.predict.disk.probed import device_of_probe
+from foreread.boards.emulated import MACHINES
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.live import LiveOptions, boot
+from foreread.boards.ssh import SshTarget
 from foreread.recording.steps import recorded
-from tracer.formats import capture as capture_files
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.record import run_on
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.record import run_on
 
 pytestmark = pytest.mark.boards
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"]

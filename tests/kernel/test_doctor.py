@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from boards.base.owner import PREFIX, owner_tag
-from boards.target import LocalTarget
-from tracer.backends import tracefs_mount
-from tracer.remote.doctor import examine
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.boards.target import LocalTarget
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.remote.doctor import examine
 
 pytestmark = [
     pytest.mark.kernel,

@@ -10,10 +10,10 @@ from statistics import median
 import pytest
 
 import foreread
-from analyzer.advise.applications import early
-from analyzer.advise.bench import Bench
-from analyzer.advise.situation import situation_of
-from boards.open import open_target
+from foreread.analyzer.advise.applications import early
+from foreread.analyzer.advise.bench import Bench
+from foreread.analyzer.advise.situation import situation_of
+from foreread.boards.open import open_target
 from foreread.cli.main import main
 
 pytestmark = [pytest.mark.boards, pytest.mark.thorough, pytest.mark.timeout(1800)]

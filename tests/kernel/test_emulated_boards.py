@@ -14,8 +14,8 @@ from statistics import median
 
 import pytest
 
-from boards.emulated import MACHINES, Board, BoardError, RunPlan
-from boards.emulated.image import SAMPLE
+from foreread.boards.emulated import MACHINES, Board, BoardError, RunPlan
+from foreread.boards.emulated.image import SAMPLE
 
 pytestmark = pytest.mark.boards
 

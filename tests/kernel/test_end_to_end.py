@@ -12,8 +12,8 @@ from loop_image import WINDOW_KB, loop_image
 from rings import further
 from waiting import left_s
 
-from analyzer.ingest.load import load
-from analyzer.predict import predict
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict import predict
 
 pytestmark = [
     pytest.mark.kernel,

@@ -15,11 +15,11 @@ from image_trees import make_tree
 from rings import further
 from traced_bios import read_from
 
-from emulator.images.erofs import read_erofs
-from emulator.linux.filesystems import has_large_folios
-from emulator.linux.operations import Machine
-from emulator.linux.requests import Limits
-from emulator.linux.rules import version_of
+from foreread.emulator.images.erofs import read_erofs
+from foreread.emulator.linux.filesystems import has_large_folios
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import Limits
+from foreread.emulator.linux.rules import version_of
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 pytestmark = [

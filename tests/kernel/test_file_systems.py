@@ -14,10 +14,10 @@ from named_recordings import record_named
 from rings import further
 from waiting import left_s
 
-from analyzer.ingest.load import load
-from boards.mounts import mount_of, read_mounts
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.load import load
+from foreread.boards.mounts import mount_of, read_mounts
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILE_PAGES = 70  # two whole blocks of squashfs and a part of one

@@ -14,11 +14,11 @@ from shells import BUSYBOX, DASH
 from waiting import left_s
 from watched_disks import LOADS, a_disk, load, until, whole_period
 
-from analyzer.tuner.engines.fingerprint import Snapshot
-from boards.target import LocalTarget
+from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.boards.target import LocalTarget
 from foreread.cli.main import main
-from tracer.error import RecordError
-from tracer.remote.watch import WatchOptions, parse_period, watching
+from foreread.tracer.error import RecordError
+from foreread.tracer.remote.watch import WatchOptions, parse_period, watching
 
 pytestmark = [
     pytest.mark.kernel,

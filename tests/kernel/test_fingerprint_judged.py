@@ -10,7 +10,7 @@ from slow_disks import slow_disk
 from waiting import wait_until
 from watched_disks import applying, plans, until
 
-from tracer.remote.watch import parse_verdict, watching
+from foreread.tracer.remote.watch import parse_verdict, watching
 
 pytestmark = [
     pytest.mark.kernel,

@@ -10,10 +10,10 @@ from shells import BUSYBOX
 from waiting import wait_until
 from watched_disks import WINDOW_KB, a_disk, applying, load, until, whole_period
 
-from analyzer.tuner.engines.patterns import Pattern, pattern_of, within_clearance
-from boards.target import LocalTarget
-from tracer.remote.job import Fact
-from tracer.remote.watch import WatchOptions, watching
+from foreread.analyzer.tuner.engines.patterns import Pattern, pattern_of, within_clearance
+from foreread.boards.target import LocalTarget
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import WatchOptions, watching
 
 pytestmark = [
     pytest.mark.kernel,

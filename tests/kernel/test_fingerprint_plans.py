@@ -15,13 +15,13 @@ from tuned_stores import spec_of
 from waiting import left_s, wait_until
 from watched_disks import WINDOW_KB, a_disk, applying, load, plans, until
 
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.genes import Gene, Space
-from analyzer.tuner.store.records import Evaluation
-from analyzer.tuner.store.store import Store
-from boards.target import LocalTarget
-from tracer.remote.job import Fact
-from tracer.remote.watch import resident_script, watching
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.target import LocalTarget
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import resident_script, watching
 
 pytestmark = [
     pytest.mark.kernel,
@@ -179,9 +179,9 @@ def test_a_lost_host_leaves_nothing(loop, shell, monkeypatch):
         with watching(LocalTarget(), options, shell) as watch:
             until(watch, "applied")
             wait_until(lambda: loop.window_kb() == 16)
-            monkeypatch.setattr("tracer.remote.job.SILENT_S", 1)
+            monkeypatch.setattr("foreread.tracer.remote.job.SILENT_S", 1)
             watch.news()  # with a short lease
-            monkeypatch.setattr("tracer.remote.job.Job.finish", lambda _: None)
+            monkeypatch.setattr("foreread.tracer.remote.job.Job.finish", lambda _: None)
         wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 

@@ -8,7 +8,7 @@ import pytest
 from loop_board import loop_device
 from rings import further
 
-from analyzer.tuner.space.catalogue import entries
+from foreread.analyzer.tuner.space.catalogue import entries
 
 SAME_AS_ANOTHER = {"bfq": {"slice_idle_us"}}  # slice_idle in another unit
 

@@ -17,10 +17,10 @@ from guards import guards_of
 from loop_image import WINDOW_KB, loop_image
 from waiting import has_text, left_s, random_moment, wait_until
 
-from boards.base.guard import is_guard
-from boards.base.owner import PREFIX, start_time, tag_in
-from tracer.backends import tracefs_mount
-from tracer.local.journal import restore_leftovers
+from foreread.boards.base.guard import is_guard
+from foreread.boards.base.owner import PREFIX, start_time, tag_in
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.local.journal import restore_leftovers
 
 pytestmark = [
     pytest.mark.kernel,
@@ -190,8 +190,8 @@ mount -t tmpfs none /run && exec "$@"
 """
 HOLDS_AN_INSTANCE = """
 import os
-from boards.base.owner import PREFIX
-from tracer.backends import tracefs_mount
+from foreread.boards.base.owner import PREFIX
+from foreread.tracer.backends import tracefs_mount
 
 assert tracefs_mount.find() is None
 with tracefs_mount.mounted() as place:
@@ -208,9 +208,9 @@ with tracefs_mount.mounted():
 """
 IS_KILLED_AND_UNMOUNTED = """
 import os, signal
-from boards.base.owner import PREFIX, owner_tag
-from tracer.backends import tracefs_mount
-from tracer.local.journal import restore_leftovers
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.local.journal import restore_leftovers
 
 assert tracefs_mount.find() is None
 child = os.fork()

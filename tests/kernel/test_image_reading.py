@@ -12,15 +12,15 @@ from image_trees import contents, make_tree, squashfs
 from rings import further
 from traced_bios import read_from
 
-from emulator.images.reads import TOUCH, ReadOf, Touched
-from emulator.images.squashfs import read_squashfs
-from emulator.images.squashfs_reads import squashfs_reads
-from emulator.images.squashfs_rules import squashfs_rules
-from emulator.images.touched import touched_blocks
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
-from emulator.linux.requests import EXTENT, Limits
-from emulator.linux.rules import rules_for, version_of
-from emulator.linux.windows import Emulation
+from foreread.emulator.images.reads import TOUCH, ReadOf, Touched
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs_reads import squashfs_reads
+from foreread.emulator.images.squashfs_rules import squashfs_rules
+from foreread.emulator.images.touched import touched_blocks
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
+from foreread.emulator.linux.requests import EXTENT, Limits
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.linux.windows import Emulation
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 IMAGES = {"gzip": "16K", "zstd": "128K", "xz": "64K", "lz4": "256K"}

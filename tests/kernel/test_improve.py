@@ -16,10 +16,10 @@ from limited_disks import limiting_group
 from loop_image import WINDOW_KB, loop_image
 from waiting import left_s, wait_until
 
-import analyzer.report.write
+import foreread.analyzer.report.write
 from foreread.cli.main import main
-from tracer.formats.capture import METADATA, read
-from tracer.local.journal import restore_leftovers
+from foreread.tracer.formats.capture import METADATA, read
+from foreread.tracer.local.journal import restore_leftovers
 
 pytestmark = [
     pytest.mark.kernel,
@@ -91,8 +91,8 @@ def document(folder):
 @pytest.mark.thorough  # make demo does the whole job with each change
 def test_the_whole_job_on_a_loop_device(loop, start, tmp_path, monkeypatch, capsys):
     """Whether a remedy is confirmed depends on what else the machine does, and is not asserted."""
-    monkeypatch.setattr(analyzer.report.write, "write_pdf", lambda *_: None)
-    monkeypatch.setattr(analyzer.report.write, "_write_figures", lambda *_: ())
+    monkeypatch.setattr(foreread.analyzer.report.write, "write_pdf", lambda *_: None)
+    monkeypatch.setattr(foreread.analyzer.report.write, "_write_figures", lambda *_: ())
     folder = tmp_path / "out"
     words = ["improve", "-o", str(folder), "--allow-warm", "--wait", str(left_s())]
     while (code := main([*words, "--", *start])) and left_s():

@@ -13,12 +13,12 @@ from loop_image import mounted
 from machine_lock import nobody_records
 from waiting import left_s
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import load
-from analyzer.program.inode_tables import tables_of
-from tracer.backends.tracefs import TracefsBackend
-from tracer.local.record import RecordOptions, record
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.program.inode_tables import tables_of
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.local.record import RecordOptions, record
+from foreread.tracer.local.run import RunOptions
 
 FOLDERS, FILES = 50, 40  # 2,000 inodes in 125 blocks
 

@@ -15,9 +15,9 @@ from machine_lock import nobody_records
 from waiting import left_s, wait_until
 
 import foreread
-from boards.judged import judged_kernels
-from emulator.linux.rules import rules_for
+from foreread.boards.judged import judged_kernels
 from foreread.cli.main import main
+from foreread.emulator.linux.rules import rules_for
 from foreread.judging import judge as judging
 
 pytestmark = [

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from boards.judged import judged_kernels
+from foreread.boards.judged import judged_kernels
 from foreread.cli.main import main
 
 pytestmark = pytest.mark.boards

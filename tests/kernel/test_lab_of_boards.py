@@ -10,20 +10,20 @@ import pytest
 from lab_benches import open_at_place, open_pairs_at_place
 from labs import MISSING, Lab
 
-from analyzer.confirm.boards import board_gains
-from analyzer.ingest.load import load
-from analyzer.tuner.engines.stopping import Budget
-from boards.emulated.live import LiveOptions, boot
-from boards.open import open_target
+from foreread.analyzer.confirm.boards import board_gains
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.boards.emulated.live import LiveOptions, boot
+from foreread.boards.open import open_target
 from foreread.measuring import confirm_fleet as fleet_confirming
 from foreread.measuring.options import ConfirmOptions
 from foreread.recording.steps import recorded
+from foreread.tracer.formats.capture import read
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.machines import recorder_for
 from foreread.tuning import fleet as fleet_tuning
 from foreread.tuning.options import TuneOptions
-from tracer.formats.capture import read
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.machines import recorder_for
 
 pytestmark = [
     pytest.mark.boards,

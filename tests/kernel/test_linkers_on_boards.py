@@ -18,8 +18,8 @@ from statistics import median
 import pytest
 
 import foreread
-from analyzer.advise.symbols import functions_of
-from boards.open import open_target
+from foreread.analyzer.advise.symbols import functions_of
+from foreread.boards.open import open_target
 from foreread.cli.main import main
 
 # Two recordings and two sweeps each: 60 s on an idle machine.

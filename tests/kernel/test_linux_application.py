@@ -16,14 +16,14 @@ from loop_image import loop_image
 from named_recordings import record_named
 from waiting import left_s
 
-from analyzer.ingest.load import load
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.predict.linux import inputs, predict_linux
-from boards.mounts import mount_of, read_mounts
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.predict.linux import inputs, predict_linux
+from foreread.boards.mounts import mount_of, read_mounts
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 WINDOWS_KB = (0, 4, 16, 64, 128, 256)
 # In 3 of 120 runs the shell read other pages, also at window 0, where nothing is read ahead. Such a

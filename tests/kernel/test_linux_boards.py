@@ -19,12 +19,12 @@ from program_strategy import SIZES, Drawn, programs
 from programs import PAGE, MapFlag, Script
 from waiting import left_s
 
-from analyzer.predict.inputs import machine_of
-from boards.emulated import MACHINES
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from emulator.linux.filesystems import has_large_folios
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.analyzer.predict.inputs import machine_of
+from foreread.boards.emulated import MACHINES
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.emulator.linux.filesystems import has_large_folios
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
 
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))
 QUEUE = "/sys/block/slow0"

@@ -21,13 +21,13 @@ from program_strategy import SIZES, programs
 from readahead_judge import PAGE, Judge, judge
 from rings import further
 
-from emulator.linux.operations import Machine
-from emulator.linux.requests import EXTENT, Layout, Limits, requests
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
-from tracer.backends import tracefs_mount
-from tracer.local.extents import extents_of
-from tracer.local.files import open_regular
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits, requests
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.local.extents import extents_of
+from foreread.tracer.local.files import open_regular
 
 WINDOWS = (0, 1, 2, 3, 4, 7, 8, 16, 25, 32, 64, 128)  # pages
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))  # raise it to judge new rules

@@ -17,14 +17,14 @@ from statistics import median
 import pytest
 from waiting import left_s, wait_until
 
-from boards.console.line import SerialAddress
-from boards.console.serial import SerialTarget
-from boards.emulated import MACHINES, BoardError
-from boards.emulated import state as states
-from boards.emulated.image import SAMPLE
-from boards.emulated.live import EmulatedTarget, LiveOptions, running, started
-from boards.open import open_target
-from boards.shell import BOOT_ID
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.emulated import MACHINES, BoardError
+from foreread.boards.emulated import state as states
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions, running, started
+from foreread.boards.open import open_target
+from foreread.boards.shell import BOOT_ID
 
 pytestmark = pytest.mark.boards
 
@@ -165,7 +165,7 @@ def test_one_that_is_ended_while_it_boots_a_board(number, state_home):
 
 def test_a_target_that_is_killed_takes_its_board_with_it(tmp_path):
     code = (
-        "from boards.emulated.live import EmulatedTarget, LiveOptions as L\n"
+        "from foreread.boards.emulated.live import EmulatedTarget, LiveOptions as L\n"
         "target = EmulatedTarget(L('arm64')); print(target.board.folder, flush=True); input()"
     )
     words = [sys.executable, "-c", code]

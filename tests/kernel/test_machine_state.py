@@ -15,10 +15,10 @@ from loop_image import loop_image
 from machine_state import MARK, differences, state, watched
 from waiting import left_s, wait_until
 
-from boards.base.owner import tag_in
-from tracer.backends import tracefs_mount
-from tracer.local.journal import Journal
-from tracer.local.journal_folder import DIRECTORY, acquire
+from foreread.boards.base.owner import tag_in
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.local.journal import Journal
+from foreread.tracer.local.journal_folder import DIRECTORY, acquire
 
 pytestmark = [
     pytest.mark.kernel,
@@ -31,8 +31,8 @@ GIVEN, OTHER = "37", "38"  # nobody else's values
 RECORDER = """
 import os, sys
 from pathlib import Path
-from boards.base.owner import owner_tag
-from tracer.local.journal_folder import DIRECTORY
+from foreread.boards.base.owner import owner_tag
+from foreread.tracer.local.journal_folder import DIRECTORY
 name = f"foreread-{owner_tag()}-test"
 (Path(sys.argv[1]) / "instances" / name).mkdir()
 (DIRECTORY / f"{os.getpid()}.journal").touch()

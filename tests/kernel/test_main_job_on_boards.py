@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from waiting import left_s
 
-from boards.emulated import MACHINES
-from boards.emulated.image import SAMPLE
-from boards.open import open_target
+from foreread.boards.emulated import MACHINES
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.open import open_target
 
 pytestmark = pytest.mark.boards
 

@@ -12,17 +12,17 @@ import pytest
 from named_recordings import record_named_on
 from waiting import left_s
 
-from analyzer.ingest.load import load
-from analyzer.ingest.tables import Kind
-from boards.emulated.image import SAMPLE
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.emulated.machines import MACHINES
-from tracer.error import RecordError
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.probes import definitions
-from tracer.probes.offsets import Offsets, find_offsets
-from tracer.remote.record import record_on
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.tables import Kind
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.machines import MACHINES
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.probes import definitions
+from foreread.tracer.probes.offsets import Offsets, find_offsets
+from foreread.tracer.remote.record import record_on
 
 pytestmark = pytest.mark.boards
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from rings import further
 
-from analyzer.ingest import perfdata
-from analyzer.ingest.spec import EVENT_SPECS
-from analyzer.ingest.tables import Kind
-from tracer.backends import tracefs_mount
+from foreread.analyzer.ingest import perfdata
+from foreread.analyzer.ingest.spec import EVENT_SPECS
+from foreread.analyzer.ingest.tables import Kind
+from foreread.tracer.backends import tracefs_mount
 
 PERF = shutil.which("perf")
 pytestmark = [

@@ -13,10 +13,10 @@ from prefetch_replayers import SHELLS, cached_pages, compiled, forget, scripted
 from shells import BUSYBOX, each_shell
 from waiting import left_s, wait_until
 
-from analyzer.ingest.load import load
-from analyzer.prefetch import Listing, Range, encode, find_ranges
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.prefetch import Listing, Range, encode, find_ranges
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 NAMES = ("plain", " two words", "new\nline\n", "tab\there", "quote'\"$(x)`y`", "\udcff\\0101*[a]")

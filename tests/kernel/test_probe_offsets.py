@@ -6,13 +6,13 @@ from contextlib import closing
 
 import pytest
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.emulated.machines import MACHINES
-from boards.emulated.packages import unpack
-from boards.emulated.parts import Parts
-from boards.emulated.slowdisk_build import _relocate
-from tracer.probes.make_table import derive
-from tracer.probes.offsets import find_offsets
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.machines import MACHINES
+from foreread.boards.emulated.packages import unpack
+from foreread.boards.emulated.parts import Parts
+from foreread.boards.emulated.slowdisk_build import _relocate
+from foreread.tracer.probes.make_table import derive
+from foreread.tracer.probes.offsets import find_offsets
 
 pytestmark = pytest.mark.boards
 

@@ -19,28 +19,28 @@ from raw_pages import read_events
 from target_recordings import is_running
 from waiting import left_s
 
-import tracer
-from boards.base.owner import PREFIX
-from tracer.backends import tracefs_mount
-from tracer.backends.tracefs import TracefsBackend
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.local.cold import mapped_files
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.journal import restore_leftovers
-from tracer.local.journal_folder import DIRECTORY
-from tracer.local.record import RecordOptions, record, run_here
-from tracer.local.run import RunOptions
+import foreread
+from foreread.boards.base.owner import PREFIX
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.cold import mapped_files
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.journal import restore_leftovers
+from foreread.tracer.local.journal_folder import DIRECTORY
+from foreread.tracer.local.record import RecordOptions, record, run_here
+from foreread.tracer.local.run import RunOptions
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 DRIVER = """
 import sys
 from pathlib import Path
-from tracer.backends.tracefs import TracefsBackend
-from tracer.local.record import RecordOptions, record
-from tracer.local.run import RunOptions
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.local.record import RecordOptions, record
+from foreread.tracer.local.run import RunOptions
 run = RunOptions(sys.argv[3:], grace_s=0.5, allow_warm=True)
 record(RecordOptions(run, wait_s=float(sys.argv[2])), TracefsBackend(), Path(sys.argv[1]))
 """
@@ -256,7 +256,7 @@ def recording(loop, tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER, output, str(left_s()), *command],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(foreread.__file__).parents[1])},
     ) as driver:
         try:
             pid = int(driver.stdout.readline())

@@ -12,19 +12,19 @@ import pytest
 from booted_board import BootedBoard, tell
 from waiting import left_s, wait_until
 
-from analyzer.ingest.load import load
-from analyzer.predict.choice import predict_by
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.open import open_target
-from boards.target import TargetError
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import predict_by
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.open import open_target
+from foreread.boards.target import TargetError
 from foreread.machine.install import install
 from foreread.recording.steps import recorded
-from tracer.error import InstallError, RecordError
-from tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.boot import HOOK_SCRIPT, BootEnding, boot_on, with_init
-from tracer.remote.job import part
+from foreread.tracer.error import InstallError, RecordError
+from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.boot import HOOK_SCRIPT, BootEnding, boot_on, with_init
+from foreread.tracer.remote.job import part
 
 # Up to three boots, each with its own patience.
 pytestmark = [pytest.mark.boards, pytest.mark.timeout(1200)]
@@ -179,8 +179,8 @@ FOREREAD = """
 import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
 from test_record_boot import BootedBoard, record
 
 target = SshTarget(SshAddress("127.0.0.1", "root", {port}), Path({known!r}), Path({key!r}))

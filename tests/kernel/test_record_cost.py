@@ -8,14 +8,14 @@ from statistics import median
 
 import pytest
 
-from boards.emulated.image import SAMPLE
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from tracer.local.command import Streams
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.local.trial import Trial, TrialOptions
-from tracer.remote.record import record_on
-from tracer.remote.trials import trials_on
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Trial, TrialOptions
+from foreread.tracer.remote.record import record_on
+from foreread.tracer.remote.trials import trials_on
 
 pytestmark = pytest.mark.boards
 MOST = 0.05

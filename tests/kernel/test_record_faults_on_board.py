@@ -13,14 +13,14 @@ import threading
 import pytest
 from waiting import wait_until
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.emulated.state import PROCESS
-from boards.target import TargetError
-from tracer.error import RecordError
-from tracer.local.ending import Ending
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.state import PROCESS
+from foreread.boards.target import TargetError
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.record import record_on
 
 pytestmark = pytest.mark.boards
 

@@ -17,17 +17,17 @@ from shells import BUSYBOX, each_shell
 from target_recordings import is_running, record_here
 from waiting import left_s
 
-from analyzer.ingest import tracefs as tracefs_pages
-from analyzer.ingest.tables import Kind
-from boards.target import LocalTarget
-from tracer.backends.tracefs import TracefsBackend
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.record import RecordOptions, run_here
-from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
+from foreread.analyzer.ingest import tracefs as tracefs_pages
+from foreread.analyzer.ingest.tables import Kind
+from foreread.boards.target import LocalTarget
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.record import RecordOptions, run_here
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.record import record_on
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [

@@ -16,32 +16,32 @@ from shells import each_shell
 from target_recordings import is_running, record_here
 from waiting import has_text, left_s, wait_until
 
-import tracer
-from boards.target import LocalTarget
-from tracer.backends import tracefs_mount
-from tracer.backends.tracefs import TracefsBackend
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.local.record import RecordOptions, record
-from tracer.local.run import RunOptions
-from tracer.remote.job import script
-from tracer.remote.record import PARTS, record_on
+import foreread
+from foreread.boards.target import LocalTarget
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.record import RecordOptions, record
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.job import script
+from foreread.tracer.remote.record import PARTS, record_on
 
 DRIVER = """
 import sys
 from pathlib import Path
-from boards.target import LocalTarget
-from tracer.local.record import RecordOptions
-from tracer.remote.job import script
-from tracer.remote.record import PARTS, record_on
-from tracer.local.run import RunOptions
+from foreread.boards.target import LocalTarget
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.remote.job import script
+from foreread.tracer.remote.record import PARTS, record_on
+from foreread.tracer.local.run import RunOptions
 options = RecordOptions(RunOptions(sys.argv[3:], allow_warm=True), wait_s=float(sys.argv[2]))
 record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
 """
 
 # Busybox may lack the applet.
 WITHOUT_SETSID = """
-import tracer.remote.record as module
+import foreread.tracer.remote.record as module
 settings = module.settings
 module.settings = lambda *words: {**settings(*words), "own_session": ""}
 """
@@ -68,7 +68,7 @@ def recording(loop, tmp_path, request):
     command = ["sh", "-c", f"echo $$ >{pid_file}; exec sleep 600"]
     with subprocess.Popen(
         [sys.executable, "-c", changed + DRIVER, tmp_path / "capture", str(left_s()), *command],
-        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(foreread.__file__).parents[1])},
         start_new_session=True,
     ) as driver:
         try:

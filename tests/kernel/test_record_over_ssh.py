@@ -14,13 +14,13 @@ from rings import further
 from ssh_servers import SshServer, missing
 from waiting import has_text, wait_until
 
-from boards.ssh import SshTarget
-from boards.ssh_connection import SshAddress
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
+from foreread.boards.ssh import SshTarget
+from foreread.boards.ssh_connection import SshAddress
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.record import record_on
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [

@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from boards.base.owner import owner_tag
-from tracer.backends import tracefs as backend_module
-from tracer.backends import tracefs_mount
-from tracer.backends.tracefs import TracefsBackend
+from foreread.boards.base.owner import owner_tag
+from foreread.tracer.backends import tracefs as backend_module
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.tracefs import TracefsBackend
 
 EVENTS = ["filemap:mm_filemap_add_to_page_cache", "syscalls:sys_enter_openat"]
 pytestmark = [

@@ -9,15 +9,15 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 from waiting import left_s
 
-from boards.device import DeviceError
-from boards.target import LocalTarget
-from tracer.error import RecordError
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.run import RunOptions
-from tracer.local.sweep_run import SweepOptions, sweep
-from tracer.local.trial import Scenario
-from tracer.machines import bench_on
+from foreread.boards.device import DeviceError
+from foreread.boards.target import LocalTarget
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.sweep_run import SweepOptions, sweep
+from foreread.tracer.local.trial import Scenario
+from foreread.tracer.machines import bench_on
 
 PAGES = 64  # of the data file
 pytestmark = [

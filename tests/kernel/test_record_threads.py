@@ -10,14 +10,14 @@ import pytest
 from rings import further
 from waiting import left_s
 
-from analyzer.ingest import load
-from analyzer.ingest.tables import Kind
-from boards.target import LocalTarget
-from tracer.backends import base, tracefs_mount
-from tracer.backends.select import choose
-from tracer.local.record import RecordOptions, record
-from tracer.local.run import RunOptions
-from tracer.remote.record import record_on
+from foreread.analyzer.ingest import load
+from foreread.analyzer.ingest.tables import Kind
+from foreread.boards.target import LocalTarget
+from foreread.tracer.backends import base, tracefs_mount
+from foreread.tracer.backends.select import choose
+from foreread.tracer.local.record import RecordOptions, record
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.record import record_on
 
 ROUNDS = 50
 PING_PONG = f"""
@@ -85,7 +85,7 @@ def test_a_replacement_event_is_recorded(tmp_path, monkeypatch):
     )
     standins = {"sched:no_such": "sched:sched_wakeup"}
     monkeypatch.setattr(tracefs_mount, "STANDINS", standins)
-    monkeypatch.setattr("tracer.remote.record.STANDINS", standins)
+    monkeypatch.setattr("foreread.tracer.remote.record.STANDINS", standins)
     run = RunOptions(["true"], allow_warm=True)
     asked = RecordOptions(run, events=events, wait_s=left_s())
     here = record(asked, choose("tracefs")[0], tmp_path / "here")

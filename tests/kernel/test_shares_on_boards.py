@@ -20,10 +20,10 @@ from named_recordings import record_named_on
 from waiting import left_s, wait_until
 
 import foreread
-from analyzer.ingest.load import load
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.load import load
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 MEMORY_MIB = 700
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")

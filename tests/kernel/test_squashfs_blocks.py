@@ -14,12 +14,12 @@ from named_recordings import record_named
 from rings import further
 from waiting import left_s
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import load
-from analyzer.ingest.squashfs_blocks import learnt_block
-from analyzer.predict.linux import predict_linux
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.squashfs_blocks import learnt_block
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 WINDOWS_KB = (0, 128)

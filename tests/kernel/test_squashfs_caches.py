@@ -16,7 +16,7 @@ from machine_lock import nobody_records
 from shells import BUSYBOX, DASH, each_shell
 from waiting import left_s
 
-from tracer.local import cold
+from foreread.tracer.local import cold
 
 ROOT = Path(__file__).parents[2]
 FOLDERS, FILES = 100, 40  # many blocks of metadata
@@ -55,7 +55,7 @@ def in_python():
 
 
 def in_shell(shell):
-    text = (resources.files("tracer.remote") / "lib.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "lib.sh").read_text()
     done = subprocess.run(
         [*shell, "-c", f"{text}\ndisplace_squashfs; drop_caches"],
         check=True,

@@ -13,11 +13,11 @@ from named_recordings import record_named_on
 from program_strategy import SIZES
 
 import foreread
-from analyzer.ingest.load import load
-from analyzer.predict.clusters import in_clusters
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.clusters import in_clusters
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 ALL = {**STACKS, **OTHERS}
 # One of each kind of stack: what lies on it changes nothing of the window.

@@ -17,8 +17,8 @@ from machine_lock import nobody_records
 from rings import further
 from waiting import wait_until
 
-from boards.device import Devices
-from boards.stacks import file_stacks, stacks
+from foreread.boards.device import Devices
+from foreread.boards.stacks import file_stacks, stacks
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _CACHESTAT = 451  # include/uapi/asm-generic/unistd.h, Linux 6.5

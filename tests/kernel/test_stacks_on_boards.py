@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from program_strategy import SIZES, programs
 from programs import PAGE
 
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from emulator.linux.filesystems import SQUASHFS_BLOCK, has_large_folios, own_io_pages
-from emulator.linux.operations import Machine
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.emulator.linux.filesystems import SQUASHFS_BLOCK, has_large_folios, own_io_pages
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
 
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "5"))
 SCRATCH_MIB = 330

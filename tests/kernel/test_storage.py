@@ -16,7 +16,9 @@ from guards import guards_of
 from rings import further
 from waiting import left_s, wait_until
 
-from boards.target import LocalTarget
+from foreread.boards.target import LocalTarget
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.journal import restore_leftovers
 from studies.tuning import storage_trial
 from studies.tuning.storage_chromosomes import (
     configurations,
@@ -28,8 +30,6 @@ from studies.tuning.storage_chromosomes import (
 )
 from studies.tuning.storage_rules import today
 from studies.tuning.storage_trial import FileSystem, StorageBench, StorageError, loop_device
-from tracer.error import RecordError
-from tracer.local.journal import restore_leftovers
 
 SIZE = 384 << 20
 RULES = today(SIZE)
@@ -242,7 +242,7 @@ def test_a_full_disk_is_a_failure_that_leaves_nothing(larger, image):
 CAMPAIGN = """
 import sys
 from pathlib import Path
-from boards.target import LocalTarget
+from foreread.boards.target import LocalTarget
 from studies.tuning.storage_trial import FileSystem, StorageBench, loop_device
 with loop_device(Path(sys.argv[1]), LocalTarget()) as device:
     bench = StorageBench(LocalTarget(), device, Path(sys.argv[2]).read_text(), seconds=1)
@@ -255,7 +255,7 @@ with loop_device(Path(sys.argv[1]), LocalTarget()) as device:
 CAMPAIGN_ON = """
 import sys
 from pathlib import Path
-from boards.target import LocalTarget
+from foreread.boards.target import LocalTarget
 from studies.tuning.storage_trial import FileSystem, StorageBench
 bench = StorageBench(LocalTarget(), sys.argv[1], Path(sys.argv[2]).read_text(), seconds=1)
 while True:
@@ -263,7 +263,7 @@ while True:
 """
 HOLDER = """
 import sys
-from tracer.local.journal import Journal
+from foreread.tracer.local.journal import Journal
 with Journal(wait_s=float(sys.argv[1])):
     print("held", flush=True)
     input()

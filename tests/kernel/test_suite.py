@@ -9,11 +9,11 @@ from loop_image import WINDOW_KB, loop_image
 from waiting import left_s
 
 import foreread
-from analyzer.confirm.text import stored
-from analyzer.ingest.load import load
-from analyzer.suite.read import SuiteError
-from tracer.error import RecordError
-from tracer.local.command import Streams
+from foreread.analyzer.confirm.text import stored
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.suite.read import SuiteError
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.command import Streams
 
 pytestmark = [
     pytest.mark.kernel,

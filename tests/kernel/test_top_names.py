@@ -11,9 +11,9 @@ from loop_image import loop_image, mounted
 from rings import further
 from waiting import wait_until
 
-from boards.target import LocalTarget
+from foreread.boards.target import LocalTarget
 from foreread.machine.reading_now import reading_now
-from tracer.formats.capture import dev_text
+from foreread.tracer.formats.capture import dev_text
 
 BYTES = 64 * 4096
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from boards.emulated.image import SAMPLE
-from boards.emulated.live import EmulatedTarget, LiveOptions, running, start
+from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions, running, start
 from foreread.machine.reading_now import reading_now
-from tracer.remote.top import top_of
+from foreread.tracer.remote.top import top_of
 
 pytestmark = [pytest.mark.boards, pytest.mark.thorough]
 

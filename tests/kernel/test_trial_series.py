@@ -18,13 +18,13 @@ from shells import each_shell
 from target_recordings import is_running
 from waiting import has_text, left_s, wait_until
 
-import tracer
-from boards.target import LocalTarget
-from tracer.error import RecordError
-from tracer.local.command import Streams
-from tracer.local.run import RunOptions
-from tracer.local.trial import Scenario, Trial, TrialOptions
-from tracer.remote.trials import trials_on
+import foreread
+from foreread.boards.target import LocalTarget
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Scenario, Trial, TrialOptions
+from foreread.tracer.remote.trials import trials_on
 
 pytestmark = [
     pytest.mark.kernel,
@@ -33,10 +33,10 @@ pytestmark = [
 
 DRIVER = """
 import sys
-from boards.target import LocalTarget
-from tracer.remote.trials import trials_on
-from tracer.local.run import RunOptions
-from tracer.local.trial import Trial, TrialOptions
+from foreread.boards.target import LocalTarget
+from foreread.tracer.remote.trials import trials_on
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Trial, TrialOptions
 run = RunOptions(sys.argv[4:], allow_warm=True)
 options = TrialOptions(run, devices=(sys.argv[1],), wait_s=float(sys.argv[3]))
 with trials_on(LocalTarget(), options, ("busybox", "sh")) as bench:
@@ -144,7 +144,7 @@ def driven(loop, tmp_path):
     words = [loop.device, str(loop.knob), str(left_s()), "sh", "-c", script]
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER, *words],
-        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(foreread.__file__).parents[1])},
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     ) as driver:
@@ -241,7 +241,7 @@ def test_a_job_that_is_ended_while_it_waits_for_the_lock_leaves_no_process(loop)
         nobody_records(),
         subprocess.Popen(
             [sys.executable, "-c", DRIVER, *words],
-            env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": str(Path(foreread.__file__).parents[1])},
             stderr=subprocess.DEVNULL,
         ) as driver,
     ):

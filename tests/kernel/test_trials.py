@@ -22,22 +22,22 @@ from series_trials import MEASURED
 from shells import each_shell
 from waiting import has_text, left_s, wait_until
 
-import tracer
-from analyzer.tuner.engines.fingerprint import Snapshot
-from boards.target import LocalTarget
-from tracer.error import RecordError
-from tracer.interrupts import Interrupted, orderly_exit
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.journal import Journal, restore_leftovers
-from tracer.local.knobs import selected
-from tracer.local.run import RunOptions
-from tracer.local.trial import Scenario, Trial, TrialOptions, check_run
-from tracer.machines import bench_on
-from tracer.remote.guarded_run import run_to_end, settings
-from tracer.remote.job import Job
-from tracer.remote.machine import Machine
-from tracer.remote.trials import PARTS, TargetTrials, trials_on
+import foreread
+from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.boards.target import LocalTarget
+from foreread.tracer.error import RecordError
+from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.journal import Journal, restore_leftovers
+from foreread.tracer.local.knobs import selected
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Scenario, Trial, TrialOptions, check_run
+from foreread.tracer.machines import bench_on
+from foreread.tracer.remote.guarded_run import run_to_end, settings
+from foreread.tracer.remote.job import Job
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.trials import PARTS, TargetTrials, trials_on
 
 PAGES = 64  # of the data file
 pytestmark = [
@@ -212,13 +212,13 @@ def killed_after(settings):
     One that starts before we do undoes it as well as we do.
     """
     code = (
-        "import os, sys; from tracer.local.journal import Journal\n"
+        "import os, sys; from foreread.tracer.local.journal import Journal\n"
         f"with Journal(wait_s={left_s()}) as journal:\n"
         "    for one in sys.argv[1:]:\n"
         "        journal.set(*one.split(' '))\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    root = str(Path(tracer.__file__).parents[1])
+    root = str(Path(foreread.__file__).parents[1])
     words = [sys.executable, "-c", code, *(f"{knob} {value}" for knob, value in settings)]
     done = subprocess.run(words, env={**os.environ, "PYTHONPATH": root}, check=False)
     assert done.returncode == -9
@@ -384,7 +384,7 @@ def test_the_load_is_limited_by_the_control_group_that_the_start_joins(loop, tri
 
 @pytest.mark.thorough
 def test_a_load_that_cannot_join_the_group_of_the_start_says_so(loop, tmp_path):
-    text = (Path(tracer.__file__).parent / "remote/load.sh").read_text()
+    text = (Path(foreread.tracer.__file__).parent / "remote/load.sh").read_text()
     folder = tmp_path / "load"
     folder.mkdir()
     words = ["sh", "-c", text, "sh", "reader", f"/dev/{loop.device}", "0", loop.device, folder]
@@ -545,16 +545,16 @@ def folder_of_load(loop):
 def test_a_killed_foreread_takes_its_load_with_it(loop, tmp_path):
     code = (
         "import sys\n"
-        "from boards.target import LocalTarget\n"
-        "from tracer.local.run import RunOptions\n"
-        "from tracer.local.trial import Scenario, Trial, TrialOptions\n"
-        "from tracer.machines import bench_on\n"
+        "from foreread.boards.target import LocalTarget\n"
+        "from foreread.tracer.local.run import RunOptions\n"
+        "from foreread.tracer.local.trial import Scenario, Trial, TrialOptions\n"
+        "from foreread.tracer.machines import bench_on\n"
         "run = RunOptions(['sh', '-c', 'echo up >$0; sleep 1000', sys.argv[3]], allow_warm=True)\n"
         "options = TrialOptions(run, devices=(sys.argv[1],), wait_s=float(sys.argv[4]))\n"
         "with bench_on(LocalTarget(), options) as bench:\n"
         "    bench.run(Trial(scenario=Scenario.parse('writer:' + sys.argv[2])))\n"
     )
-    root = str(Path(tracer.__file__).parents[1])
+    root = str(Path(foreread.__file__).parents[1])
     up = tmp_path / "up"
     words = [sys.executable, "-c", code, loop.device, loop.mountpoint, up, str(left_s())]
     with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": root}) as process:

@@ -14,10 +14,10 @@ from rings import further
 from series_trials import MEASURED, at, trials_by
 from shells import each_shell
 
-from analyzer.apply.write import REPLAYER_SCRIPT, shipped
-from analyzer.prefetch.listing import Listing, Range, encode
-from tracer.local.beside import Later, Replayer
-from tracer.local.command import Streams
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from foreread.analyzer.prefetch.listing import Listing, Range, encode
+from foreread.tracer.local.beside import Later, Replayer
+from foreread.tracer.local.command import Streams
 
 pytestmark = [
     pytest.mark.kernel,

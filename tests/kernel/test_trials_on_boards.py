@@ -6,16 +6,16 @@ import os
 
 import pytest
 
-from analyzer.apply import ApplyPlan, Disk, Setting, write_scripts
-from analyzer.tuner.evaluation import TargetGone
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.remount import read_option
+from foreread.analyzer.apply import ApplyPlan, Disk, Setting, write_scripts
+from foreread.analyzer.tuner.evaluation import TargetGone
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.remount import read_option
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.journal import Journal
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Scenario, Trial, TrialOptions
+from foreread.tracer.remote.trials import trials_on
 from foreread.tuning.evaluator import TrialEvaluator
-from tracer.local.command import Streams
-from tracer.local.journal import Journal
-from tracer.local.run import RunOptions
-from tracer.local.trial import Scenario, Trial, TrialOptions
-from tracer.remote.trials import trials_on
 
 pytestmark = pytest.mark.boards
 

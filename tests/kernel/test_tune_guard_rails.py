@@ -19,11 +19,11 @@ from loop_image import WINDOW_KB, loop_image
 from loop_image import mount_options as options
 from waiting import left_s
 
-from analyzer.tuner.findings.results import read_results
-from boards.target import LocalTarget
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.boards.target import LocalTarget
 from foreread.cli.main import main
+from foreread.tracer.machines import bench_on
 from foreread.tuning import campaign as tuning
-from tracer.machines import bench_on
 
 DURABILITY = ["dirty_expire_centisecs", "lazytime", "commit"]
 EXPIRE = Path("/proc/sys/vm/dirty_expire_centisecs")

@@ -15,9 +15,9 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 from waiting import left_s, random_moment, wait_until
 
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.store.store import Store
-from tracer.local.journal import restore_leftovers
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.store.store import Store
+from foreread.tracer.local.journal import restore_leftovers
 
 ROOT = Path(__file__).parents[2]
 KILLS = 6

@@ -12,12 +12,12 @@ from loop_image import WINDOW_KB, loop_image
 from shells import each_shell
 from waiting import left_s
 
-from analyzer.tuner.engines.fingerprint import Snapshot
-from boards.target import LocalTarget
+from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.boards.target import LocalTarget
+from foreread.tracer.calibrate.fio import CalibrateError
+from foreread.tracer.local.journal import Journal
+from foreread.tracer.local.knobs import selected
 from studies.tuning.workload import Ground, Workload, lay_out, run, run_watched, shell_text
-from tracer.calibrate.fio import CalibrateError
-from tracer.local.journal import Journal
-from tracer.local.knobs import selected
 
 READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)
 pytestmark = [

@@ -6,32 +6,30 @@ import json
 import pkgutil
 from pathlib import Path
 
-PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
 OPTIONAL = {"optuna", "serial"}  # packages of the extras
 
 
 def modules():
     """Import all; return those that lack a package of an extra."""
     without = {}
-    for package in map(importlib.import_module, PACKAGES):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if found.name.endswith("__main__"):
-                continue
-            try:
-                importlib.import_module(found.name)
-            except ModuleNotFoundError as error:
-                if error.name not in OPTIONAL:
-                    raise
-                without[found.name] = error.name
+    for found in pkgutil.walk_packages(importlib.import_module("foreread").__path__, "foreread."):
+        if found.name.endswith("__main__"):
+            continue
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if error.name not in OPTIONAL:
+                raise
+            without[found.name] = error.name
     return without
 
 
 def programs():
     """Return the size of each shell program that is put together for a target."""
-    job = importlib.import_module("tracer.remote.job")
+    job = importlib.import_module("foreread.tracer.remote.job")
     sizes = {}
-    for found in pkgutil.iter_modules(importlib.import_module("tracer.remote").__path__):
-        module = importlib.import_module(f"tracer.remote.{found.name}")
+    for found in pkgutil.iter_modules(importlib.import_module("foreread.tracer.remote").__path__):
+        module = importlib.import_module(f"foreread.tracer.remote.{found.name}")
         if parts := getattr(module, "PARTS", None):
             sizes[module.__name__] = len(job.script(parts))
     return sizes
@@ -39,10 +37,8 @@ def programs():
 
 def files():
     """Return the names of all installed files of the packages."""
-    names = []
-    for package in map(importlib.import_module, PACKAGES):
-        root = Path(package.__path__[0])
-        names += [f"{root.name}/{path.relative_to(root)}" for path in root.rglob("*")]
+    root = Path(importlib.import_module("foreread").__path__[0])
+    names = [f"{root.name}/{path.relative_to(root)}" for path in root.rglob("*")]
     return sorted(name for name in names if "__pycache__" not in name)
 
 

@@ -47,7 +47,9 @@ def check_use(out: Path, place: str) -> None:
     }
     assert len(wanted) > 60
     assert wanted - set(seen["files"]) == set()
-    assert {"tracer.remote.record", "tracer.remote.watch"} <= set(seen["programs"])
+    assert {"foreread.tracer.remote.record", "foreread.tracer.remote.watch"} <= set(
+        seen["programs"]
+    )
     assert min(seen["programs"].values()) > 1000
     assert set(seen["modules_without"].values()) <= {"serial", "optuna"}
     pages = {Path(line).name.removesuffix(".gz") for line in (out / "manual").read_text().split()}

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from boards.adb import AdbAddress, AdbTarget
+from foreread.boards.adb import AdbAddress, AdbTarget
 
 CNXN, OPEN, OKAY, WRTE, CLSE = (
     int.from_bytes(name, "little") for name in (b"CNXN", b"OPEN", b"OKAY", b"WRTE", b"CLSE")

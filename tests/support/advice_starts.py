@@ -9,13 +9,13 @@ from capture_builder import recording_of
 from programs import PAGE, Script
 from timed_runs import run_of
 
-from analyzer.advise.variant import Variant, variant_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import REQUESTS, Table
-from analyzer.predict.inputs import Inputs
-from analyzer.predict.start import Start
-from emulator.devices.device import FixedCost
-from emulator.linux.steps import CpuCost, Run
+from foreread.analyzer.advise.variant import Variant, variant_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import REQUESTS, Table
+from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.start import Start
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.steps import CpuCost, Run
 
 DEVICE = FixedCost(1000, 100)  # ns a request and a KiB: 1,400 for a page
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from waiting import left_s, wait_until
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting
-from boards.target import Target
-from tracer.install.install import uninstall
-from tracer.install.manifest import MANIFEST
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting
+from foreread.boards.target import Target
+from foreread.tracer.install.install import uninstall
+from foreread.tracer.install.manifest import MANIFEST
 
 KNOB = "/sys/block/slow0/queue/read_ahead_kb"
 CLOCK = "/sys/module/slowdisk/parameters/now_ns"

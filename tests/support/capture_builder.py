@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording, Trace
-from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Schema, Table
-from boards.stack import Stack
-from tracer.formats.capture import NO_METADATA, Capture, Cold, Device, Host, Mount
+from foreread.analyzer.ingest.recording import Recording, Trace
+from foreread.analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Schema, Table
+from foreread.boards.stack import Stack
+from foreread.tracer.formats.capture import NO_METADATA, Capture, Cold, Device, Host, Mount
 
 ROOT_PID = 100
 PAGE = 4096

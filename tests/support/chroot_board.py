@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
-from boards.target import LocalTarget, Result
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
+from foreread.boards.target import LocalTarget, Result
 
 UDEVADM = """#!/bin/sh
 echo "$*" >>/dev/udevadm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tracer.formats.capture import Cold
+from foreread.tracer.formats.capture import Cold
 
 
 def is_cold_but_for_others(cold: Cold) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.devices.stateful import Stateful
+from foreread.emulator.devices.stateful import Stateful
 
 _MEMBERS = {"rest_ms": ("rest_ns", 1e6)}
 

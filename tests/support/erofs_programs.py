@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_kernel import CountingOnErofs, erofs_extents
-from emulator.images.erofs_lookups import ErofsLookups
-from emulator.images.erofs_reads import ErofsReader, Read
-from emulator.images.erofs_rules import erofs_rules
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
-from emulator.linux.requests import Layout, Limits
-from emulator.linux.rules import Version, rules_for
-from emulator.stepwise.replay import Replay
+from foreread.emulator.images.erofs import ErofsImage
+from foreread.emulator.images.erofs_kernel import CountingOnErofs, erofs_extents
+from foreread.emulator.images.erofs_lookups import ErofsLookups
+from foreread.emulator.images.erofs_reads import ErofsReader, Read
+from foreread.emulator.images.erofs_rules import erofs_rules
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
+from foreread.emulator.linux.requests import Layout, Limits
+from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.stepwise.replay import Replay
 
 Calls = list[tuple[str, list[tuple[int, int]]]]  # paths, with positions and bytes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
+from foreread.analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
 
 DISK = (7 << 20) | 0
 BDEV = 3  # the bdev pseudo file system: an anonymous device

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from analyzer.program.evidence import INSERTED, PIECE, Evidence, Shown
-from analyzer.program.timeline import MOMENT, What
+from foreread.analyzer.program.evidence import INSERTED, PIECE, Evidence, Shown
+from foreread.analyzer.program.timeline import MOMENT, What
 
 PAGE = 4096
 FILES = 4

@@ -16,10 +16,10 @@ from pathlib import Path
 from trial_benches import KnownBench
 from waiting import take_time
 
-from boards.target import TargetError
+from foreread.boards.target import TargetError
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.local.trial import Outcome
 from foreread.tuning import evaluator
-from tracer.interrupts import uninterrupted
-from tracer.local.trial import Outcome
 
 evaluator.BACK_S, evaluator._AGAIN_S = 0.5, 0.05
 

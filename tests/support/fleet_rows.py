@@ -6,10 +6,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from analyzer.fleet.batch import Analysed
-from analyzer.fleet.names import digest
-from analyzer.fleet.rows import Rows
-from analyzer.fleet.store import Store, open_store
+from foreread.analyzer.fleet.batch import Analysed
+from foreread.analyzer.fleet.names import digest
+from foreread.analyzer.fleet.rows import Rows
+from foreread.analyzer.fleet.store import Store, open_store
 
 _number = count()
 WINDOWS = {0: 1.4, 32: 0.8, 128: 1.0}  # KiB, and seconds as a part of those now

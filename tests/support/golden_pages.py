@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
 
 Pages = dict[str, list[list[int]]]
 

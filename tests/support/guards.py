@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.base.guard import is_guard
+from foreread.boards.base.guard import is_guard
 
 
 def guards_of(pid):

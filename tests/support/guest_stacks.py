@@ -20,7 +20,7 @@ from program_strategy import SIZES
 from programs import PAGE
 from waiting import left_s
 
-from boards.emulated.live import EmulatedTarget
+from foreread.boards.emulated.live import EmulatedTarget
 
 _HERE, _BELOW, _BIG = "/mnt/stack", "/mnt/below", "/mnt/big"
 _TOOLS = "/mnt/big/tools"

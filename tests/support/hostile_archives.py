@@ -13,7 +13,7 @@ import tarfile
 import zlib
 from pathlib import Path
 
-from tracer.formats.archive import unpack
+from foreread.tracer.formats.archive import unpack
 
 EXAMPLE = Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz"
 BLOCK = 512

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.recording import Recording
 
 ON_SQUASHFS = (
     Path(__file__).parents[1] / "foreread/data/squashfs-madplay/squashfs-madplay.capture.tar.xz"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from boards.judged import JudgedKernel
+from foreread.boards.judged import JudgedKernel
 
 
 def judged_of(**changes: Any) -> JudgedKernel:

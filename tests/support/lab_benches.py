@@ -10,8 +10,8 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.open import open_target
-from tracer.machines import bench_on
+from foreread.boards.open import open_target
+from foreread.tracer.machines import bench_on
 
 
 @contextmanager

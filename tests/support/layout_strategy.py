@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from program_strategy import SIZES
 from programs import PAGE
 
-from emulator.linux.requests import EXTENT
+from foreread.emulator.linux.requests import EXTENT
 
 
 @st.composite

@@ -10,23 +10,23 @@ from typing import Any
 
 from waiting import left_s
 
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import predict_by
-from analyzer.predict.inputs import inputs
-from analyzer.predict.kernel_waste import Caused, kernel_waste
-from analyzer.predict.linux import on_disk
-from analyzer.predict.start import MOST_REQUESTS, Start, prepare
-from analyzer.predict.waste import Waste
-from analyzer.report.live import bundle
-from analyzer.report.live.inputs import Live, live_inputs
-from analyzer.report.live.page import compressed
-from analyzer.report.subject import Subject
-from emulator.devices.device import DeviceModel, FixedCost
-from emulator.devices.paced import Paced
-from emulator.devices.stateful import Stateful
-from emulator.linux.rules import version_of
-from emulator.wasm.build import CORE
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.kernel_waste import Caused, kernel_waste
+from foreread.analyzer.predict.linux import on_disk
+from foreread.analyzer.predict.start import MOST_REQUESTS, Start, prepare
+from foreread.analyzer.predict.waste import Waste
+from foreread.analyzer.report.live import bundle
+from foreread.analyzer.report.live.inputs import Live, live_inputs
+from foreread.analyzer.report.live.page import compressed
+from foreread.analyzer.report.subject import Subject
+from foreread.emulator.devices.device import DeviceModel, FixedCost
+from foreread.emulator.devices.paced import Paced
+from foreread.emulator.devices.stateful import Stateful
+from foreread.emulator.linux.rules import version_of
+from foreread.emulator.wasm.build import CORE
 
 ROOT = Path(__file__).parents[2]
 ANSWERS = ROOT / "tests/analyzer/report/live/answers.mjs"

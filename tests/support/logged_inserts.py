@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.linux.operations import Outcome
-from emulator.linux.windows import Emulation
+from foreread.emulator.linux.operations import Outcome
+from foreread.emulator.linux.windows import Emulation
 
 Logged = list[tuple[int, int, int, int, int]]
 

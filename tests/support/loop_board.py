@@ -13,7 +13,7 @@ from pathlib import Path
 from loop_devices import attached
 from waiting import left_s
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 IMAGE_BYTES = 3 << 20
 KNOBS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb")

@@ -13,7 +13,7 @@ from pathlib import Path
 from loop_devices import attached
 from machine_lock import nobody_records
 
-from boards.mounts import read_mounts
+from foreread.boards.mounts import read_mounts
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from waiting import wait_until
 
-from tracer.local.journal_folder import DIRECTORY, make_directory
+from foreread.tracer.local.journal_folder import DIRECTORY, make_directory
 
 _GUARD_S = 10.0  # what a guard needs at most
 _blocks: list[Callable[[], bool]] = []  # that hold it now, one in another

@@ -17,11 +17,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.base.owner import PREFIX, is_alive, owner_tag, start_time, tag_in
-from boards.mounts import is_under, read_mounts
-from tracer.backends.tracefs_mount import NOTES, PLACES
-from tracer.local.jobs import PLACES as JOBS
-from tracer.local.journal_folder import DIRECTORY
+from foreread.boards.base.owner import PREFIX, is_alive, owner_tag, start_time, tag_in
+from foreread.boards.mounts import is_under, read_mounts
+from foreread.tracer.backends.tracefs_mount import NOTES, PLACES
+from foreread.tracer.local.jobs import PLACES as JOBS
+from foreread.tracer.local.journal_folder import DIRECTORY
 
 MARK = "FOREREAD_TEST_RUN"  # in the environment of all that the run starts
 INSTANCES = PLACES[0] / "instances"

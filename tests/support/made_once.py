@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import analyzer.report.make
-from analyzer.advise.advise import Advice, advise
-from analyzer.suite.predicted import predict_suite
-from analyzer.suite.read import read_suite
+import foreread.analyzer.report.make
+from foreread.analyzer.advise.advise import Advice, advise
+from foreread.analyzer.suite.predicted import predict_suite
+from foreread.analyzer.suite.read import read_suite
 from foreread.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples/python-start"
@@ -57,7 +57,7 @@ def make_advice(folder: Path) -> None:
 
 def make_report(folder: Path, advice: Advice) -> None:
     """Write the report of the capture and its sweep by the command, with all figures."""
-    with patch.object(analyzer.report.make, "advise", lambda *_, **__: advice):
+    with patch.object(foreread.analyzer.report.make, "advise", lambda *_, **__: advice):
         assert main(["report", str(CAPTURE), str(SWEEP), "-o", str(folder)]) == 0
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from foreread.recording.steps import recorded
-from tracer.backends.tracefs import TracefsBackend
-from tracer.formats.seen import Seen
-from tracer.local.record import run_here
-from tracer.remote.record import run_on
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.local.record import run_here
+from foreread.tracer.remote.record import run_on
 
 
 def record_named(options, output):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from fleet_benches import FleetBench, note
 
-from boards.target import TargetError
+from foreread.boards.target import TargetError
 
 PRESENT_KB = "128"
 

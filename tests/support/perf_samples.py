@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from analyzer.ingest import perf_header, tracing_data
-from analyzer.ingest.formats import Formats
+from foreread.analyzer.ingest import perf_header, tracing_data
+from foreread.analyzer.ingest.formats import Formats
 
 GOLDEN = Path(__file__).parent.parent / "analyzer" / "ingest" / "data" / "perf"
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from analyzer.predict.prediction import Curve, Prediction, Verdict
+from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
 
 WINDOWS = [0, 32, 128]
 

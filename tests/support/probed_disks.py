@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.predict.disk.calibration import Trial, simulate
-from tracer.formats.disk_probe import DiskProbe, ProbeTrial
-from tracer.local.disk.plan import probe
+from foreread.analyzer.predict.disk.calibration import Trial, simulate
+from foreread.tracer.formats.disk_probe import DiskProbe, ProbeTrial
+from foreread.tracer.local.disk.plan import probe
 
 
 def trial_on(device, pattern, seconds, rng=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, MapFlag, Op, Program
 
 PAGE = 4096
 BIG = 1 << 20  # pages of a file of which no end is met

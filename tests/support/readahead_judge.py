@@ -17,7 +17,7 @@ from pathlib import Path
 from machine_lock import nobody_records
 from waiting import wait_until
 
-from emulator.linux.operations import MapFlag, Op, Program
+from foreread.emulator.linux.operations import MapFlag, Op, Program
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _WINDOWS = "readahead/page_cache_ra_order"

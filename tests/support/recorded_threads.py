@@ -5,18 +5,18 @@ from __future__ import annotations
 from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, DEAD, SOFTIRQ, R, event, insert, read, switch, table, wake
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.inputs import inputs
-from analyzer.program import thread_steps
-from analyzer.program.steps import own_requests
-from emulator.devices.device import FixedCost
-from emulator.linux.requests import Layout
-from emulator.linux.rules import rules_for
-from emulator.linux.steps import Run
-from emulator.stepwise.timed import timed
-from tracer.formats.capture import FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.program import thread_steps
+from foreread.analyzer.program.steps import own_requests
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.requests import Layout
+from foreread.emulator.linux.rules import rules_for
+from foreread.emulator.linux.steps import Run
+from foreread.emulator.stepwise.timed import timed
+from foreread.tracer.formats.capture import FileEntry
 
 A, B, C, IDLE, OTHER = ROOT_PID, 101, 102, 0, 9
 ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)

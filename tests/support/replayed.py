@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from event_table import event, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.program.build import build
-from emulator.linux.operations import FILE, Op
-from tracer.formats.capture import NO_METADATA, FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.program.build import build
+from foreread.emulator.linux.operations import FILE, Op
+from foreread.tracer.formats.capture import NO_METADATA, FileEntry
 
 PAGE = 4096
 PROT_READ, PROT_EXEC, PRIVATE, ANONYMOUS = 1, 4, 2, 0x20

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from boards.base.silent import silent
-from boards.device import Disk
-from tracer.local.trial import Outcome, Trial
+from foreread.boards.base.silent import silent
+from foreread.boards.device import Disk
+from foreread.tracer.local.trial import Outcome, Trial
 
 
 @dataclass

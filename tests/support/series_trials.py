@@ -10,11 +10,11 @@ from typing import Any
 from loop_image import LoopImage
 from waiting import left_s
 
-from boards.target import LocalTarget
-from tracer.local.command import Streams
-from tracer.local.run import RunOptions
-from tracer.local.trial import Trial, TrialOptions
-from tracer.remote.trials import TargetTrials, trials_on
+from foreread.boards.target import LocalTarget
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import Trial, TrialOptions
+from foreread.tracer.remote.trials import TargetTrials, trials_on
 
 # Other work on this machine may be noticed; nothing is asserted about it.
 MEASURED = ("ok", "contended", "warm")

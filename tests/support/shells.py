@@ -32,7 +32,7 @@ def each_shell(
 
 def function(file: str, name: str) -> str:
     """Return the shell function of that name."""
-    text = (resources.files("tracer.remote") / file).read_text()
+    text = (resources.files("foreread.tracer.remote") / file).read_text()
     return re.search(rf"^{name}\(\) {{\n.*?^}}\n", text, re.MULTILINE | re.DOTALL)[0]
 
 

@@ -14,7 +14,7 @@ from machine_lock import nobody_records
 from waiting import wait_until
 from watched_disks import Disk
 
-from boards.target import LocalTarget
+from foreread.boards.target import LocalTarget
 
 DISK_MIB = 256
 # Start a program in a group, and where /proc has that program alone. To a foreread elsewhere, what

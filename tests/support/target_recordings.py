@@ -8,10 +8,10 @@ from named_recordings import record_inodes
 from shells import BUSYBOX
 from waiting import left_s
 
-from boards.target import LocalTarget
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote.record import run_on
+from foreread.boards.target import LocalTarget
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote.record import run_on
 
 
 def record_here(output, command, shell=BUSYBOX, inodes_of=None, **run):

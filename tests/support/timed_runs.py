@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from programs import PAGE, Script
 
-from emulator.linux.operations import Machine
-from emulator.linux.requests import EXTENT, Layout, Limits
-from emulator.linux.rules import rules_for
-from emulator.linux.steps import STEP, Run
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits
+from foreread.emulator.linux.rules import rules_for
+from foreread.emulator.linux.steps import STEP, Run
 
 NOWHERE = Layout(np.zeros(0, EXTENT))
 

@@ -12,7 +12,7 @@ from loop_image import mounted
 from machine_lock import nobody_records
 from waiting import wait_until
 
-from tracer.backends import tracefs_mount
+from foreread.tracer.backends import tracefs_mount
 
 BIO = re.compile(r"-(\d+) .* block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+)")
 Calls = Sequence[tuple[str, Sequence[tuple[int, int]]]]  # path, and (position, bytes) of each read

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
-from boards.device import Disk
-from boards.target import TargetError
-from tracer.local.trial import Outcome
+from foreread.boards.device import Disk
+from foreread.boards.target import TargetError
+from foreread.tracer.local.trial import Outcome
 
 QUEUE = "/sys/block/sda/queue"
 KNOBS = {

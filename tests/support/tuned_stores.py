@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tuner_landscapes import SPACE, log_cost
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.findings.confirming import ConfirmingRuns
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.store.records import Board, Spec
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import Attempt, key_of
+from foreread.analyzer.tuner.findings.confirming import ConfirmingRuns
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.store.records import Board, Spec
+from foreread.analyzer.tuner.store.store import Store
 
 BASE_S = {"idle": 0.6, "reader": 7.9}
 

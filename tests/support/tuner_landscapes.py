@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from analyzer.tuner.findings.compare import Run
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.findings.compare import Run
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 USELESS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from analyzer.tuner.space.genes import NONE, Chromosome, Gene, Space
+from foreread.analyzer.tuner.space.genes import NONE, Chromosome, Gene, Space
 
 _QUEUE = "/sys/block/{disk}/queue"
 WINDOW = Gene(

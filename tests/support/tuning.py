@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.space.genes import Chromosome, Gene, Space
-from analyzer.tuner.store.records import Board, Spec
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.space.genes import Chromosome, Gene, Space
+from foreread.analyzer.tuner.store.records import Board, Spec
 from studies.tuning.landscape import Row, Table
 
 WINDOW = Gene(name="window", kind="power2", lowest=4, highest=512, default=128)

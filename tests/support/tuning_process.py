@@ -17,9 +17,9 @@ from pathlib import Path
 import tuning
 from waiting import random_moment, take_time
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.evaluation import Attempt, key_of
+from foreread.analyzer.tuner.store.store import Store, StoreError
 from studies.tuning.landscape import Landscape
 
 LANDSCAPE = Landscape(tuning.table())

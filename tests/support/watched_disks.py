@@ -10,7 +10,7 @@ from pathlib import Path
 from loop_devices import attached
 from waiting import left_s, wait_until
 
-from tracer.remote.watch import WatchOptions, parse_period
+from foreread.tracer.remote.watch import WatchOptions, parse_period
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 LOADS = {

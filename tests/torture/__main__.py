@@ -21,7 +21,7 @@ from killing import MEMORY, REMOTE, Case, Killer, end_all  # noqa: E402
 from results import results  # noqa: E402
 
 from bench import Bench, bench, prepare  # noqa: E402
-from boards.emulated.error import BoardError  # noqa: E402
+from foreread.boards.emulated.error import BoardError  # noqa: E402
 
 FURTHER = "further"
 CUT_SHARE = 100  # of so many kills, one is a power cut: that takes a boot

@@ -21,10 +21,10 @@ from tuned_stores import spec_of
 from waiting import wait_until
 from watched_disks import WINDOW_KB, a_disk
 
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.genes import Gene, Space
-from analyzer.tuner.store.records import Evaluation
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.store.store import Store
 
 ROOT = Path(__file__).parents[2]
 OTHERS = ("--wait", "600")  # for other forereads on the machine

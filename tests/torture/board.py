@@ -18,11 +18,11 @@ from killing import Case
 from remote import client
 
 from bench import Bench
-from boards.emulated import coming_up, launch
-from boards.emulated.error import BoardError
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.emulated.state import PROCESS
-from boards.target import TargetError
+from foreread.boards.emulated import coming_up, launch
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.emulated.state import PROCESS
+from foreread.boards.target import TargetError
 from foreread.machine.install import install
 
 BOARD = "board"

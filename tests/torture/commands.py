@@ -13,9 +13,9 @@ from pathlib import Path
 
 import state
 
-from analyzer.tuner.store.store import Store
 from bench import Bench, is_json
-from tracer.formats import capture as capture_files
+from foreread.analyzer.tuner.store.store import Store
+from foreread.tracer.formats import capture as capture_files
 
 BACKENDS = ("auto", "tracefs", "trace-cmd", "perf")
 WAIT_S = 60.0  # for another foreread on this machine

@@ -25,8 +25,8 @@ sys.path[:0] = [str(HERE.parent / "support"), str(HERE.parents[1])]
 
 from loop_image import loop_image  # noqa: E402
 
-from boards.base.guard import die_with_parent  # noqa: E402
-from boards.base.scratch import scratch_folder  # noqa: E402
+from foreread.boards.base.guard import die_with_parent  # noqa: E402
+from foreread.boards.base.scratch import scratch_folder  # noqa: E402
 
 LOAD = ("stress-ng", "--quiet", "--cpu", "4", "--io", "2", "--hdd", "1")
 MOUNTED_S = 3.0

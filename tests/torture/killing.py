@@ -18,7 +18,7 @@ from commands import WAIT_S, Begun, Commands
 from memory import memory_group
 
 from bench import OTHERS, Bench
-from boards.base.guard import is_guard
+from foreread.boards.base.guard import is_guard
 
 SIGNALS = ("KILL", "KILL", "KILL", "TERM", "HUP", "PIPE")
 VICTIMS = ("parent", "parent", "group", "group", "everything", "guard first")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ssh_servers import SshServer, missing
 
-from boards.base.owner import MARK
+from foreread.boards.base.owner import MARK
 
 # The client of foreread finds this one first, which knows the server's key.
 SSH = """#!/bin/sh

@@ -17,7 +17,7 @@ from pathlib import Path
 from killing import Case
 
 from bench import ROOT
-from boards.base.written import write_whole
+from foreread.boards.base.written import write_whole
 
 _FIELDS = {one.name for one in fields(Case)}
 

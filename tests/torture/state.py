@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from boards.base.owner import MARK, is_alive, is_left
-from boards.mounts import read_mounts
-from tracer.local.jobs import PLACES
+from foreread.boards.base.owner import MARK, is_alive, is_left
+from foreread.boards.mounts import read_mounts
+from foreread.tracer.local.jobs import PLACES
 
 TOKEN = "FOREREAD_TORTURE"  # in the environment of all that a case starts
 KNOBS = (

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from boards.target import LocalTarget
-from tracer import machines
-from tracer.error import RecordError
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.local.trial import TrialOptions
+from foreread.boards.target import LocalTarget
+from foreread.tracer import machines
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import TrialOptions
 
 ELSEWHERE = SimpleNamespace()  # any target but this machine
 RUN = RunOptions(["true"])

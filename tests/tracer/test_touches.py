@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from boards.device import Devices
-from boards.mounts import parse_mount
-from tracer import touches
+from foreread.boards.device import Devices
+from foreread.boards.mounts import parse_mount
+from foreread.tracer import touches
 
 EXT4 = "1 1 8:1 / / rw - ext4 /dev/sda1 rw"
 SQUASHFS = "2 1 7:0 / /rom ro - squashfs /dev/loop0 ro"

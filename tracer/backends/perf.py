@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.base.units import kib_to_pages
-from tracer.backends.base import Recorded
-from tracer.backends.recorder import Recorder
-from tracer.backends.supervised import Supervised
-from tracer.backends.tool import help_of, output_of
+from foreread.boards.base.units import kib_to_pages
+from foreread.tracer.backends.base import Recorded
+from foreread.tracer.backends.recorder import Recorder
+from foreread.tracer.backends.supervised import Supervised
+from foreread.tracer.backends.tool import help_of, output_of
 
 _ISSUE, _COMPLETE = "block:block_rq_issue", "block:block_rq_complete"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracer.backends.base import Backend, Probe
-from tracer.backends.perf import PerfBackend
-from tracer.backends.trace_cmd import TraceCmdBackend
-from tracer.backends.tracefs import TracefsBackend
-from tracer.error import RecordError
+from foreread.tracer.backends.base import Backend, Probe
+from foreread.tracer.backends.perf import PerfBackend
+from foreread.tracer.backends.trace_cmd import TraceCmdBackend
+from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.error import RecordError
 
 AUTO = "auto"
 _STRENGTHS = {

@@ -17,12 +17,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from boards.base.owner import MARK, PREFIX, is_left, owner_tag
-from boards.base.scratch import prefix
-from boards.base.units import KIB
-from tracer.backends.tool import environment
-from tracer.error import RecordError
-from tracer.memory import available_memory_kib
+from foreread.boards.base.owner import MARK, PREFIX, is_left, owner_tag
+from foreread.boards.base.scratch import prefix
+from foreread.boards.base.units import KIB
+from foreread.tracer.backends.tool import environment
+from foreread.tracer.error import RecordError
+from foreread.tracer.memory import available_memory_kib
 
 _HERE = Path(__file__).resolve().parent
 _START_SECONDS = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from tracer.error import RecordError
+from foreread.tracer.error import RecordError
 
 
 def environment() -> dict[str, str]:

@@ -12,10 +12,10 @@ import re
 import time
 from pathlib import Path
 
-from tracer.backends.base import Recorded
-from tracer.backends.recorder import Recorder
-from tracer.backends.supervised import Supervised
-from tracer.backends.tool import output_of, version_of
+from foreread.tracer.backends.base import Recorded
+from foreread.tracer.backends.recorder import Recorder
+from foreread.tracer.backends.supervised import Supervised
+from foreread.tracer.backends.tool import output_of, version_of
 
 _FTRACE_ENABLED = Path("/proc/sys/kernel/ftrace_enabled")
 # trace-cmd opens these for writing although it records no functions.

@@ -21,13 +21,13 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from boards.base.owner import PREFIX, owner_tag
-from boards.base.units import KIB
-from tracer.backends import tracefs_mount
-from tracer.backends.base import INDISPENSABLE, Probe, Recorded
-from tracer.error import RecordError
-from tracer.interrupts import uninterrupted
-from tracer.memory import available_memory_kib
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.boards.base.units import KIB
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.base import INDISPENSABLE, Probe, Recorded
+from foreread.tracer.error import RecordError
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.memory import available_memory_kib
 
 CLOCK = "mono"
 OPENS = "foreread:openat"  # our event probe: sys_enter_openat with the path as a string

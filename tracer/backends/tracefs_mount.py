@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.base.guard import guarded
-from boards.base.owner import PREFIX, is_alive, owner_tag, tag_in
-from boards.base.owner import is_left as is_dead
-from boards.mounts import read_mounts
-from tracer.backends.base import STANDINS
-from tracer.error import RecordError
+from foreread.boards.base.guard import guarded
+from foreread.boards.base.owner import PREFIX, is_alive, owner_tag, tag_in
+from foreread.boards.base.owner import is_left as is_dead
+from foreread.boards.mounts import read_mounts
+from foreread.tracer.backends.base import STANDINS
+from foreread.tracer.error import RecordError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 NOTES = Path("/run/foreread")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from boards.target import Target
-from tracer.calibrate.fio import CalibrateError
-from tracer.calibrate.unpacking import answer_of, passes_of
-from tracer.formats.unpacking import Unpacked, UnpackingDocument
+from foreread.boards.target import Target
+from foreread.tracer.calibrate.fio import CalibrateError
+from foreread.tracer.calibrate.unpacking import answer_of, passes_of
+from foreread.tracer.formats.unpacking import Unpacked, UnpackingDocument
 
 PLAIN = "none"  # the image that is not compressed
 _SCRIPT = Path(__file__).with_name("erofs_unpacking.sh")

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from boards.base.units import MIB
-from boards.target import Target
-from tracer.error import TracerError
+from foreread.boards.base.units import MIB
+from foreread.boards.target import Target
+from foreread.tracer.error import TracerError
 
 UNLIMITED_KIB = 1 << 20  # more than any disk takes
 SMALLEST_BYTES = 16 << 20  # of the read area: a smaller one would be read again and again

@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.target import Target
+from foreread.boards.target import Target
 
 _HERE = Path(__file__).parent
 _TIMEOUT_S = 60.0

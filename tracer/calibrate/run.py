@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from boards.target import Target
-from tracer.calibrate.fio import Job, Place, Seen, measure
+from foreread.boards.target import Target
+from foreread.tracer.calibrate.fio import Job, Place, Seen, measure
 
 _SIZES = (4, 16, 64, 256, 1024)  # KiB
 _PAGE_KIB = 4

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from boards.target import Target
-from tracer.calibrate.fio import CalibrateError
-from tracer.formats.unpacking import Unpacked, UnpackingDocument
+from foreread.boards.target import Target
+from foreread.tracer.calibrate.fio import CalibrateError
+from foreread.tracer.formats.unpacking import Unpacked, UnpackingDocument
 
 _SCRIPT = Path(__file__).with_name("unpacking.sh")
 _SHARED = Path(__file__).with_name("passes.sh")

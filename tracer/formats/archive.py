@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.base.bounded import open_regular
-from tracer.formats import limits
-from tracer.formats.capture import DISK, FILES, METADATA, CaptureError
-from tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed
-from tracer.formats.limits import LimitError, check_formats, check_size
-from tracer.formats.tar_members import BLOCK, Member, TarReader, is_header
+from foreread.boards.base.bounded import open_regular
+from foreread.tracer.formats import limits
+from foreread.tracer.formats.capture import DISK, FILES, METADATA, CaptureError
+from foreread.tracer.formats.decompressed import DAMAGE, MAGICS, Decompressed
+from foreread.tracer.formats.limits import LimitError, check_formats, check_size
+from foreread.tracer.formats.tar_members import BLOCK, Member, TarReader, is_header
 
 _MAGIC_AT = 257  # of the first member's header (tar(5): magic)
 _DEEPEST = 32  # folders; events/SYSTEM/NAME is three below trace/

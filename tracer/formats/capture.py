@@ -20,14 +20,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import field
 
-from boards.base.bounded import UnboundedError, read_bounded
-from boards.base.brief import brief
-from boards.base.document import Document, OtherSchemaError, decode, encode, says
-from boards.stack import Stack
-from tracer.error import TracerError
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.disk_probe import DiskProbe
-from tracer.formats.limits import (
+from foreread.boards.base.bounded import UnboundedError, read_bounded
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import Document, OtherSchemaError, decode, encode, says
+from foreread.boards.stack import Stack
+from foreread.tracer.error import TracerError
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.disk_probe import DiskProbe
+from foreread.tracer.formats.limits import (
     METADATA_REMEDY,
     MOST_DISK_BYTES,
     MOST_FILES_BYTES,

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from boards.base.brief import brief
-from tracer.formats.scenario import IDLE
+from foreread.boards.base.brief import brief
+from foreread.tracer.formats.scenario import IDLE
 
 Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 Runs = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]

@@ -18,12 +18,12 @@ from typing import Any
 
 import msgspec
 
-from boards.base.bounded import read_bounded
-from boards.base.document import DocumentError, converted, parse
-from tracer.formats import archive as bounded
-from tracer.formats.capture import METADATA, CaptureError
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.limits import METADATA_REMEDY, MOST_METADATA_BYTES
+from foreread.boards.base.bounded import read_bounded
+from foreread.boards.base.document import DocumentError, converted, parse
+from foreread.tracer.formats import archive as bounded
+from foreread.tracer.formats.capture import METADATA, CaptureError
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.limits import METADATA_REMEDY, MOST_METADATA_BYTES
 
 KEY = "confirmations"
 Change = Callable[[list[Confirmation]], list[Confirmation]]

@@ -7,8 +7,8 @@ import lzma
 import zlib
 from typing import BinaryIO, Protocol
 
-from boards.base.units import size_text
-from tracer.formats.limits import (
+from foreread.boards.base.units import size_text
+from foreread.tracer.formats.limits import (
     MOST_ARCHIVE_BYTES,
     MOST_STREAMS,
     XZ_MEMORY_BYTES,

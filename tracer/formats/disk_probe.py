@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from boards.base.brief import brief
-from boards.cost import Cost
+from foreread.boards.base.brief import brief
+from foreread.boards.cost import Cost
 
 Bytes = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Nanoseconds = Annotated[int, Meta(ge=0, le=10**13)]  # since the probe began; under three hours

@@ -7,9 +7,9 @@ and the time that ``analyzer/ingest/allowance.py`` grants the process that reads
 
 from __future__ import annotations
 
-from boards.base.counted import plural
-from boards.base.units import GIB, KIB, MIB, size_text
-from tracer.error import TracerError
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import GIB, KIB, MIB, size_text
+from foreread.tracer.error import TracerError
 
 
 class LimitError(TracerError, ValueError):

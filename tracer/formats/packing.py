@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import Literal
 
-from tracer.formats.capture import CaptureError
+from foreread.tracer.formats.capture import CaptureError
 
 Mode = Literal["x:", "x:gz", "x:bz2", "x:xz"]
 _MODES: dict[str, Mode] = {

@@ -9,12 +9,12 @@ from typing import Annotated
 import msgspec
 from msgspec import field
 
-from boards.base.bounded import UnboundedError
-from boards.base.brief import brief
-from boards.base.document import Document, OtherSchemaError, encode, read_document, says
-from tracer.error import TracerError
-from tracer.formats.capture import Count, PageBytes
-from tracer.formats.scenario import IDLE
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.brief import brief
+from foreread.boards.base.document import Document, OtherSchemaError, encode, read_document, says
+from foreread.tracer.error import TracerError
+from foreread.tracer.formats.capture import Count, PageBytes
+from foreread.tracer.formats.scenario import IDLE
 
 _REMEDY = "give a file of foreread sweep"
 Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from boards.base.units import size_text
-from tracer.formats.decompressed import Decompressed
-from tracer.formats.limits import (
+from foreread.boards.base.units import size_text
+from foreread.tracer.formats.decompressed import Decompressed
+from foreread.tracer.formats.limits import (
     MOST_END_BYTES,
     MOST_EXTENSION_BYTES,
     MOST_EXTENSIONS,

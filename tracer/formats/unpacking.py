@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.document import Document, says
+from foreread.boards.base.document import Document, says
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from boards.base.scratch import scratch_folder
-from boards.mounts import MountPoint, is_under, parse_mount
-from boards.target import Target
-from tracer.error import InstallError
-from tracer.formats.boot_files import SCRIPT_PLACES
-from tracer.install.init_system import INITTAB, PROBED, RCS
-from tracer.install.manifest import sha256
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.mounts import MountPoint, is_under, parse_mount
+from foreread.boards.target import Target
+from foreread.tracer.error import InstallError
+from foreread.tracer.formats.boot_files import SCRIPT_PLACES
+from foreread.tracer.install.init_system import INITTAB, PROBED, RCS
+from foreread.tracer.install.manifest import sha256
 
 STEP_S = 60.0  # a board may be slow, and its flash slower
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs")

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.base.scratch import prefix
-from boards.target import Target, TargetError
-from tracer.error import InstallError
-from tracer.install.board_access import BoardAccess, BoardFacts, refused_by_target
-from tracer.install.init_system import (
+from foreread.boards.base.scratch import prefix
+from foreread.boards.target import Target, TargetError
+from foreread.tracer.error import InstallError
+from foreread.tracer.install.board_access import BoardAccess, BoardFacts, refused_by_target
+from foreread.tracer.install.init_system import (
     INITTAB,
     SYSTEMD_RUNS,
     UNITS,
@@ -26,7 +26,7 @@ from tracer.install.init_system import (
     rcs_folder,
     with_first_line,
 )
-from tracer.install.manifest import MANIFEST
+from foreread.tracer.install.manifest import MANIFEST
 
 HOOK_FOLDER = "/etc/foreread-boot"
 HOOK = f"{HOOK_FOLDER}/hook"

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, get_args
 
-from tracer.error import InstallError
-from tracer.formats.boot_files import LIST, LIST_PLACE, REPLAYER, RULE, RULE_PLACE, SCRIPT, beside
+from foreread.tracer.error import InstallError
+from foreread.tracer.formats.boot_files import (
+    LIST,
+    LIST_PLACE,
+    REPLAYER,
+    RULE,
+    RULE_PLACE,
+    SCRIPT,
+    beside,
+)
 
 Init = Literal["systemd", "procd", "busybox", "sysv", "udev"]  # all but udev start the script
 INITS: tuple[Init, ...] = get_args(Init)

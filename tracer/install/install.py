@@ -13,14 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from boards.base.scratch import scratch_folder
-from boards.origin import is_found, origins_of
-from boards.target import Result, Target, TargetError
-from tracer.error import InstallError
-from tracer.formats.boot_files import PLACE, SCRIPT, SCRIPT_PLACES
-from tracer.install import rule
-from tracer.install.board_access import STEP_S, BoardAccess, BoardFacts, refused_by_target
-from tracer.install.init_system import (
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.origin import is_found, origins_of
+from foreread.boards.target import Result, Target, TargetError
+from foreread.tracer.error import InstallError
+from foreread.tracer.formats.boot_files import PLACE, SCRIPT, SCRIPT_PLACES
+from foreread.tracer.install import rule
+from foreread.tracer.install.board_access import STEP_S, BoardAccess, BoardFacts, refused_by_target
+from foreread.tracer.install.init_system import (
     INITTAB,
     RELOADS,
     SYSTEMD_RUNS,
@@ -32,8 +32,8 @@ from tracer.install.init_system import (
     with_lines,
     without_lines,
 )
-from tracer.install.interrupted import finish_interrupted, installed, waiting
-from tracer.install.manifest import (
+from foreread.tracer.install.interrupted import finish_interrupted, installed, waiting
+from foreread.tracer.install.manifest import (
     MANIFEST,
     Manifest,
     encode,

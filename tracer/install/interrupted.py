@@ -6,9 +6,15 @@ it: from then on the installation counts as made, although files may still wait 
 
 from __future__ import annotations
 
-from tracer.error import InstallError
-from tracer.install.board_access import BoardAccess
-from tracer.install.manifest import MANIFEST, Manifest, decode, expected_states, obsolete_paths
+from foreread.tracer.error import InstallError
+from foreread.tracer.install.board_access import BoardAccess
+from foreread.tracer.install.manifest import (
+    MANIFEST,
+    Manifest,
+    decode,
+    expected_states,
+    obsolete_paths,
+)
 
 
 def installed(board: BoardAccess) -> Manifest | None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from boards.knobs import BLOCK, READ_AHEAD, is_disk_name
-from tracer.error import InstallError
-from tracer.formats.boot_files import (
+from foreread.boards.knobs import BLOCK, READ_AHEAD, is_disk_name
+from foreread.tracer.error import InstallError
+from foreread.tracer.formats.boot_files import (
     ATTEMPTS,
     LIST_PLACE,
     REPLAYER,
@@ -18,7 +18,7 @@ from tracer.formats.boot_files import (
     SCRIPT_PLACES,
     beside,
 )
-from tracer.install.init_system import INITTAB, Init
+from foreread.tracer.install.init_system import INITTAB, Init
 
 MANIFEST = "/etc/foreread-apply.manifest"
 _KB = re.compile(r"[0-9]{1,20}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from boards.knobs import BLOCK, READ_AHEAD
-from boards.target import Target
+from foreread.boards.knobs import BLOCK, READ_AHEAD
+from foreread.boards.target import Target
 
 Windows = Mapping[str, tuple[str, str]]  # path -> value before the installation, value in the rule
 

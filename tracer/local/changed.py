@@ -11,10 +11,10 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from boards.base.counted import plural
-from boards.base.units import KIB
-from tracer.error import RecordError
-from tracer.local.knobs import is_scheduler
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.knobs import is_scheduler
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from boards.base.apart import apart
-from boards.base.counted import plural
-from boards.base.units import kib_to_pages
-from boards.mounts import MountPoint, mount_of, read_mounts
-from tracer.error import RecordError
-from tracer.formats.capture import Cold, Resident
-from tracer.local.displaced import displace_squashfs
-from tracer.local.residency import Inode, Runs, runs_of
-from tracer.memory import meminfo
+from foreread.boards.base.apart import apart
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_to_pages
+from foreread.boards.mounts import MountPoint, mount_of, read_mounts
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Cold, Resident
+from foreread.tracer.local.displaced import displace_squashfs
+from foreread.tracer.local.residency import Inode, Runs, runs_of
+from foreread.tracer.memory import meminfo
 
 _BLKFLSBUF = 0x1261  # <linux/fs.h>
 _DROP = Path("/proc/sys/vm/drop_caches")

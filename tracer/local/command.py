@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from boards.base.guard import die_with_parent
-from boards.base.owner import MARK, owner_tag
-from tracer.error import RecordError
+from foreread.boards.base.guard import die_with_parent
+from foreread.boards.base.owner import MARK, owner_tag
+from foreread.tracer.error import RecordError
 
 _PR_SET_CHILD_SUBREAPER = 36
 _EXEC_FAILED = 127

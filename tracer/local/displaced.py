@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from boards.mounts import read_mounts
+from foreread.boards.mounts import read_mounts
 
 _TYPES = ("squashfs", "overlay")  # an overlay may have a squashfs below it that is not visible
 _LOOKED_UP = 4096  # small files: their inodes fill far more than 8 blocks of metadata

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from boards.base.owner import PREFIX, is_left, owner_tag, start_time
-from boards.base.scratch import leftovers as scratch_leftovers
-from boards.device import Devices
-from boards.stack import Stack
-from boards.stacks import IN_MEMORY, file_stacks, stacks
-from tracer.backends import tracefs_mount
-from tracer.backends.base import INDISPENSABLE, Backend, Probe
-from tracer.backends.select import candidates
-from tracer.local import journal_folder
-from tracer.local.jobs import jobs_left
-from tracer.local.kernel import generation_of
-from tracer.local.orphans import orphans
-from tracer.local.tunable import Finding
+from foreread.boards.base.owner import PREFIX, is_left, owner_tag, start_time
+from foreread.boards.base.scratch import leftovers as scratch_leftovers
+from foreread.boards.device import Devices
+from foreread.boards.stack import Stack
+from foreread.boards.stacks import IN_MEMORY, file_stacks, stacks
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.base import INDISPENSABLE, Backend, Probe
+from foreread.tracer.backends.select import candidates
+from foreread.tracer.local import journal_folder
+from foreread.tracer.local.jobs import jobs_left
+from foreread.tracer.local.kernel import generation_of
+from foreread.tracer.local.orphans import orphans
+from foreread.tracer.local.tunable import Finding
 
 _WITHOUT_OWN_DATA = ("loop", "ram", "zram")
 # linux/capability.h: number, and its use here

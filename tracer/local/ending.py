@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tracer.error import RecordError
-from tracer.interrupts import uninterrupted
-from tracer.local.command import HeldCommand, Streams
+from foreread.tracer.error import RecordError
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.local.command import HeldCommand, Streams
 
 EndedBy = Literal["exit", "signal", "duration", "idle", "output", "boot-done"]
 _EXIT_POLL_S = 0.02  # only without pidfd_open (before Linux 5.3)

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import msgspec
 
-from boards.base.apart import apart
-from boards.mounts import MountPoint, mount_of
-from tracer.formats.capture import Extent, FileEntry, Segment
-from tracer.local.elf import segments_of
-from tracer.local.extents import extents_of
-from tracer.local.handles import paths_by_handle
-from tracer.local.residency import Inode
+from foreread.boards.base.apart import apart
+from foreread.boards.mounts import MountPoint, mount_of
+from foreread.tracer.formats.capture import Extent, FileEntry, Segment
+from foreread.tracer.local.elf import segments_of
+from foreread.tracer.local.extents import extents_of
+from foreread.tracer.local.handles import paths_by_handle
+from foreread.tracer.local.residency import Inode
 
 SEARCH_S = 20.0
 # If the kernel reports paths, a file without one is hardly the command's, which has just looked up

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from msgspec import structs
 
-from boards.device import Devices
-from tracer.formats.capture import InodeTables, Mount
-from tracer.formats.seen import Reads
-from tracer.local import ext4
-from tracer.local.journal import Journal
-from tracer.local.knobs import KnobRefused
+from foreread.boards.device import Devices
+from foreread.tracer.formats.capture import InodeTables, Mount
+from foreread.tracer.formats.seen import Reads
+from foreread.tracer.local import ext4
+from foreread.tracer.local.journal import Journal
+from foreread.tracer.local.knobs import KnobRefused
 
 KINDS = ("ext2", "ext3", "ext4")  # fs/ext4 mounts all of them
 KNOB = "/sys/fs/ext4/{disk}/inode_readahead_blks"  # as boards/knobs.toml has it

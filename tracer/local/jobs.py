@@ -14,7 +14,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from boards.base.owner import is_alive
+from foreread.boards.base.owner import is_alive
 
 PLACES = tuple(map(Path, ("/run", "/dev/shm", "/tmp", "/var/tmp")))  # as in place.sh
 _NAME = re.compile(r"foreread-[0-9a-f]{16}")

@@ -27,15 +27,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from boards.base import guard
-from boards.base.scratch import remove_leftovers
-from boards.labgrid.held import release_leftovers
-from boards.target import LocalTarget, Target
-from tracer.backends import tracefs_mount
-from tracer.error import RecordError
-from tracer.interrupts import uninterrupted
-from tracer.local.jobs import end_jobs
-from tracer.local.journal_folder import (
+from foreread.boards.base import guard
+from foreread.boards.base.scratch import remove_leftovers
+from foreread.boards.labgrid.held import release_leftovers
+from foreread.boards.target import LocalTarget, Target
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.error import RecordError
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.local.jobs import end_jobs
+from foreread.tracer.local.journal_folder import (
     DIRECTORY,
     acquire,
     boot_id,
@@ -44,7 +44,7 @@ from tracer.local.journal_folder import (
     no_journal,
     sync_directory,
 )
-from tracer.local.knobs import (
+from foreread.tracer.local.knobs import (
     check_knob,
     check_put_back,
     check_setting,
@@ -56,7 +56,7 @@ from tracer.local.knobs import (
     resets,
     write_knob,
 )
-from tracer.local.orphans import end_orphans
+from foreread.tracer.local.orphans import end_orphans
 
 SCHEMA = 1
 GONE = "the device is gone"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.base.guard import is_guard
-from tracer.error import RecordError
+from foreread.boards.base.guard import is_guard
+from foreread.tracer.error import RecordError
 
 DIRECTORY = Path("/run/foreread")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tracer.backends.base import INDISPENSABLE
+from foreread.tracer.backends.base import INDISPENSABLE
 
 
 @dataclass(frozen=True)

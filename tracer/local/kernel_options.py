@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from tracer.formats.capture import HUGE_PAGES
+from foreread.tracer.formats.capture import HUGE_PAGES
 
 # The cache of fragments, the unit of squashfs's reads, large folios, and the compressors.
 KERNEL_OPTIONS = (

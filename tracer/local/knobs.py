@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from boards import knobs
-from boards.remount import is_mount_option, read_option, write_option
-from boards.scheduler import choose_anew
-from boards.target import Target
-from tracer.error import RecordError
-from tracer.memory import meminfo
+from foreread.boards import knobs
+from foreread.boards.remount import is_mount_option, read_option, write_option
+from foreread.boards.scheduler import choose_anew
+from foreread.boards.target import Target
+from foreread.tracer.error import RecordError
+from foreread.tracer.memory import meminfo
 
 _READABLE_TREES = ("/sys/", "/proc/sys/")
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"

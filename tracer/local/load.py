@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from boards.device import Devices
-from boards.mounts import MountPoint, mount_of
-from tracer.error import RecordError
-from tracer.local.trial import Scenario
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint, mount_of
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.trial import Scenario
 
 
 def words(scenario: Scenario, disks: Sequence[str], devices: Devices) -> list[str]:

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from boards.device import Devices
-from tracer.formats.capture import Device, Host, Mount, Squashfs
-from tracer.local.kernel_options import local_options
-from tracer.memory import meminfo
+from foreread.boards.device import Devices
+from foreread.tracer.formats.capture import Device, Host, Mount, Squashfs
+from foreread.tracer.local.kernel_options import local_options
+from foreread.tracer.memory import meminfo
 
 # "model name" on x86, "Processor" on older ARM, "cpu model" on MIPS, "uarch" on RISC-V
 _CPU_KEYS = ("model name", "cpu model", "Processor", "uarch", "Hardware")

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from boards.base.owner import MARK, is_alive, start_time
+from foreread.boards.base.owner import MARK, is_alive, start_time
 
 _GRACE_S = 5.0
 _KILLED_S = 2.0

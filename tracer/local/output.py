@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from boards.base.outputs import check_folder, check_new
-from boards.base.scratch import remove_leftovers, scratch_folder
-from boards.base.units import MIB
-from tracer.error import RecordError
-from tracer.formats.capture import FILES, METADATA, TRACE
-from tracer.formats.packing import Mode, pack, packing_of
+from foreread.boards.base.outputs import check_folder, check_new
+from foreread.boards.base.scratch import remove_leftovers, scratch_folder
+from foreread.boards.base.units import MIB
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import FILES, METADATA, TRACE
+from foreread.tracer.formats.packing import Mode, pack, packing_of
 
 _MINIMAL_FREE_BYTES = 8 << 20
 _PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}

@@ -12,32 +12,32 @@ from typing import Literal, cast
 
 from msgspec import structs
 
-from boards.base.counted import plural
-from boards.base.silent import silent
-from boards.device import Devices
-from boards.stack import Stack
-from boards.stacks import stacks
-from tracer import touches
-from tracer.backends import tracefs_mount
-from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.formats.capture import TRACE, Capture, Device, FileEntry, dev_text
-from tracer.formats.disk_probe import DiskProbe
-from tracer.formats.limits import LimitError
-from tracer.formats.seen import Seen
-from tracer.interrupts import orderly_exit
-from tracer.local import metadata, repeat
-from tracer.local.disk.probe import ProbeFailed, probe_disk
-from tracer.local.files import SEARCH_S, find_files
-from tracer.local.inode_tables import Tables, with_tables, without_readahead
-from tracer.local.journal import Journal, restore_leftovers, unrestored
-from tracer.local.knobs import KnobRefused
-from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.residency import Inode, with_cached
-from tracer.local.run import Run, RunOptions, run_cold
-from tracer.local.squashfs import local_images
-from tracer.memory import available_memory_kib
+from foreread.boards.base.counted import plural
+from foreread.boards.base.silent import silent
+from foreread.boards.device import Devices
+from foreread.boards.stack import Stack
+from foreread.boards.stacks import stacks
+from foreread.tracer import touches
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry, dev_text
+from foreread.tracer.formats.disk_probe import DiskProbe
+from foreread.tracer.formats.limits import LimitError
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local import metadata, repeat
+from foreread.tracer.local.disk.probe import ProbeFailed, probe_disk
+from foreread.tracer.local.files import SEARCH_S, find_files
+from foreread.tracer.local.inode_tables import Tables, with_tables, without_readahead
+from foreread.tracer.local.journal import Journal, restore_leftovers, unrestored
+from foreread.tracer.local.knobs import KnobRefused
+from foreread.tracer.local.output import no_space_as_error, output_directory
+from foreread.tracer.local.residency import Inode, with_cached
+from foreread.tracer.local.run import Run, RunOptions, run_cold
+from foreread.tracer.local.squashfs import local_images
+from foreread.tracer.memory import available_memory_kib
 
 _BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
 _ALL_BUFFERS_KIB = 512 << 10

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from boards.mounts import read_mounts
-from tracer.error import RecordError
+from foreread.boards.mounts import read_mounts
+from foreread.tracer.error import RecordError
 
 _NAMES = {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TERM", "SHELL", "USER", "LOGNAME"} | {
     "DISPLAY",

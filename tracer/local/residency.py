@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
-from tracer.formats.capture import FileEntry
+from foreread.tracer.formats.capture import FileEntry
 
 Inode = tuple[str, int]  # "major:minor" of the superblock, inode number
 Runs = list[tuple[int, int]]  # first page, pages

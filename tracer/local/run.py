@@ -9,13 +9,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.base.brief import brief
-from boards.mounts import read_mounts
-from tracer.error import RecordError
-from tracer.formats.capture import Cold
-from tracer.interrupts import uninterrupted
-from tracer.local import cold
-from tracer.local.command import (
+from foreread.boards.base.brief import brief
+from foreread.boards.mounts import read_mounts
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Cold
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.local import cold
+from foreread.tracer.local.command import (
     Ended,
     HeldCommand,
     Streams,
@@ -25,9 +25,9 @@ from tracer.local.command import (
     find_executable,
     terminate,
 )
-from tracer.local.disk.groups import GroupWatch
-from tracer.local.ending import EndedBy, Ending, Over, Watch
-from tracer.local.residency import Inode, Runs
+from foreread.tracer.local.disk.groups import GroupWatch
+from foreread.tracer.local.ending import EndedBy, Ending, Over, Watch
+from foreread.tracer.local.residency import Inode, Runs
 
 
 @dataclass(frozen=True, repr=False)

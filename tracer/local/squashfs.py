@@ -12,9 +12,9 @@ import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from boards.device import Devices
-from boards.mounts import MountPoint
-from tracer.formats.capture import Squashfs, dev_text
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.formats.capture import Squashfs, dev_text
 
 SUPERBLOCK_BYTES = 512
 _SUPERBLOCK = struct.Struct("<I8xI4xHH4xHH")

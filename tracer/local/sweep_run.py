@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from boards.base.units import KIB
-from boards.device import SECTOR_BYTES
-from tracer.error import RecordError
-from tracer.formats.sweep import Point, Sweep
-from tracer.interrupts import orderly_exit
-from tracer.local.counters import Counters
-from tracer.local.run import RunOptions
-from tracer.local.trial import (
+from foreread.boards.base.units import KIB
+from foreread.boards.device import SECTOR_BYTES
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.sweep import Point, Sweep
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local.counters import Counters
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.trial import (
     OpenTrials,
     Outcome,
     Scenario,

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
-from boards.base.units import KIB
-from boards.device import SECTOR_BYTES, Disk
-from tracer.error import RecordError
-from tracer.local.beside import Later, Replayer
-from tracer.local.changed import Change, ChangedKnobError
-from tracer.local.command import Ended
-from tracer.local.counters import Counters
-from tracer.local.ending import EndedBy
-from tracer.local.run import RunOptions
+from foreread.boards.base.units import KIB
+from foreread.boards.device import SECTOR_BYTES, Disk
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.beside import Later, Replayer
+from foreread.tracer.local.changed import Change, ChangedKnobError
+from foreread.tracer.local.command import Ended
+from foreread.tracer.local.counters import Counters
+from foreread.tracer.local.ending import EndedBy
+from foreread.tracer.local.run import RunOptions
 
 Kind = Literal["idle", "reader", "writer", "memory"]
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from boards.mounts import MountPoint
-from tracer.memory import meminfo
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.memory import meminfo
 
 BIOS = "block:block_bio_queue"
 # The programs that a scenario's load and a watch run (remote/load.sh, measure.sh, watch.sh).

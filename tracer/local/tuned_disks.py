@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.device import Devices
-from boards.mounts import mount_of
-from boards.remount import remountable
-from boards.stacks import stack_of_path
-from tracer.error import RecordError
-from tracer.local.trial import TrialOptions
+from foreread.boards.device import Devices
+from foreread.boards.mounts import mount_of
+from foreread.boards.remount import remountable
+from foreread.boards.stacks import stack_of_path
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.trial import TrialOptions
 
 
 def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tracer.probes.error import ProbeError
+from foreread.tracer.probes.error import ProbeError
 
 _MAGIC = 0xEB9F
 _INT, _ARRAY, _STRUCT, _UNION, _ENUM = 1, 3, 4, 5, 6

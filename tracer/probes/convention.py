@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracer.probes.error import ProbeError
+from foreread.tracer.probes.error import ProbeError
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tracer.probes.convention import Convention, convention_of
-from tracer.probes.error import ProbeError
-from tracer.probes.offsets import Offsets, find_offsets
+from foreread.tracer.probes.convention import Convention, convention_of
+from foreread.tracer.probes.error import ProbeError
+from foreread.tracer.probes.offsets import Offsets, find_offsets
 
 FAULT, READ, MAP, OPEN = PROBES = ("file_fault", "file_read", "file_map", "openat")
 _OLDEST = (4, 11)  # earlier, filemap_fault has another first argument

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracer.error import TracerError
+from foreread.tracer.error import TracerError
 
 
 class ProbeError(TracerError, ValueError):

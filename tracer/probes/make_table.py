@@ -1,6 +1,6 @@
 """Derives an entry of offsets.toml from a kernel's tree, by its own compiler.
 
-``python3 -m tracer.probes.make_table TREE --machine armv7l [--cross PREFIX-] [--append]``
+``python3 -m foreread.tracer.probes.make_table TREE --machine armv7l [--cross PREFIX-] [--append]``
 
 TREE is a configured kernel tree (after ``make modules_prepare``) or a distribution's headers
 package. A C file of offsetof() is compiled to assembler by the tree's own build system, with its
@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tracer.probes.error import ProbeError
-from tracer.probes.offsets import MEMBERS, Entry, own_table, read_table
+from foreread.tracer.probes.error import ProbeError
+from foreread.tracer.probes.offsets import MEMBERS, Entry, own_table, read_table
 
 _HEADERS = ("linux/fs.h", "linux/mm.h", "linux/pagemap.h", "linux/uio.h")
 # As in include/linux/kbuild.h: a line of assembler that the assembler never sees.
@@ -32,7 +32,7 @@ _REMEDY = (
 def main(words: list[str] | None = None) -> int:
     """Print the entry, or add it to the user's own table."""
     parser = argparse.ArgumentParser(
-        prog="python3 -m tracer.probes.make_table",
+        prog="python3 -m foreread.tracer.probes.make_table",
         description="struct offsets of a kernel without BTF, from its tree",
     )
     parser.add_argument("tree", type=Path, help="configured kernel tree, or unpacked headers")

@@ -12,9 +12,9 @@ from typing import Annotated
 
 import msgspec
 
-from boards.base.toml_document import decode_toml, read_toml
-from tracer.probes.btf import Btf
-from tracer.probes.error import ProbeError
+from foreread.boards.base.toml_document import decode_toml, read_toml
+from foreread.tracer.probes.btf import Btf
+from foreread.tracer.probes.error import ProbeError
 
 # "struct.member"; anonymous structs and unions in between have no name here.
 MEMBERS = (
@@ -78,14 +78,14 @@ def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
     if not same and not near:
         raise ProbeError(
             f"the kernel {release} ({machine}) has no BTF, and its structs are not known",
-            f"run: python3 -m tracer.probes.make_table KERNEL_TREE --machine {machine} "
+            f"run: python3 -m foreread.tracer.probes.make_table KERNEL_TREE --machine {machine} "
             "--append, on the tree this kernel was built from; or record without probes",
         )
     entry = max(same or near, key=lambda one: _ends_alike(one.release, release))
     if missing := [member for member in MEMBERS if member not in entry.offsets]:
         raise ProbeError(
             f"the table of offsets lacks {', '.join(missing)} for {entry.release}",
-            "make the entry again with tracer.probes.make_table",
+            "make the entry again with foreread.tracer.probes.make_table",
         )
     return Offsets(entry.offsets, f"table, {entry.release} {machine}")
 

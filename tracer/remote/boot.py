@@ -17,20 +17,20 @@ from pathlib import Path
 
 from msgspec import structs
 
-from boards.target import Target, TargetError
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.formats.seen import Seen
-from tracer.install.boot_hook import BoardHook
-from tracer.interrupts import orderly_exit, uninterrupted
-from tracer.local.ending import Ending
-from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.record import RecordOptions
-from tracer.remote import record
-from tracer.remote.fetched import Fetched, fetch
-from tracer.remote.guarded_run import AWAIT_S
-from tracer.remote.job import Job, facts, making_sense, part, script, settings_file
-from tracer.remote.machine import Machine
+from foreread.boards.target import Target, TargetError
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.install.boot_hook import BoardHook
+from foreread.tracer.interrupts import orderly_exit, uninterrupted
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.output import no_space_as_error, output_directory
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.remote import record
+from foreread.tracer.remote.fetched import Fetched, fetch
+from foreread.tracer.remote.guarded_run import AWAIT_S
+from foreread.tracer.remote.job import Job, facts, making_sense, part, script, settings_file
+from foreread.tracer.remote.machine import Machine
 
 PARTS = (*record.PARTS, "boot.sh")
 BOOT_S = 600.0

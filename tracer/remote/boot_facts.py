@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boards.base.counted import plural
-from boards.base.units import KIB
-from tracer.formats.capture import Boot, ReadBefore
-from tracer.remote.job import Fact, making_sense
-from tracer.remote.run_facts import by_key
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB
+from foreread.tracer.formats.capture import Boot, ReadBefore
+from foreread.tracer.remote.job import Fact, making_sense
+from foreread.tracer.remote.run_facts import by_key
 
 _SECTOR_BYTES = 512
 

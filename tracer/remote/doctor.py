@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from boards.mounts import MountPoint, parse_mount
-from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
-from boards.target import LocalTarget, Target
-from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend
-from tracer.local.doctor import (
+from foreread.boards.mounts import MountPoint, parse_mount
+from foreread.boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
+from foreread.boards.target import LocalTarget, Target
+from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend
+from foreread.tracer.local.doctor import (
     Diagnosis,
     SeenDisk,
     SeenMount,
@@ -27,8 +27,8 @@ from tracer.local.doctor import (
     seen_mounts,
     stack_findings,
 )
-from tracer.local.kernel import cost_of_missing, generation_of
-from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
+from foreread.tracer.local.kernel import cost_of_missing, generation_of
+from foreread.tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 APPLETS: tuple[str, ...] = (
     "cat",

@@ -9,32 +9,32 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from boards.device import Devices
-from boards.stack import Stack
-from boards.stacks import stacks
-from tracer import touches
-from tracer.formats import capture as capture_files
-from tracer.formats.capture import TRACE, Boot, Capture, Device, FileEntry, Host, Squashfs
-from tracer.formats.seen import Seen
-from tracer.local import metadata
-from tracer.local.inode_tables import Places, with_tables
-from tracer.local.journal import unrestored
-from tracer.local.record import RecordOptions, inodes_to_find, looking_up, lost_notes
-from tracer.local.residency import with_cached
-from tracer.local.run import exit_notes, living_notes
-from tracer.probes import ProbePlan
-from tracer.remote.boot_facts import boot_of
-from tracer.remote.files import SEARCH_S, find_files
-from tracer.remote.guarded_run import directory
-from tracer.remote.images import images_on, options_on
-from tracer.remote.inode_tables import tables_off
-from tracer.remote.job import Job, making_sense
-from tracer.remote.layered import of_layers
-from tracer.remote.machine import Machine
-from tracer.remote.mapped import UNKNOWN_PAGES, Mapped, mapped_pages
-from tracer.remote.pages import save_trace
-from tracer.remote.places import with_places
-from tracer.remote.run_facts import RunFacts, TraceFacts
+from foreread.boards.device import Devices
+from foreread.boards.stack import Stack
+from foreread.boards.stacks import stacks
+from foreread.tracer import touches
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats.capture import TRACE, Boot, Capture, Device, FileEntry, Host, Squashfs
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.local import metadata
+from foreread.tracer.local.inode_tables import Places, with_tables
+from foreread.tracer.local.journal import unrestored
+from foreread.tracer.local.record import RecordOptions, inodes_to_find, looking_up, lost_notes
+from foreread.tracer.local.residency import with_cached
+from foreread.tracer.local.run import exit_notes, living_notes
+from foreread.tracer.probes import ProbePlan
+from foreread.tracer.remote.boot_facts import boot_of
+from foreread.tracer.remote.files import SEARCH_S, find_files
+from foreread.tracer.remote.guarded_run import directory
+from foreread.tracer.remote.images import images_on, options_on
+from foreread.tracer.remote.inode_tables import tables_off
+from foreread.tracer.remote.job import Job, making_sense
+from foreread.tracer.remote.layered import of_layers
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.mapped import UNKNOWN_PAGES, Mapped, mapped_pages
+from foreread.tracer.remote.pages import save_trace
+from foreread.tracer.remote.places import with_places
+from foreread.tracer.remote.run_facts import RunFacts, TraceFacts
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ import time
 
 import msgspec
 
-from boards.mounts import MountPoint
-from tracer.error import RecordError
-from tracer.formats.capture import FileEntry, Segment
-from tracer.local.elf import segments_of
-from tracer.local.files import visible_roots
-from tracer.local.record import search_cut
-from tracer.local.residency import Inode
-from tracer.remote.job import STEP_S, Job
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import FileEntry, Segment
+from foreread.tracer.local.elf import segments_of
+from foreread.tracer.local.files import visible_roots
+from foreread.tracer.local.record import search_cut
+from foreread.tracer.local.residency import Inode
+from foreread.tracer.remote.job import STEP_S, Job
 
 SEARCH_S = 60.0
 CUT = "the search was cut"  # becomes a note once it is known how many are missing

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import structs
 
-from boards.mounts import MountPoint
-from tracer.formats.capture import Squashfs
-from tracer.local.kernel_options import KERNEL_OPTIONS, parse_options, with_huge_pages
-from tracer.local.squashfs import SUPERBLOCK_BYTES, parse_superblock, squashfs_devices
-from tracer.remote.job import Job
-from tracer.remote.machine import Machine
-from tracer.remote.places import Disk, node_of
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.formats.capture import Squashfs
+from foreread.tracer.local.kernel_options import KERNEL_OPTIONS, parse_options, with_huge_pages
+from foreread.tracer.local.squashfs import SUPERBLOCK_BYTES, parse_superblock, squashfs_devices
+from foreread.tracer.remote.job import Job
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.places import Disk, node_of
 
 
 def images_on(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from boards.device import Devices
-from tracer.formats.capture import InodeTables
-from tracer.local import ext4
-from tracer.local.inode_tables import OFF, Places, devices_of
-from tracer.remote.job import Job
-from tracer.remote.places import Disk, node_of
+from foreread.boards.device import Devices
+from foreread.tracer.formats.capture import InodeTables
+from foreread.tracer.local import ext4
+from foreread.tracer.local.inode_tables import OFF, Places, devices_of
+from foreread.tracer.remote.job import Job
+from foreread.tracer.remote.places import Disk, node_of
 
 
 def places_on(job: Job, devices: Devices) -> dict[str, Places]:

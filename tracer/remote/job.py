@@ -20,14 +20,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
-from boards import knobs, remount, scheduler
-from boards.base import guard
-from boards.base.owner import owner_tag
-from boards.base.scratch import prefix
-from boards.error import BoardsError
-from boards.target import LocalTarget, Result, Target, TargetError
-from tracer.error import RecordError, TracerError
-from tracer.interrupts import uninterrupted
+from foreread.boards import knobs, remount, scheduler
+from foreread.boards.base import guard
+from foreread.boards.base.owner import owner_tag
+from foreread.boards.base.scratch import prefix
+from foreread.boards.error import BoardsError
+from foreread.boards.target import LocalTarget, Result, Target, TargetError
+from foreread.tracer.error import RecordError, TracerError
+from foreread.tracer.interrupts import uninterrupted
 
 # Timeout of a step that only asks or starts something, sufficient for an emulated board on a busy
 # host.
@@ -233,4 +233,4 @@ def script(parts: Sequence[str]) -> str:
 
 def part(name: str) -> bytes:
     """Return a shell file of this package."""
-    return (resources.files("tracer.remote") / name).read_bytes()
+    return (resources.files("foreread.tracer.remote") / name).read_bytes()

@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.base.counted import plural
-from boards.base.scratch import prefix
-from boards.device import Devices
-from boards.mounts import MountPoint, mount_of
-from boards.target import LocalTarget, Target
-from tracer.error import RecordError
-from tracer.formats.capture import Extent, FileEntry
-from tracer.local.extents import extents_of
-from tracer.local.files import open_regular
-from tracer.remote import record
-from tracer.remote.job import Job, making_sense
-from tracer.remote.machine import Machine
-from tracer.remote.places import with_places
+from foreread.boards.base.counted import plural
+from foreread.boards.base.scratch import prefix
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint, mount_of
+from foreread.boards.target import LocalTarget, Target
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Extent, FileEntry
+from foreread.tracer.local.extents import extents_of
+from foreread.tracer.local.files import open_regular
+from foreread.tracer.remote import record
+from foreread.tracer.remote.job import Job, making_sense
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.places import with_places
 
 PARTS = (*record.PARTS, "judged.sh")
 FOLDERS = ("/var/tmp", "/root", "/home", "/var", "/data", "/mnt", "/opt", "/")

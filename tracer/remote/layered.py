@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from boards.device import Devices
-from tracer.formats.capture import FileEntry
-from tracer.local.residency import Inode, Runs, runs_of
+from foreread.boards.device import Devices
+from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.local.residency import Inode, Runs, runs_of
 
 
 def of_layers(

@@ -12,15 +12,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from boards.base.units import KIB
-from boards.device import Devices
-from boards.mounts import MountPoint, parse_mount
-from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
-from tracer.formats.capture import Squashfs
-from tracer.local import metadata
-from tracer.local.cold import allowed_kib
-from tracer.memory import available_kib, meminfo
-from tracer.remote.job import Fact, making_sense
+from foreread.boards.base.units import KIB
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint, parse_mount
+from foreread.boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
+from foreread.tracer.formats.capture import Squashfs
+from foreread.tracer.local import metadata
+from foreread.tracer.local.cold import allowed_kib
+from foreread.tracer.memory import available_kib, meminfo
+from foreread.tracer.remote.job import Fact, making_sense
 
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _SIZE = re.compile(r"\d{1,9}", re.ASCII)

@@ -6,10 +6,10 @@ import re
 import time
 from pathlib import Path
 
-from tracer.backends.tracefs import OPENS, lost_events, missed_marks
-from tracer.error import RecordError
-from tracer.remote.job import Job
-from tracer.remote.run_facts import TraceFacts
+from foreread.tracer.backends.tracefs import OPENS, lost_events, missed_marks
+from foreread.tracer.error import RecordError
+from foreread.tracer.remote.job import Job
+from foreread.tracer.remote.run_facts import TraceFacts
 
 # Pages are fetched in pieces, larger ones as long as the connection is fast enough for them.
 _SMALLEST_PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22

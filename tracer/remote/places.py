@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from boards.mounts import MountPoint
-from tracer.formats.capture import Extent, FileEntry
-from tracer.local import ext4
-from tracer.local.residency import runs_of
-from tracer.remote.job import Job
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.formats.capture import Extent, FileEntry
+from foreread.tracer.local import ext4
+from foreread.tracer.local.residency import runs_of
+from foreread.tracer.remote.job import Job
 
 _KINDS = ("ext2", "ext3", "ext4")
 _MOST_RUNS = 500  # in one command line

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boards.cost import FixedCost, StatefulCost
-from boards.target import Target
-from tracer.backends.base import INDISPENSABLE
-from tracer.error import RecordError
-from tracer.formats.capture import Device, FileEntry
-from tracer.formats.disk_probe import DiskProbe, ProbeTrial
-from tracer.local.ending import Ending
-from tracer.local.run import RunOptions
+from foreread.boards.cost import FixedCost, StatefulCost
+from foreread.boards.target import Target
+from foreread.tracer.backends.base import INDISPENSABLE
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Device, FileEntry
+from foreread.tracer.formats.disk_probe import DiskProbe, ProbeTrial
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.run import RunOptions
 
 WINDOW_KB = 128
 EVENTS = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.base.scratch import scratch_folder
-from boards.target import Target
-from tracer.error import RecordError
-from tracer.probes import FAULT, MAP, OPEN, READ, ProbeError, ProbePlan, plan
-from tracer.remote.machine import Machine
+from foreread.boards.base.scratch import scratch_folder
+from foreread.boards.target import Target
+from foreread.tracer.error import RecordError
+from foreread.tracer.probes import FAULT, MAP, OPEN, READ, ProbeError, ProbePlan, plan
+from foreread.tracer.remote.machine import Machine
 
 _BTF = "/sys/kernel/btf/vmlinux"
 # Not needed where the kernel has this event. The path of an open is better taken in the kernel:

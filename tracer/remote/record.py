@@ -10,37 +10,37 @@ from pathlib import Path
 
 from msgspec import structs
 
-from boards.base.silent import silent
-from boards.device import Devices
-from boards.target import Target, TargetError
-from tracer import touches
-from tracer.backends.base import INDISPENSABLE, STANDINS
-from tracer.backends.tracefs import EVENT_PROBE
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.formats.capture import TRACE, Capture, Device, FileEntry
-from tracer.formats.disk_probe import DiskProbe
-from tracer.formats.seen import Seen
-from tracer.interrupts import orderly_exit
-from tracer.local import metadata
-from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.record import RecordOptions, default_buffer_kib
-from tracer.local.run import RunOptions
-from tracer.probes import ProbePlan
-from tracer.remote import guarded_run, probes
-from tracer.remote.fetched import Fetched, Prepared, fetch
-from tracer.remote.guarded_run import (
+from foreread.boards.base.silent import silent
+from foreread.boards.device import Devices
+from foreread.boards.target import Target, TargetError
+from foreread.tracer import touches
+from foreread.tracer.backends.base import INDISPENSABLE, STANDINS
+from foreread.tracer.backends.tracefs import EVENT_PROBE
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
+from foreread.tracer.formats.disk_probe import DiskProbe
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.local import metadata
+from foreread.tracer.local.output import no_space_as_error, output_directory
+from foreread.tracer.local.record import RecordOptions, default_buffer_kib
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.probes import ProbePlan
+from foreread.tracer.remote import guarded_run, probes
+from foreread.tracer.remote.fetched import Fetched, Prepared, fetch
+from foreread.tracer.remote.guarded_run import (
     directory,
     losing_no_target,
     pass_on_output,
     run_to_end,
     settings,
 )
-from tracer.remote.inode_tables import knobs_off, places_on
-from tracer.remote.job import Job, making_sense
-from tracer.remote.machine import Machine
-from tracer.remote.mapped import MAPPED_S
-from tracer.remote.probed import (
+from foreread.tracer.remote.inode_tables import knobs_off, places_on
+from foreread.tracer.remote.job import Job, making_sense
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.mapped import MAPPED_S
+from foreread.tracer.remote.probed import (
     EVENTS,
     WINDOW_KB,
     ProbeRun,

@@ -7,19 +7,19 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import get_args
 
-from boards.base.counted import plural
-from boards.base.units import kib_to_pages
-from tracer.formats.capture import Cold
-from tracer.local.changed import Change
-from tracer.local.cold import judged, parse_mapping
-from tracer.local.command import Ended
-from tracer.local.counters import Counters, change, parse_counters
-from tracer.local.ending import EndedBy
-from tracer.local.journal import Restored
-from tracer.local.trial import Seen
-from tracer.remote.bios import parse_sums
-from tracer.remote.job import Fact, making_sense
-from tracer.remote.machine import Machine
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_to_pages
+from foreread.tracer.formats.capture import Cold
+from foreread.tracer.local.changed import Change
+from foreread.tracer.local.cold import judged, parse_mapping
+from foreread.tracer.local.command import Ended
+from foreread.tracer.local.counters import Counters, change, parse_counters
+from foreread.tracer.local.ending import EndedBy
+from foreread.tracer.local.journal import Restored
+from foreread.tracer.local.trial import Seen
+from foreread.tracer.remote.bios import parse_sums
+from foreread.tracer.remote.job import Fact, making_sense
+from foreread.tracer.remote.machine import Machine
 
 _REASONS: tuple[EndedBy, ...] = get_args(EndedBy)
 _MARK = re.compile(r"(?:.*\s)?(\d{1,12})\.(\d{6}): [^:]*: (start|end)\s*", re.ASCII)

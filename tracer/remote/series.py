@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tracer.remote.guarded_run import AWAIT_S, NotOverError
-from tracer.remote.job import Fact, Job, facts, making_sense
+from foreread.tracer.remote.guarded_run import AWAIT_S, NotOverError
+from foreread.tracer.remote.job import Fact, Job, facts, making_sense
 
 REST_S = 20  # how long the target waits for the host while no run is being made
 _MOST_QUEUED = 16  # at a time: a serial console takes a line of text each

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from boards.base.units import kib_to_pages
-from boards.target import Target
-from tracer.backends.base import INDISPENSABLE
-from tracer.error import RecordError
-from tracer.local.cold import parse_mapping
-from tracer.remote import guarded_run
-from tracer.remote.guarded_run import losing_no_target
-from tracer.remote.job import STEP_S, Fact, Job, facts, making_sense, part
-from tracer.remote.machine import Machine
-from tracer.remote.pages import layout_of
-from tracer.remote.run_facts import by_key, texts
+from foreread.boards.base.units import kib_to_pages
+from foreread.boards.target import Target
+from foreread.tracer.backends.base import INDISPENSABLE
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.cold import parse_mapping
+from foreread.tracer.remote import guarded_run
+from foreread.tracer.remote.guarded_run import losing_no_target
+from foreread.tracer.remote.job import STEP_S, Fact, Job, facts, making_sense, part
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.pages import layout_of
+from foreread.tracer.remote.run_facts import by_key, texts
 
 PARTS = (*guarded_run.PARTS, "owned.sh", "search.sh", "top.sh")
 TAKE, TASKS = "take.sh", "tasks.sh"

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from boards.device import Disk
-from boards.target import Target, TargetError
-from tracer.error import RecordError
-from tracer.local.changed import overridden
-from tracer.local.journal import unrestored
-from tracer.local.knobs import check_readable
-from tracer.local.load import words
-from tracer.local.run import exit_notes, living_notes
-from tracer.local.trial import (
+from foreread.boards.device import Disk
+from foreread.boards.target import Target, TargetError
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.changed import overridden
+from foreread.tracer.local.journal import unrestored
+from foreread.tracer.local.knobs import check_readable
+from foreread.tracer.local.load import words
+from foreread.tracer.local.run import exit_notes, living_notes
+from foreread.tracer.local.trial import (
     Outcome,
     Scenario,
     Trial,
@@ -27,13 +27,13 @@ from tracer.local.trial import (
     judged,
     unless_changed,
 )
-from tracer.local.tuned_disks import disks_to_count, disks_to_tune, mounted_on
-from tracer.remote import guarded_run
-from tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
-from tracer.remote.job import Fact, Job, making_sense
-from tracer.remote.machine import Machine
-from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
-from tracer.remote.series import Made, Series
+from foreread.tracer.local.tuned_disks import disks_to_count, disks_to_tune, mounted_on
+from foreread.tracer.remote import guarded_run
+from foreread.tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
+from foreread.tracer.remote.job import Fact, Job, making_sense
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
+from foreread.tracer.remote.series import Made, Series
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "beside.sh", "measure.sh", "series.sh")
 _KEPT_S = 60.0  # less than the lease of an idle job

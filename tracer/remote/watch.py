@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from boards.target import Target
-from tracer.error import RecordError
-from tracer.local.knobs import check_plan
-from tracer.remote.bios import SUMS, parse_sums
-from tracer.remote.guarded_run import losing_no_target
-from tracer.remote.job import Fact, Job, facts, making_sense, script
+from foreread.boards.target import Target
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.knobs import check_plan
+from foreread.tracer.remote.bios import SUMS, parse_sums
+from foreread.tracer.remote.guarded_run import losing_no_target
+from foreread.tracer.remote.job import Fact, Job, facts, making_sense, script
 
 PARTS = (
     "lib.sh",

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from struct import pack
 
-from tracer.error import RecordError
-from tracer.runner.machines import CODES, Code, code_of
-from tracer.runner.numbers import EXIT
-from tracer.runner.steps import Advice, Advise, Map, Open, Pause, Read, Step, Touch
+from foreread.tracer.error import RecordError
+from foreread.tracer.runner.machines import CODES, Code, code_of
+from foreread.tracer.runner.numbers import EXIT
+from foreread.tracer.runner.steps import Advice, Advise, Map, Open, Pause, Read, Step, Touch
 
 FAILED = {"openat": 101, "dup3": 102, "mmap": 103, "madvise": 104, "pread64": 105, "fadvise64": 106}
 # Below what programs map, which is from 512 MiB on.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from struct import pack
 from typing import Literal
 
-from tracer.runner import numbers
+from foreread.tracer.runner import numbers
 
 _MMAP2_UNIT = 4096  # mmap2(2) counts the offset in these, whatever the page size
 

@@ -14,12 +14,12 @@ from math import inf
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.disk.device_model import fit_line
-from boards.base.units import KIB
-from emulator.devices.device import DeviceModel, FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.paced import THROTL_SLICE_NS, Paced
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.disk.device_model import fit_line
+from foreread.boards.base.units import KIB
+from foreread.emulator.devices.device import DeviceModel, FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.paced import THROTL_SLICE_NS, Paced
 
 EXPLAINED = 0.05  # median error of the trials up to which a kind explains them
 SMALLEST_BAND = 0.005

@@ -14,21 +14,21 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from analyzer.error import AnalyzerError
-from analyzer.ingest.arguments import StrPath
-from analyzer.ingest.tables import Array, Rwbs, Table
-from boards.base.bounded import UnboundedError
-from boards.base.counted import plural
-from boards.base.document import shown
-from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost, StatefulCost
-from boards.cost import FixedCost as FixedFigures
-from emulator.devices.device import DeviceModel, FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.paced import THROTL_SLICE_NS, Paced
-from emulator.devices.stateful import Stateful
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.tables import Array, Rwbs, Table
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.counted import plural
+from foreread.boards.base.document import shown
+from foreread.boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost, StatefulCost
+from foreread.boards.cost import FixedCost as FixedFigures
+from foreread.emulator.devices.device import DeviceModel, FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.paced import THROTL_SLICE_NS, Paced
+from foreread.emulator.devices.stateful import Stateful
 
 if TYPE_CHECKING:
-    from boards.profile import Profile
+    from foreread.boards.profile import Profile
 
 FEWEST = 20  # requests to learn from
 FEWEST_LARGE = 3  # of them of another size than the commonest
@@ -65,8 +65,8 @@ def read_device_model(name_or_file: StrPath) -> DeviceModel:
     Raises DeviceModelError or ProfileError.
     """
     # Few predictions are given a device.
-    from boards.base.toml_document import parse_toml, read_toml  # noqa: PLC0415
-    from boards.profile import ProfileError, load_profile  # noqa: PLC0415
+    from foreread.boards.base.toml_document import parse_toml, read_toml  # noqa: PLC0415
+    from foreread.boards.profile import ProfileError, load_profile  # noqa: PLC0415
 
     path, name = Path(name_or_file), str(name_or_file)
     if not path.is_file():
@@ -94,7 +94,7 @@ def _cost(found: dict[str, object]) -> Cost:
 def _of_profile(profile: Profile, where: str) -> DeviceModel:
     costs = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
     if len(costs) != 1:
-        from boards.profile import ProfileError  # noqa: PLC0415  (as above)
+        from foreread.boards.profile import ProfileError  # noqa: PLC0415  (as above)
 
         raise ProfileError(
             f"{where}: {len(costs)} storage devices with a known cost, where one is needed",

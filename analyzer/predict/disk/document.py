@@ -6,10 +6,10 @@ from typing import Annotated
 
 import msgspec
 
-from analyzer.predict.disk.calibration import Found, Trial
-from boards.base.document import Document, says
-from boards.base.units import KIB
-from boards.cost import Cost
+from foreread.analyzer.predict.disk.calibration import Found, Trial
+from foreread.boards.base.document import Document, says
+from foreread.boards.base.units import KIB
+from foreread.boards.cost import Cost
 
 
 class TrialDocument(msgspec.Struct, frozen=True):

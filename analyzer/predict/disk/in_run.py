@@ -12,8 +12,8 @@ from math import hypot
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Table
-from emulator.devices.measured import Measured, Point
+from foreread.analyzer.ingest.tables import Array, Table
+from foreread.emulator.devices.measured import Measured, Point
 
 FEWEST = 30  # requests needed of a pattern to measure its difference
 _MOST = 0.5  # part of the measured time; with a larger difference it was another disk

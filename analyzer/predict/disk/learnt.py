@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.tables import Table
-from analyzer.predict.disk.calibration import SMALLEST_BAND
-from analyzer.predict.disk.device_model import DeviceModelError, fit_line, learn
-from analyzer.predict.disk.observed import Observed, observed, unexplained
-from analyzer.predict.disk.stateful_fit import FEWEST_AT_ONCE, fit_stateful
-from emulator.devices.device import FixedCost
-from emulator.devices.stateful import Stateful
+from foreread.analyzer.ingest.tables import Table
+from foreread.analyzer.predict.disk.calibration import SMALLEST_BAND
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, fit_line, learn
+from foreread.analyzer.predict.disk.observed import Observed, observed, unexplained
+from foreread.analyzer.predict.disk.stateful_fit import FEWEST_AT_ONCE, fit_stateful
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.stateful import Stateful
 
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
 MOST_ADDED = 0.05  # by a driver, in parts of the disk's time for the same request

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.tables import Array, Table
-from emulator.devices.device import DeviceModel
+from foreread.analyzer.ingest.tables import Array, Table
+from foreread.emulator.devices.device import DeviceModel
 
 # A group is unexplained if its mean is off by so many parts of it, and so many standard errors.
 MOST_OFF, ERRORS = 0.05, 4.0

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from analyzer.predict.disk.calibration import SMALLEST_BAND, Found, Trial, explain
-from analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back
-from analyzer.predict.disk.learnt import learn_disk
-from analyzer.predict.disk.slices import Held, held, held_trial, limiter
-from boards.base.counted import plural
-from boards.base.units import KIB
-from emulator.devices.device import DeviceModel
-from emulator.devices.measured import Measured
-from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
+from foreread.analyzer.predict.disk.calibration import SMALLEST_BAND, Found, Trial, explain
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back
+from foreread.analyzer.predict.disk.learnt import learn_disk
+from foreread.analyzer.predict.disk.slices import Held, held, held_trial, limiter
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.devices.measured import Measured
+from foreread.tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
 
 _FEWEST = 3  # requests that a trial needs to be usable
 _FEWEST_TRIALS = 2

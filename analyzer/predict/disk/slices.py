@@ -12,11 +12,11 @@ from math import inf
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.disk.calibration import Trial
-from boards.base.units import KIB
-from emulator.devices.device import FixedCost
-from emulator.devices.paced import THROTL_SLICE_NS, TICK_NS, Paced
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.disk.calibration import Trial
+from foreread.boards.base.units import KIB
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.paced import THROTL_SLICE_NS, TICK_NS, Paced
 
 _STALL_NS = 8e6  # two ticks of the clock
 _WAIT_NS = 0.2 * THROTL_SLICE_NS  # the limiter's own wait in a slice; a busy machine makes shorter

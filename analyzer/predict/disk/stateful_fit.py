@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.disk.observed import Observed
-from emulator.devices.stateful import MOST_UNITS, Stateful
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.disk.observed import Observed
+from foreread.emulator.devices.stateful import MOST_UNITS, Stateful
 
 UNITS_KIB = (8, 16, 32, 64, 128, 256, 512, 1024)
 KEPT = (1, 2, 4, 8, 16, 32, 64, 128, 256)

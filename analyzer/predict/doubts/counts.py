@@ -9,18 +9,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Rwbs
-from analyzer.predict.counts import Counts
-from analyzer.predict.disks import DiskReads, device_of
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.inputs import inline_tails
-from boards.base.counted import plural
-from boards.base.units import kib_to_pages, pages_to_kib
-from emulator import MAX_WINDOW
+from foreread.analyzer.ingest.accesses import of_threads
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Rwbs
+from foreread.analyzer.predict.counts import Counts
+from foreread.analyzer.predict.disks import DiskReads, device_of
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.inputs import inline_tails
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_to_pages, pages_to_kib
+from foreread.emulator import MAX_WINDOW
 
 
 def of_counts(counts: Counts) -> list[Doubt]:

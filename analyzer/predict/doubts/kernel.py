@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.predict.doubts.doubt import Doubt
-from boards.base.note import Note, NoteKind
-from boards.base.units import KIB
-from boards.judged import JudgedError, JudgedKernel, judged_kernels
-from emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, version_of
-from tracer.formats.capture import Host
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import KIB
+from foreread.boards.judged import JudgedError, JudgedKernel, judged_kernels
+from foreread.emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, version_of
+from foreread.tracer.formats.capture import Host
 
 Judged = dict[tuple[int, int], dict[str, frozenset[str]]]
 

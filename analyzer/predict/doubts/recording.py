@@ -10,15 +10,15 @@ from math import sqrt
 
 import numpy as np
 
-from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.squashfs_blocks import unknown_block
-from analyzer.ingest.unsure import unsure_pages
-from analyzer.predict.basis import lost_share, some_lost, some_unread, unread_share
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.prediction import MINOR_SHARE
-from boards.base.counted import plural
-from boards.base.units import KIB, percent_text
+from foreread.analyzer.ingest.interpret import dev_of
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.squashfs_blocks import unknown_block
+from foreread.analyzer.ingest.unsure import unsure_pages
+from foreread.analyzer.predict.basis import lost_share, some_lost, some_unread, unread_share
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.prediction import MINOR_SHARE
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB, percent_text
 
 
 def of_recording(recording: Recording) -> Iterator[Doubt]:

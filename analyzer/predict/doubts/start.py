@@ -13,25 +13,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from analyzer.predict.bands import DEVIATIONS
-from analyzer.predict.disk.observed import observed, unexplained
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.doubts.kernel import setting_of, unconfirmed
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.seconds import Seconds, seconds_of
-from analyzer.predict.start import Start
-from analyzer.program.cpu import event_cost
-from analyzer.program.frame import frame_of
-from analyzer.program.inode_tables import recorded_reads
-from analyzer.program.spared_faults import SparedFaults
-from boards.base.counted import plural
-from boards.base.units import KIB, percent_text
-from emulator.devices.measured import Measured
-from emulator.devices.paced import Paced
-from emulator.devices.stateful import Stateful
-from emulator.linux.steps import CpuCost, Timed
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.predict.bands import DEVIATIONS
+from foreread.analyzer.predict.disk.observed import observed, unexplained
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.seconds import Seconds, seconds_of
+from foreread.analyzer.predict.start import Start
+from foreread.analyzer.program.cpu import event_cost
+from foreread.analyzer.program.frame import frame_of
+from foreread.analyzer.program.inode_tables import recorded_reads
+from foreread.analyzer.program.spared_faults import SparedFaults
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import KIB, percent_text
+from foreread.emulator.devices.measured import Measured
+from foreread.emulator.devices.paced import Paced
+from foreread.emulator.devices.stateful import Stateful
+from foreread.emulator.linux.steps import CpuCost, Timed
 
 _EXIT = "sched:sched_process_exit"
 # In parts of the run: the latest acceptable start of a thread with unknown parent.

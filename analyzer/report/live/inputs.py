@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.predict.clusters import in_clusters
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.inputs import Inputs, inputs
-from analyzer.predict.prediction import Curve
-from analyzer.predict.seconds import LADDER
-from analyzer.predict.start import MOST_REQUESTS, Start, starts_of
-from analyzer.report.by_seconds import RULES
-from analyzer.report.live.columns import packed
-from analyzer.report.live.kernels import kernels_of
-from analyzer.report.subject import Subject
-from emulator.devices.device import DeviceModel
-from emulator.linux.timed_windows import device_numbers
-from emulator.linux.windows import MAX_WINDOW
+from foreread.analyzer.predict.clusters import in_clusters
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.inputs import Inputs, inputs
+from foreread.analyzer.predict.prediction import Curve
+from foreread.analyzer.predict.seconds import LADDER
+from foreread.analyzer.predict.start import MOST_REQUESTS, Start, starts_of
+from foreread.analyzer.report.by_seconds import RULES
+from foreread.analyzer.report.live.columns import packed
+from foreread.analyzer.report.live.kernels import kernels_of
+from foreread.analyzer.report.subject import Subject
+from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.timed_windows import device_numbers
+from foreread.emulator.linux.windows import MAX_WINDOW
 
 _FEWEST_WINDOWS = 1023
 _MOST_US = (1 << 32) - 1

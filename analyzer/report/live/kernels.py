@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.ingest.tables import Array
-from analyzer.predict.inputs import Inputs, large_folios_by_dev, own_io_pages_of
-from emulator.linux.rules import CHANGES, NEWEST_READ, Version, rules_for
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.inputs import Inputs, large_folios_by_dev, own_io_pages_of
+from foreread.emulator.linux.rules import CHANGES, NEWEST_READ, Version, rules_for
 
 _OLDEST = CHANGES[0].since
 _LAST_OF_SERIES = {2: 39, 3: 19, 4: 20, 5: 19, 6: 19, 7: NEWEST_READ[1]}

@@ -11,9 +11,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analyzer.report.live.bundle import script
-from analyzer.report.live.inputs import Live
-from emulator.wasm.build import CORE
+from foreread.analyzer.report.live.bundle import script
+from foreread.analyzer.report.live.inputs import Live
+from foreread.emulator.wasm.build import CORE
 
 # Rows of the table of results: element ids as in results.mjs, and titles.
 RESULTS = (

@@ -6,10 +6,10 @@ import random
 import time
 from dataclasses import dataclass
 
-from analyzer.error import AnalyzerError
-from analyzer.tuner.evaluation import BLAMING, Attempt, Evaluator, Seeded, TargetGone
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.tuner.evaluation import BLAMING, Attempt, Evaluator, Seeded, TargetGone
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Evaluation
 
 _NOTES = 20  # of an attempt; a target's text is not trusted
 _NOTE_LENGTH = 500

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.store.records import Evaluation
 
 # Good runs of a chromosome in each scenario. All have the first number; more follow only where a
 # comparison is undecided.

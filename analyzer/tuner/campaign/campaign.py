@@ -13,22 +13,22 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import NoReturn
 
-from analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.left_out import LeftOut
-from analyzer.tuner.campaign.progress import CampaignProgress, progress_of
-from analyzer.tuner.campaign.standings import Standings
-from analyzer.tuner.campaign.turns import Contest, Turns
-from analyzer.tuner.campaign.weights import weighted_mean
-from analyzer.tuner.engine import Believer, Engine, Informed, RunByRun, Scored, Wanted
-from analyzer.tuner.engines.reintroduction import Fingerprinting
-from analyzer.tuner.engines.stopping import Budget, Patience, Stage, gained_too_little
-from analyzer.tuner.evaluation import FINAL, Evaluator, chromosome_of, key_of
-from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.store.limits import MOST_ATTEMPTS
-from analyzer.tuner.store.records import Ended, Evaluation
-from analyzer.tuner.store.store import Store
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.left_out import LeftOut
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress, progress_of
+from foreread.analyzer.tuner.campaign.standings import Standings
+from foreread.analyzer.tuner.campaign.turns import Contest, Turns
+from foreread.analyzer.tuner.campaign.weights import weighted_mean
+from foreread.analyzer.tuner.engine import Believer, Engine, Informed, RunByRun, Scored, Wanted
+from foreread.analyzer.tuner.engines.reintroduction import Fingerprinting
+from foreread.analyzer.tuner.engines.stopping import Budget, Patience, Stage, gained_too_little
+from foreread.analyzer.tuner.evaluation import FINAL, Evaluator, chromosome_of, key_of
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.store.limits import MOST_ATTEMPTS
+from foreread.analyzer.tuner.store.records import Ended, Evaluation
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.silent import silent
 
 DEFAULT_FIRST = 3  # first rounds of the default, where the engine can request more
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default; runs, if run by run

@@ -13,17 +13,17 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
-from analyzer.tuner.campaign.feasibility import Limits
-from analyzer.tuner.campaign.weights import Weights
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.engines.fingerprint import PAGE_BYTES
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.proposed import ProposedGenes
-from analyzer.tuner.engines.recipe import Genetic, Recipe
-from analyzer.tuner.space.genes import MOST_GENES, Chromosome, Gene, GeneError, Space
-from analyzer.tuner.store.records import Spec
-from boards.base.document import shown
+from foreread.analyzer.tuner.campaign.feasibility import Limits
+from foreread.analyzer.tuner.campaign.weights import Weights
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.engines.fingerprint import PAGE_BYTES
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.proposed import ProposedGenes
+from foreread.analyzer.tuner.engines.recipe import Genetic, Recipe
+from foreread.analyzer.tuner.space.genes import MOST_GENES, Chromosome, Gene, GeneError, Space
+from foreread.analyzer.tuner.store.records import Spec
+from foreread.boards.base.document import shown
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
-from analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
 
 D = TypeVar("D")  # the due item
 M = TypeVar("M")  # its result

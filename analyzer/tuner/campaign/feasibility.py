@@ -23,10 +23,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from analyzer.tuner.engines import racing
-from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.space.genes import GeneError
-from analyzer.tuner.store.records import Spec
+from foreread.analyzer.tuner.engines import racing
+from foreread.analyzer.tuner.evaluation import Attempt, key_of
+from foreread.analyzer.tuner.space.genes import GeneError
+from foreread.analyzer.tuner.store.records import Spec
 
 Name = Literal["wear", "memory"]
 LARGEST_SHARE = 1e6

@@ -12,23 +12,23 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from analyzer.tuner.campaign.attempts import Due, failed_for_good
-from analyzer.tuner.campaign.campaign import (
+from foreread.analyzer.tuner.campaign.attempts import Due, failed_for_good
+from foreread.analyzer.tuner.campaign.campaign import (
     DEFAULT_EVERY,
     DEFAULT_FIRST,
     Campaign,
     Rules,
 )
-from analyzer.tuner.campaign.crew import Boards, Crew, Job
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.campaign.standings import TRIES
-from analyzer.tuner.engine import Engine, Wanted
-from analyzer.tuner.evaluation import FINAL, Attempt, chromosome_of, key_of
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.limits import MOST_ATTEMPTS
-from analyzer.tuner.store.records import Ended, Evaluation
-from analyzer.tuner.store.store import Store
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.crew import Boards, Crew, Job
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.campaign.standings import TRIES
+from foreread.analyzer.tuner.engine import Engine, Wanted
+from foreread.analyzer.tuner.evaluation import FINAL, Attempt, chromosome_of, key_of
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.limits import MOST_ATTEMPTS
+from foreread.analyzer.tuner.store.records import Ended, Evaluation
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.silent import silent
 
 EACH = 2  # chromosomes of a generation by board; runs, if run by run
 

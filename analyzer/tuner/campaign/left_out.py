@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from analyzer.tuner.space.catalogue import Mechanism
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.space.mechanisms import Metrics, absent, idle_genes
-from analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.space.catalogue import Mechanism
+from foreread.analyzer.tuner.space.genes import Space
+from foreread.analyzer.tuner.space.mechanisms import Metrics, absent, idle_genes
+from foreread.analyzer.tuner.store.records import Evaluation
 
 
 class LeftOut:

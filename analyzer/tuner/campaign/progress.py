@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign.turns import Turns
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import chromosome_of
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Objective
+from foreread.analyzer.tuner.campaign.turns import Turns
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import chromosome_of
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Objective
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import TypeVar
 
-from analyzer.tuner.campaign.attempts import DisturbedError
+from foreread.analyzer.tuner.campaign.attempts import DisturbedError
 
 T = TypeVar("T")
 PATIENCE_S = 600.0

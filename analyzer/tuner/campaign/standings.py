@@ -15,12 +15,12 @@ from statistics import fmean, median
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.tuner.campaign.baseline import Baseline
-from analyzer.tuner.campaign.feasibility import Comparison, Feasibility
-from analyzer.tuner.campaign.weights import weighted_mean, weights_of
-from analyzer.tuner.engines import racing
-from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
-from analyzer.tuner.store.records import Evaluation, Spec
+from foreread.analyzer.tuner.campaign.baseline import Baseline
+from foreread.analyzer.tuner.campaign.feasibility import Comparison, Feasibility
+from foreread.analyzer.tuner.campaign.weights import weighted_mean, weights_of
+from foreread.analyzer.tuner.engines import racing
+from foreread.analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
+from foreread.analyzer.tuner.store.records import Evaluation, Spec
 
 TRIES = 3  # failed attempts in a row that exclude a chromosome
 INTERVAL = (0.05, 0.95)

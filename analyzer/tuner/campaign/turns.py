@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analyzer.tuner.campaign.standings import Standings
-from analyzer.tuner.engines.stopping import Stage
-from analyzer.tuner.store.records import Spec
+from foreread.analyzer.tuner.campaign.standings import Standings
+from foreread.analyzer.tuner.engines.stopping import Stage
+from foreread.analyzer.tuner.store.records import Spec
 
 
 class Contest:

@@ -9,8 +9,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from analyzer.tuner.space.genes import GeneError
-from analyzer.tuner.store.records import Spec
+from foreread.analyzer.tuner.space.genes import GeneError
+from foreread.analyzer.tuner.store.records import Spec
 
 MOST_WEIGHT = 1000.0
 LEAST_WEIGHT = 0.001

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from analyzer.tuner.engines.surrogate import VIEWS, Floats, Points, Runs, Surrogate
-from analyzer.tuner.space.genes import (
+from foreread.analyzer.tuner.engines.surrogate import VIEWS, Floats, Points, Runs, Surrogate
+from foreread.analyzer.tuner.space.genes import (
     MOST_GENES,
     NONE,
     Allele,

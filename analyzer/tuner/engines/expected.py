@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from analyzer.tuner.engines.earlier import Earlier, Expectation
-from analyzer.tuner.engines.predicted import Prediction
-from analyzer.tuner.engines.surrogate import Floats
-from analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.engines.earlier import Earlier, Expectation
+from foreread.analyzer.tuner.engines.predicted import Prediction
+from foreread.analyzer.tuner.engines.surrogate import Floats
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
 
 IDLE = "idle"
 ELSEWHERE = 0.25  # of the predicted gain, expected under a load

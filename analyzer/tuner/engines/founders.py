@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.predicted import Prediction, is_window
-from analyzer.tuner.engines.recipe import StartUp
-from analyzer.tuner.space.genes import Allele, Chromosome, Space
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.engines.predicted import Prediction, is_window
+from foreread.analyzer.tuner.engines.recipe import StartUp
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Space
 
 
 def founders(

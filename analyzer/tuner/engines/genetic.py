@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.niches import fill, survivors
-from analyzer.tuner.engines.operators import Child
-from analyzer.tuner.engines.phenotypes import general_fitness
-from analyzer.tuner.engines.recipe import Genetic
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.engines.niches import fill, survivors
+from foreread.analyzer.tuner.engines.operators import Child
+from foreread.analyzer.tuner.engines.phenotypes import general_fitness
+from foreread.analyzer.tuner.engines.recipe import Genetic
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 
 class GeneticEngine:

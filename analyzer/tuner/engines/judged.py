@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from analyzer.tuner.engine import Engine, Scored
-from analyzer.tuner.engines.start_up import StartUpEngine
-from analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.engine import Engine, Scored
+from foreread.analyzer.tuner.engines.start_up import StartUpEngine
+from foreread.analyzer.tuner.space.genes import Chromosome
 
 KNOWN_IN_A_ROW = 100  # generations of known chromosomes that end the tuner
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.operators import random_child
-from analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.operators import random_child
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
 
 RARE = 1000  # draws before the rest of the space is enumerated
 

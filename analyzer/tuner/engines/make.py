@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.engines.fingerprint import PAGE_BYTES
-from analyzer.tuner.engines.genetic import GeneticEngine
-from analyzer.tuner.engines.judged import Judged
-from analyzer.tuner.engines.recipe import Genetic, Recipe, StartUp, load_recipe
-from analyzer.tuner.engines.reintroduction import Fingerprinting
-from analyzer.tuner.engines.samplers import make_sampler
-from analyzer.tuner.engines.start_up import StartUpEngine
-from analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.engines.fingerprint import PAGE_BYTES
+from foreread.analyzer.tuner.engines.genetic import GeneticEngine
+from foreread.analyzer.tuner.engines.judged import Judged
+from foreread.analyzer.tuner.engines.recipe import Genetic, Recipe, StartUp, load_recipe
+from foreread.analyzer.tuner.engines.reintroduction import Fingerprinting
+from foreread.analyzer.tuner.engines.samplers import make_sampler
+from foreread.analyzer.tuner.engines.start_up import StartUpEngine
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
 
 START_UP = "start-up"
 

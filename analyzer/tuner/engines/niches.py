@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from itertools import product
 from random import Random
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.operators import Child, random_child
-from analyzer.tuner.engines.recipe import Bounds, Niches, RecipeError
-from analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.operators import Child, random_child
+from foreread.analyzer.tuner.engines.recipe import Bounds, Niches, RecipeError
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
 
 Cell = dict[str, Bounds]
 

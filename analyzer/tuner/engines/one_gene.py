@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from itertools import chain
 from random import Random
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.listed import distinct, shuffled
-from analyzer.tuner.engines.predicted import is_window
-from analyzer.tuner.engines.racing import NEGLIGIBLE
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.listed import distinct, shuffled
+from foreread.analyzer.tuner.engines.predicted import is_window
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 
 class OneGeneEngine:

@@ -11,7 +11,15 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Mutation, Space, nearest
+from foreread.analyzer.tuner.space.genes import (
+    NONE,
+    Allele,
+    Chromosome,
+    Gene,
+    Mutation,
+    Space,
+    nearest,
+)
 
 Child = dict[str, Allele]
 LARGEST_CHANGE = 1.0  # of a value, when it is changed by a random percentage

@@ -12,10 +12,10 @@ from itertools import islice
 from random import Random
 from typing import Any, Literal
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.listed import shuffled
-from analyzer.tuner.engines.recipe import RecipeError
-from analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.listed import shuffled
+from foreread.analyzer.tuner.engines.recipe import RecipeError
+from foreread.analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
 
 KNOWN_IN_A_ROW = 50  # known chromosomes from Optuna before a random one is used
 OptunaKind = Literal["tpe", "multivariate-tpe", "gaussian-process"]

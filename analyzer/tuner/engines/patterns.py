@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from analyzer.tuner.engines.fingerprint import MOSTLY, PAGE_BYTES, READ_FACTOR
-from boards.base.units import KIB
+from foreread.analyzer.tuner.engines.fingerprint import MOSTLY, PAGE_BYTES, READ_FACTOR
+from foreread.boards.base.units import KIB
 
 # Minimum closeness of each parameter. The paper's words ask for closeness in the shares above all,
 # and give them the largest factors: so these are similarities to reach, no distances allowed.

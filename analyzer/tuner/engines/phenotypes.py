@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.operators import ranks
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.operators import ranks
 
 
 class Phenotype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from analyzer.tuner.engines.surrogate import Floats
-from analyzer.tuner.space.catalogue import WINDOW
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from foreread.analyzer.tuner.engines.surrogate import Floats
+from foreread.analyzer.tuner.space.catalogue import WINDOW
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 
 def is_window(gene: Gene) -> bool:

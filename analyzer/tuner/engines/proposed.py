@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from analyzer.tuner.space.genes import (
+from foreread.analyzer.tuner.space.genes import (
     MOST_GENES,
     Allele,
     Chromosome,

@@ -13,11 +13,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from analyzer.error import AnalyzerError
-from analyzer.tuner.engines.phenotypes import Phenotype
-from boards.base.bounded import UnboundedError
-from boards.base.document import DocumentError
-from boards.base.toml_document import decode_toml, read_toml
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.tuner.engines.phenotypes import Phenotype
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.document import DocumentError
+from foreread.boards.base.toml_document import decode_toml, read_toml
 
 RECIPES = Path(__file__).parent / "recipes"
 SUFFIX = ".toml"

@@ -14,12 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.fingerprint import FINGERPRINTS, PAGE_BYTES, Fingerprint, Snapshot
-from analyzer.tuner.engines.genetic import GeneticEngine
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import TopGenes
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.engines.fingerprint import (
+    FINGERPRINTS,
+    PAGE_BYTES,
+    Fingerprint,
+    Snapshot,
+)
+from foreread.analyzer.tuner.engines.genetic import GeneticEngine
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import TopGenes
 
 
 class Fingerprinting:

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from random import Random
 
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.listed import ListSampler, distinct, shuffled
-from analyzer.tuner.engines.one_gene import OneGeneEngine
-from analyzer.tuner.engines.optuna_samplers import make_optuna_sampler
-from analyzer.tuner.engines.predicted import Prediction
-from analyzer.tuner.engines.recipe import Sampler
-from analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.engine import Engine
+from foreread.analyzer.tuner.engines.listed import ListSampler, distinct, shuffled
+from foreread.analyzer.tuner.engines.one_gene import OneGeneEngine
+from foreread.analyzer.tuner.engines.optuna_samplers import make_optuna_sampler
+from foreread.analyzer.tuner.engines.predicted import Prediction
+from foreread.analyzer.tuner.engines.recipe import Sampler
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
 
 
 def make_sampler(

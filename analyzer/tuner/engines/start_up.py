@@ -29,16 +29,16 @@ from random import Random
 
 import numpy as np
 
-from analyzer.tuner.engine import Scored, Wanted
-from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.engines.expected import IDLE, Expected, is_idle
-from analyzer.tuner.engines.founders import founders
-from analyzer.tuner.engines.listed import distinct
-from analyzer.tuner.engines.operators import Child
-from analyzer.tuner.engines.predicted import Prediction
-from analyzer.tuner.engines.recipe import StartUp
-from analyzer.tuner.engines.surrogate import (
+from foreread.analyzer.tuner.engine import Scored, Wanted
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.engines.expected import IDLE, Expected, is_idle
+from foreread.analyzer.tuner.engines.founders import founders
+from foreread.analyzer.tuner.engines.listed import distinct
+from foreread.analyzer.tuner.engines.operators import Child
+from foreread.analyzer.tuner.engines.predicted import Prediction
+from foreread.analyzer.tuner.engines.recipe import StartUp
+from foreread.analyzer.tuner.engines.surrogate import (
     Floats,
     Guess,
     Points,
@@ -46,8 +46,8 @@ from analyzer.tuner.engines.surrogate import (
     Surrogate,
     expected_improvement,
 )
-from analyzer.tuner.space.genes import Allele, Chromosome, Mutation, Space
-from analyzer.tuner.space.mechanisms import without
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Mutation, Space
+from foreread.analyzer.tuner.space.mechanisms import without
 
 WHOLE = 2000  # chromosomes: all are considered in a space of at most this size
 CLUTCHES = 8  # times the brood's size at most: most of a late brood is known already

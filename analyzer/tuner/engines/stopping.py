@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
 
 
 @dataclass(frozen=True)

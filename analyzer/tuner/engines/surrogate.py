@@ -26,7 +26,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.tuner.space.genes import Chromosome, Gene, Space
+from foreread.analyzer.tuner.space.genes import Chromosome, Gene, Space
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.compare import student_t
-from analyzer.tuner.store.records import Evaluation, Objective
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.compare import student_t
+from foreread.analyzer.tuner.store.records import Evaluation, Objective
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign.feasibility import Comparison, Feasibility
-from analyzer.tuner.campaign.standings import Standings
-from analyzer.tuner.evaluation import Attempt, chromosome_of, key_of
-from analyzer.tuner.findings.compare import Runs
-from analyzer.tuner.findings.confirm import ProvenGenes, confirm
-from analyzer.tuner.findings.effects import Effects
-from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.store.records import Evaluation, Spec
+from foreread.analyzer.tuner.campaign.feasibility import Comparison, Feasibility
+from foreread.analyzer.tuner.campaign.standings import Standings
+from foreread.analyzer.tuner.evaluation import Attempt, chromosome_of, key_of
+from foreread.analyzer.tuner.findings.compare import Runs
+from foreread.analyzer.tuner.findings.confirm import ProvenGenes, confirm
+from foreread.analyzer.tuner.findings.effects import Effects
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.store.records import Evaluation, Spec
 
 CANDIDATES = 3
 

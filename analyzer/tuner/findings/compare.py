@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
 
-from analyzer.tuner.campaign.weights import weighted_mean
-from analyzer.tuner.engines.racing import NEGLIGIBLE
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.noise import Noise, Noises
-from analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.campaign.weights import weighted_mean
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.noise import Noise, Noises
+from foreread.analyzer.tuner.space.genes import Chromosome
 
 CONFIDENCE = 0.95
 

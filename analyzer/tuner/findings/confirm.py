@@ -22,12 +22,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from analyzer.tuner.campaign.budget import LADDER
-from analyzer.tuner.engines.racing import NEGLIGIBLE
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.compare import CONFIDENCE, Change, Runs
-from analyzer.tuner.findings.effects import Effects, GeneEffect
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
+from foreread.analyzer.tuner.campaign.budget import LADDER
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.compare import CONFIDENCE, Change, Runs
+from foreread.analyzer.tuner.findings.effects import Effects, GeneEffect
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
 
 SURE = 1 - (1 - CONFIDENCE) / 2
 SHOWN = LADDER[1]  # runs of the reported chromosomes, if enough remain

@@ -6,15 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
-from analyzer.tuner.campaign.campaign import Rules
-from analyzer.tuner.campaign.standings import TRIES
-from analyzer.tuner.evaluation import Evaluator, key_of
-from analyzer.tuner.findings.confirm import ProvenGenes, Repeats
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Evaluation
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
+from foreread.analyzer.tuner.campaign.campaign import Rules
+from foreread.analyzer.tuner.campaign.standings import TRIES
+from foreread.analyzer.tuner.evaluation import Evaluator, key_of
+from foreread.analyzer.tuner.findings.confirm import ProvenGenes, Repeats
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.store.store import Store
 
 
 @dataclass(frozen=True)

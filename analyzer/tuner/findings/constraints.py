@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign.feasibility import (
+from foreread.analyzer.tuner.campaign.feasibility import (
     CONSTRAINTS,
     Comparison,
     Constraint,
     Feasibility,
     limits_of,
 )
-from analyzer.tuner.evaluation import chromosome_of, key_of
-from analyzer.tuner.findings.candidates import good_attempts
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.contest import Contest
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Stage
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from boards.base.units import percent_text
+from foreread.analyzer.tuner.evaluation import chromosome_of, key_of
+from foreread.analyzer.tuner.findings.candidates import good_attempts
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.contest import Contest
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Stage
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import percent_text
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.left_out import left_out
-from analyzer.tuner.campaign.standings import Standings
-from analyzer.tuner.campaign.turns import contested, turn_of
-from analyzer.tuner.campaign.weights import weights_of
-from analyzer.tuner.evaluation import chromosome_of
-from analyzer.tuner.findings.board_effects import BoardEffect, board_effects
-from analyzer.tuner.findings.candidates import Settled, candidates, settle
-from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import ProvenGenes
-from analyzer.tuner.findings.effects import Effects, main_effects
-from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.space.losses import losses_of
-from analyzer.tuner.store.records import Evaluation, Objective, Spec
-from analyzer.tuner.store.store import Store, StoreError
-from boards.base.brief import brief
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.left_out import left_out
+from foreread.analyzer.tuner.campaign.standings import Standings
+from foreread.analyzer.tuner.campaign.turns import contested, turn_of
+from foreread.analyzer.tuner.campaign.weights import weights_of
+from foreread.analyzer.tuner.evaluation import chromosome_of
+from foreread.analyzer.tuner.findings.board_effects import BoardEffect, board_effects
+from foreread.analyzer.tuner.findings.candidates import Settled, candidates, settle
+from foreread.analyzer.tuner.findings.compare import Run, Runs
+from foreread.analyzer.tuner.findings.confirm import ProvenGenes
+from foreread.analyzer.tuner.findings.effects import Effects, main_effects
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.space.losses import losses_of
+from foreread.analyzer.tuner.store.records import Evaluation, Objective, Spec
+from foreread.analyzer.tuner.store.store import Store, StoreError
+from foreread.boards.base.brief import brief
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,18 +9,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.feasibility import Name
-from analyzer.tuner.engines.earlier import Earlier
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.confirm import Answer
-from analyzer.tuner.findings.constraints import Checked, checked
-from analyzer.tuner.findings.contest import Contest
-from analyzer.tuner.findings.effects import GeneEffect, Verdict
-from analyzer.tuner.findings.trades import trades
-from analyzer.tuner.space.genes import Allele
-from analyzer.tuner.store.records import Objective, Stage
-from boards.base.document import Document, says
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.feasibility import Name
+from foreread.analyzer.tuner.engines.earlier import Earlier
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.confirm import Answer
+from foreread.analyzer.tuner.findings.constraints import Checked, checked
+from foreread.analyzer.tuner.findings.contest import Contest
+from foreread.analyzer.tuner.findings.effects import GeneEffect, Verdict
+from foreread.analyzer.tuner.findings.trades import trades
+from foreread.analyzer.tuner.space.genes import Allele
+from foreread.analyzer.tuner.store.records import Objective, Stage
+from foreread.boards.base.document import Document, says
 
 Part = Annotated[float | None, says("part of the cost: -0.12 saves 12 %; null if unknown")]
 Settings = dict[str, Allele]

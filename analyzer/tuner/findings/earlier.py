@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from analyzer.error import AnalyzerError
-from analyzer.tuner.engines.earlier import FOUNDERS, MOST, Earlier, Measured
-from analyzer.tuner.engines.start_up import FAR
-from analyzer.tuner.evaluation import chromosome_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.tuner.engines.earlier import FOUNDERS, MOST, Earlier, Measured
+from foreread.analyzer.tuner.engines.start_up import FAR
+from foreread.analyzer.tuner.evaluation import chromosome_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome
 
 
 class EarlierError(AnalyzerError, ValueError):

@@ -25,10 +25,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.tuner.engines.racing import NEGLIGIBLE
-from analyzer.tuner.findings.compare import CONFIDENCE, Runs
-from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
-from analyzer.tuner.space.levels import MOST_LEVELS, Level, levels_of
+from foreread.analyzer.tuner.engines.racing import NEGLIGIBLE
+from foreread.analyzer.tuner.findings.compare import CONFIDENCE, Runs
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
+from foreread.analyzer.tuner.space.levels import MOST_LEVELS, Level, levels_of
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["matters", "not shown", "cannot be told"]

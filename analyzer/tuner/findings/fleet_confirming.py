@@ -11,18 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from analyzer.tuner.campaign.attempts import Due, failed_for_good
-from analyzer.tuner.campaign.crew import Boards, Crew, Job
-from analyzer.tuner.campaign.fleet_campaign import Nobody
-from analyzer.tuner.campaign.standings import TRIES
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.confirm import Repeats
-from analyzer.tuner.findings.confirming import Confirming, ConfirmingRuns
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Evaluation
-from analyzer.tuner.store.store import Store
-from boards.base.silent import silent
+from foreread.analyzer.tuner.campaign.attempts import Due, failed_for_good
+from foreread.analyzer.tuner.campaign.crew import Boards, Crew, Job
+from foreread.analyzer.tuner.campaign.fleet_campaign import Nobody
+from foreread.analyzer.tuner.campaign.standings import TRIES
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.confirm import Repeats
+from foreread.analyzer.tuner.findings.confirming import Confirming, ConfirmingRuns
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.silent import silent
 
 
 class FleetConfirmingRuns(ConfirmingRuns):

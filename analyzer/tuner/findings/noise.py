@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, median, variance
 
-from analyzer.tuner.campaign.budget import LADDER
+from foreread.analyzer.tuner.campaign.budget import LADDER
 
 OWN = LADDER[0]  # runs of a chromosome; with fewer it has the pooled noise
 STANDS_OUT = 1.0  # standard deviations of the logarithm of a variance

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from analyzer.tuner.findings.compare import Runs
-from analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.findings.compare import Runs
+from foreread.analyzer.tuner.space.genes import Chromosome
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engines.fingerprint import BY_NAME, Fingerprint
-from analyzer.tuner.engines.patterns import Pattern, nearest
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Chromosome, Space
-from analyzer.tuner.space.losses import loss_of
-from analyzer.tuner.store.records import TopGenes
-from analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME, Fingerprint
+from foreread.analyzer.tuner.engines.patterns import Pattern, nearest
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.space.losses import loss_of
+from foreread.analyzer.tuner.store.records import TopGenes
+from foreread.analyzer.tuner.store.store import Store, StoreError
 
 Plans = dict[str, list[tuple[str, str]]]
 MOST_PATTERNS = 200  # in a file: 25 combinations of both shares, eight numbers of processes

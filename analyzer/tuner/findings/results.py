@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.ingest.arguments import StrPath
-from analyzer.tuner.findings.contest import Contest
-from analyzer.tuner.findings.document import document
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.tuner.findings.contest import Contest
+from foreread.analyzer.tuner.findings.document import document
+from foreread.analyzer.tuner.store.store import Store
 
 
 @dataclass(frozen=True, repr=False)

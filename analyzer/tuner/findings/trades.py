@@ -14,11 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from analyzer.tuner.campaign.feasibility import CONSTRAINTS, Constraint, Name, compared, drives
-from analyzer.tuner.evaluation import chromosome_of
-from analyzer.tuner.findings.confirm import differing
-from analyzer.tuner.findings.contest import Contest
-from analyzer.tuner.space.genes import Chromosome, Space
+from foreread.analyzer.tuner.campaign.feasibility import (
+    CONSTRAINTS,
+    Constraint,
+    Name,
+    compared,
+    drives,
+)
+from foreread.analyzer.tuner.evaluation import chromosome_of
+from foreread.analyzer.tuner.findings.confirm import differing
+from foreread.analyzer.tuner.findings.contest import Contest
+from foreread.analyzer.tuner.space.genes import Chromosome, Space
 
 
 @dataclass(frozen=True)

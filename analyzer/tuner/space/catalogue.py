@@ -10,10 +10,19 @@ from typing import Literal
 
 import msgspec
 
-from analyzer.tuner.space.durability import Durability
-from analyzer.tuner.space.genes import Allele, Gene, GeneError, Kind, Knob, Name, Space, knob_paths
-from boards.knobs import KnobError, check_put_back, check_setting
-from boards.remount import DIRECTORY
+from foreread.analyzer.tuner.space.durability import Durability
+from foreread.analyzer.tuner.space.genes import (
+    Allele,
+    Gene,
+    GeneError,
+    Kind,
+    Knob,
+    Name,
+    Space,
+    knob_paths,
+)
+from foreread.boards.knobs import KnobError, check_put_back, check_setting
+from foreread.boards.remount import DIRECTORY
 
 CATALOGUE = Path(__file__).parent / "catalogue.toml"
 WINDOW = "read_ahead_kb"

@@ -17,8 +17,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from analyzer.error import AnalyzerError
-from boards import knobs
+from foreread.analyzer.error import AnalyzerError
+from foreread.boards import knobs
 
 Allele = str | int
 Chromosome = Mapping[str, Allele]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.space.genes import Allele
+from foreread.analyzer.tuner.space.genes import Allele
 
 MOST_LEVELS = 12  # of a gene with numbers; more of them are grouped by size
 RANGES = 5  # of grouped numbers

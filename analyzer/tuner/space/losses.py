@@ -9,9 +9,9 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analyzer.tuner.space.catalogue import Entry, entries
-from analyzer.tuner.space.genes import Allele, Gene, Space
-from boards.remount import PREFIX
+from foreread.analyzer.tuner.space.catalogue import Entry, entries
+from foreread.analyzer.tuner.space.genes import Allele, Gene, Space
+from foreread.boards.remount import PREFIX
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from analyzer.tuner.space.catalogue import Mechanism, entries
-from analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.space.catalogue import Mechanism, entries
+from foreread.analyzer.tuner.space.genes import Gene, Space
 
 SEEN = 2  # runs in one scenario: another process may affect a single one by chance
 FEW_SECTORS = 256  # 128 KiB: some commits of a journal, which fall into a run by chance

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
-from analyzer.error import AnalyzerError
-from boards.base.document import shown
+from foreread.analyzer.error import AnalyzerError
+from foreread.boards.base.document import shown
 
 T = TypeVar("T")
 LARGEST_BYTES = 128 << 20  # of the file with its log; 50,000 attempts with 40 figures have 90 MiB

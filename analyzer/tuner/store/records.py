@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.genes import Chromosome
-from boards.base.brief import brief
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.boards.base.brief import brief
 
 Objective = Literal["seconds", "rate"]
 Stage = Literal["search", "confirmation"]

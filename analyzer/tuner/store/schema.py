@@ -5,7 +5,7 @@ Ranges are CHECKs, so that ``PRAGMA integrity_check`` finds what a damaged or fo
 
 from __future__ import annotations
 
-from analyzer.tuner.evaluation import LARGEST, STATUSES
+from foreread.analyzer.tuner.evaluation import LARGEST, STATUSES
 
 APPLICATION_ID = 0x666F7265  # "fore", in the file's header
 VERSION = 4

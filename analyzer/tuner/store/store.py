@@ -14,12 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.space.genes import Allele, Chromosome
-from analyzer.tuner.store import store_file, store_rows
-from analyzer.tuner.store.limits import StoredJson, StoreError
-from analyzer.tuner.store.records import Board, Ended, Evaluation, Hardware, Spec, Stage, TopGenes
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.evaluation import Attempt, key_of
+from foreread.analyzer.tuner.space.genes import Allele, Chromosome
+from foreread.analyzer.tuner.store import store_file, store_rows
+from foreread.analyzer.tuner.store.limits import StoredJson, StoreError
+from foreread.analyzer.tuner.store.records import (
+    Board,
+    Ended,
+    Evaluation,
+    Hardware,
+    Spec,
+    Stage,
+    TopGenes,
+)
 
 __all__ = ["Board", "Evaluation", "Spec", "Store", "StoreError", "TopGenes"]
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from analyzer.tuner.store.limits import (
+from foreread.analyzer.tuner.store.limits import (
     LARGEST_BYTES,
     LONGEST_VALUE,
     MOST_ROWS,
     StoreError,
     check_files,
 )
-from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
-from boards.base.apart import apart
-from boards.base.bounded import UnboundedError, open_regular
+from foreread.analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
+from foreread.boards.base.apart import apart
+from foreread.boards.base.bounded import UnboundedError, open_regular
 
 __all__ = [
     "StoreError",

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.evaluation import chromosome_of, key_of
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Board, Evaluation, Spec, Stage, TopGenes
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.evaluation import chromosome_of, key_of
+from foreread.analyzer.tuner.space.genes import Chromosome
+from foreread.analyzer.tuner.store.records import Board, Evaluation, Spec, Stage, TopGenes
 
 
 def insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:

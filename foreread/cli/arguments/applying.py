@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from boards.base.outputs import check_file
+from foreread.boards.base.outputs import check_file
 from foreread.cli.arguments import seconds, whole_number
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.output import add_output

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from boards.emulated import MACHINES
-from boards.emulated.disks import FIXED, kinds
-from boards.emulated.image import FILE_SYSTEMS
-from boards.emulated.parts import DEFAULT_PACKAGES
+from foreread.boards.emulated import MACHINES
+from foreread.boards.emulated.disks import FIXED, kinds
+from foreread.boards.emulated.image import FILE_SYSTEMS
+from foreread.boards.emulated.parts import DEFAULT_PACKAGES
 
 
 def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.engines.stopping import Budget
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 

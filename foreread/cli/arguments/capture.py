@@ -6,8 +6,8 @@ import argparse
 import re
 from pathlib import Path
 
-from analyzer.ingest.page_size import is_page_size
-from boards.base.units import KIB
+from foreread.analyzer.ingest.page_size import is_page_size
+from foreread.boards.base.units import KIB
 
 _LARGEST_PID = (1 << 31) - 1
 _NUMBER = r"(\d{1,9})(k?)"

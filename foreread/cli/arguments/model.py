@@ -6,9 +6,9 @@ import argparse
 import re
 from pathlib import Path
 
-from analyzer.predict.choice import PUBLISHED, SECONDS
-from analyzer.predict.counts import FIXED
-from analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.choice import PUBLISHED, SECONDS
+from foreread.analyzer.predict.counts import FIXED
+from foreread.analyzer.predict.linux import PREFIX
 from foreread.question import Question
 
 

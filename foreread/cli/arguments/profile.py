@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards.base.outputs import check_file
-from boards.profile import builtin_names, read_profile
+from foreread.boards.base.outputs import check_file
+from foreread.boards.profile import builtin_names, read_profile
 from foreread.cli.arguments import UsageError
 
 

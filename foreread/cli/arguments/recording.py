@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Recording
 
 
 def recording_of(path: Path, args: argparse.Namespace) -> Recording:

@@ -6,9 +6,9 @@ import argparse
 import re
 
 from foreread.cli.arguments import UsageError, duration, seconds
-from tracer.local.command import Streams
-from tracer.local.ending import Ending
-from tracer.local.run import RunOptions
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.ending import Ending
+from foreread.tracer.local.run import RunOptions
 
 
 def add_run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from foreread.cli.arguments import UsageError
-from tracer.formats.scenario import IDLE
+from foreread.tracer.formats.scenario import IDLE
 
 
 def add_scenario(parser: argparse.ArgumentParser, several: str = "") -> None:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from boards.base.printable import printable
-from boards.open import LOCAL
+from foreread.boards.base.printable import printable
+from foreread.boards.open import LOCAL
 from foreread.recording import words as run_words
 
 _HELP = (

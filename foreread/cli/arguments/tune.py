@@ -8,19 +8,19 @@ import shlex
 import shutil
 from pathlib import Path
 
-from analyzer.tuner.campaign.feasibility import MOST
-from analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
-from analyzer.tuner.engines.recipe import recipe_names
-from analyzer.tuner.engines.start_up import WHOLE
-from analyzer.tuner.engines.stopping import (
+from foreread.analyzer.tuner.campaign.feasibility import MOST
+from foreread.analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
+from foreread.analyzer.tuner.engines.recipe import recipe_names
+from foreread.analyzer.tuner.engines.start_up import WHOLE
+from foreread.analyzer.tuner.engines.stopping import (
     EACH_GENE,
     EACH_SCENARIO,
     SHORTEST,
     Budget,
     Patience,
 )
-from analyzer.tuner.space.catalogue import entries
-from analyzer.tuner.space.genes import Allele
+from foreread.analyzer.tuner.space.catalogue import entries
+from foreread.analyzer.tuner.space.genes import Allele
 from foreread.cli.arguments import duration
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.budget import parse_budget

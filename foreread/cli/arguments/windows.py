@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 
-from analyzer.predict.kib import WindowSizeError, pages_of
-from boards.base.units import pages_to_kib
+from foreread.analyzer.predict.kib import WindowSizeError, pages_of
+from foreread.boards.base.units import pages_to_kib
 from foreread.cli.arguments import UsageError, whole_number
 
 _ITEM = re.compile(r"(\d{1,9})k?(?:-(\d{1,9})k?)?")
@@ -48,7 +48,7 @@ def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
 
 def window_kb(text: str) -> int:
     """Return a read_ahead_kb that foreread sets."""
-    from boards.knobs import knob_of  # noqa: PLC0415  (reads the catalogue: for this option only)
+    from foreread.boards.knobs import knob_of  # noqa: PLC0415  (reads the catalogue: for this option only)
 
     least, most = knob_of("/sys/block/disk/queue/read_ahead_kb").range(put_back=False)
     return whole_number(text, least, most, "a number of KiB")

@@ -6,20 +6,20 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise, write_advice
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.advise.images import image_offers
-from analyzer.advise.situation import AdviceError
-from analyzer.layout.compared import Asked, kind_of, opened
-from analyzer.layout.unpacking_file import read_unpacking
-from analyzer.predict.linux import PREFIX
-from analyzer.suite import is_suite
-from analyzer.suite.advised import advise_suite
-from analyzer.suite.predicted import SuiteQuestion
-from analyzer.suite.read import read_suite
-from boards.base.counted import plural
-from boards.base.outputs import check_file, check_folder
-from boards.base.written import write_whole
+from foreread.analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise, write_advice
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.advise.images import image_offers
+from foreread.analyzer.advise.situation import AdviceError
+from foreread.analyzer.layout.compared import Asked, kind_of, opened
+from foreread.analyzer.layout.unpacking_file import read_unpacking
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.suite import is_suite
+from foreread.analyzer.suite.advised import advise_suite
+from foreread.analyzer.suite.predicted import SuiteQuestion
+from foreread.analyzer.suite.read import read_suite
+from foreread.boards.base.counted import plural
+from foreread.boards.base.outputs import check_file, check_folder
+from foreread.boards.base.written import write_whole
 from foreread.cli.arguments import UsageError, row_number
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model

@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from analyzer.predict.disk.device_model import device_of
-from boards.base.document import encode
-from boards.base.outputs import check_new
-from boards.base.printable import printable
-from boards.base.written import write_whole
-from boards.emulated.live import ended, running
-from boards.live import live_profile, target_profile
-from boards.open import LOCAL, open_target, transport_of
-from boards.profile import Profile, Storage, known_profiles, load_profile
-from boards.profile_toml import encode_profile
+from foreread.analyzer.predict.disk.device_model import device_of
+from foreread.boards.base.document import encode
+from foreread.boards.base.outputs import check_new
+from foreread.boards.base.printable import printable
+from foreread.boards.base.written import write_whole
+from foreread.boards.emulated.live import ended, running
+from foreread.boards.live import live_profile, target_profile
+from foreread.boards.open import LOCAL, open_target, transport_of
+from foreread.boards.profile import Profile, Storage, known_profiles, load_profile
+from foreread.boards.profile_toml import encode_profile
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.commands import boards_start

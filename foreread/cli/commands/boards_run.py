@@ -6,10 +6,10 @@ import argparse
 import base64
 import sys
 
-from boards.base.units import pages_to_kib
-from boards.emulated import Board, BoardError, BoardRun, RunPlan
-from boards.emulated.board import DEFAULT_PACKAGES
-from boards.emulated.machines import machine
+from foreread.boards.base.units import pages_to_kib
+from foreread.boards.emulated import Board, BoardError, BoardRun, RunPlan
+from foreread.boards.emulated.board import DEFAULT_PACKAGES
+from foreread.boards.emulated.machines import machine
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
 from foreread.cli.arguments.windows import add_windows, parse_windows

@@ -6,8 +6,8 @@ import argparse
 import shlex
 from pathlib import Path
 
-from boards.emulated.live import LiveBoard, LiveOptions, start
-from boards.emulated.parts import DEFAULT_PACKAGES
+from foreread.boards.emulated.live import LiveBoard, LiveOptions, start
+from foreread.boards.emulated.parts import DEFAULT_PACKAGES
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
 from foreread.documents.boards import StartedBoard

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from boards.emulated import BoardError
-from boards.emulated.live import LiveBoard, ended, running
+from foreread.boards.emulated import BoardError
+from foreread.boards.emulated.live import LiveBoard, ended, running
 from foreread.cli.arguments import UsageError
 from foreread.documents.boards import StoppedDocument
 

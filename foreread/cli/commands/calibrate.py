@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from boards.base.outputs import check_new
-from boards.base.printable import printable
-from boards.base.units import percent_text
-from boards.base.written import write_whole
-from boards.profile import read_profile, with_cost
-from boards.profile_toml import encode_profile
+from foreread.boards.base.outputs import check_new
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import percent_text
+from foreread.boards.base.written import write_whole
+from foreread.boards.profile import read_profile, with_cost
+from foreread.boards.profile_toml import encode_profile
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, target_words, tell
@@ -20,7 +20,7 @@ from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.machine.calibration import Calibrated, calibrate
-from tracer.calibrate.limits import Limit
+from foreread.tracer.calibrate.limits import Limit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from analyzer.suite.predicted import SuiteQuestion
+from foreread.analyzer.suite.predicted import SuiteQuestion
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.scenario import scenario_of, scenarios_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analyzer.diff.whole import diff
-from boards.base.outputs import check_file
-from boards.base.written import write_whole
+from foreread.analyzer.diff.whole import diff
+from foreread.boards.base.outputs import check_file
+from foreread.boards.base.written import write_whole
 from foreread.cli.arguments import percent
 from foreread.cli.arguments.capture import add_pids
 from foreread.cli.arguments.model import add_model

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from boards.base.printable import printable
-from boards.base.written import write_whole
-from boards.open import LOCAL, open_target
-from boards.profile import read_profile, with_judgement
-from boards.profile_toml import encode_profile
-from boards.target import Target
+from foreread.boards.base.printable import printable
+from foreread.boards.base.written import write_whole
+from foreread.boards.open import LOCAL, open_target
+from foreread.boards.profile import read_profile, with_judgement
+from foreread.boards.profile_toml import encode_profile
+from foreread.boards.target import Target
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.profile import check_profile
@@ -21,10 +21,10 @@ from foreread.documents.judge import judge_document
 from foreread.judging.judge import judge
 from foreread.machine.diagnosis import diagnose
 from foreread.recording.boot import remove_boot_hook
-from tracer.install.boot_hook import HOOK_FOLDER
-from tracer.local.doctor import Diagnosis
-from tracer.local.journal import Restored, restore_leftovers
-from tracer.remote.judged import FOLDERS
+from foreread.tracer.install.boot_hook import HOOK_FOLDER
+from foreread.tracer.local.doctor import Diagnosis
+from foreread.tracer.local.journal import Restored, restore_leftovers
+from foreread.tracer.remote.judged import FOLDERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

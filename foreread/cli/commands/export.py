@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from analyzer.export.make import FORMATS, ExportDocument, export
-from analyzer.predict.linux import PREFIX
-from boards.base.outputs import check_file
-from boards.base.printable import printable
+from foreread.analyzer.export.make import FORMATS, ExportDocument, export
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.boards.base.outputs import check_file
+from foreread.boards.base.printable import printable
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_kernel_model
 from foreread.cli.arguments.output import add_output

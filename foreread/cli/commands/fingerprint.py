@@ -5,23 +5,23 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from analyzer.error import AnalyzerError
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.engines.patterns import Pattern
-from analyzer.tuner.findings.plans import (
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.engines.patterns import Pattern
+from foreread.analyzer.tuner.findings.plans import (
     Plans,
     check_learning,
     for_watcher,
     learn,
     read_plans,
 )
-from analyzer.tuner.space.losses import losses_in
-from analyzer.tuner.store.records import TopGenes
-from boards.base.outputs import check_changed
-from boards.base.printable import printable
-from boards.base.units import percent_text
-from boards.base.written import write_whole
-from boards.open import open_target
+from foreread.analyzer.tuner.space.losses import losses_in
+from foreread.analyzer.tuner.store.records import TopGenes
+from foreread.boards.base.outputs import check_changed
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import percent_text
+from foreread.boards.base.written import write_whole
+from foreread.boards.open import open_target
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.applying import add_applying
 from foreread.cli.arguments.learning import add_learning
@@ -29,12 +29,11 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.watching import Shown
 from foreread.documents.fingerprint import WatchScriptDocument
-from foreread.tuning.learning import LEAST_S, Learning, Observer, minute_of_day, seconds_left
-from tracer.error import TracerError
-from tracer.interrupts import orderly_exit
-from tracer.machines import restore_settings
-from tracer.remote.job import Fact
-from tracer.remote.watch import (
+from foreread.tracer.error import TracerError
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.machines import restore_settings
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import (
     Period,
     Watch,
     WatchOptions,
@@ -42,6 +41,7 @@ from tracer.remote.watch import (
     resident_script,
     watching,
 )
+from foreread.tuning.learning import LEAST_S, Learning, Observer, minute_of_day, seconds_left
 
 _LONGEST_S = 3600
 

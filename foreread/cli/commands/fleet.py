@@ -6,9 +6,9 @@ import argparse
 import logging
 from pathlib import Path
 
-from analyzer.fleet.error import extra
-from analyzer.fleet.place import is_address
-from boards.base.outputs import check_folder
+from foreread.analyzer.fleet.error import extra
+from foreread.analyzer.fleet.place import is_address
+from foreread.boards.base.outputs import check_folder
 from foreread.cli.arguments.model import add_model
 from foreread.cli.arguments.output import add_check, add_output
 from foreread.cli.main import EXIT_FAILED
@@ -134,7 +134,7 @@ def _analyse(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    from analyzer.fleet.document import FleetReportDocument  # noqa: PLC0415
+    from foreread.analyzer.fleet.document import FleetReportDocument  # noqa: PLC0415
     from foreread.fleet import fleet_report  # noqa: PLC0415
 
     files = fleet_report(args.store, args.output)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from analyzer.forecast.defaults import NOW, THEN
-from analyzer.forecast.document import (
+from foreread.analyzer.forecast.defaults import NOW, THEN
+from foreread.analyzer.forecast.document import (
     Forecast,
     ForecastCase,
     ForecastCause,
     ForecastChange,
     ForecastDisk,
 )
-from analyzer.forecast.predicted import forecast
-from analyzer.predict.prediction import MINOR_SHARE
-from boards.base.counted import plural
-from boards.base.units import percent_text
+from foreread.analyzer.forecast.predicted import forecast
+from foreread.analyzer.predict.prediction import MINOR_SHARE
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import percent_text
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
 from foreread.cli.arguments.recording import recording_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from boards.base.outputs import check_folder
-from boards.base.printable import printable
-from boards.open import LOCAL
+from foreread.boards.base.outputs import check_folder
+from foreread.boards.base.printable import printable
+from foreread.boards.open import LOCAL
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.output import add_output
@@ -20,8 +20,8 @@ from foreread.cli.text.improve import StepLines, improved_text
 from foreread.documents.improve import ImproveDocument
 from foreread.improving.improve import command_lines, improve, read_improved
 from foreread.improving.job import TuneWish
-from tracer.interrupts import Interrupted
-from tracer.local.run import RunOptions
+from foreread.tracer.interrupts import Interrupted
+from foreread.tracer.local.run import RunOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

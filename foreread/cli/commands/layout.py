@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from analyzer.ingest.recording import Recording
-from analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, opened
-from analyzer.layout.document import LayoutRow
-from analyzer.layout.support import read_kernel_config
-from analyzer.layout.unpacking_file import Measured, read_unpacking
-from analyzer.layout.write import ErofsWords, write_layout
-from boards.base.counted import plural
-from boards.base.outputs import check_folder
-from boards.base.units import KIB, size_text
-from emulator.images.compressors import COMPRESSORS
-from emulator.images.relaid import BLOCK_SIZES
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, opened
+from foreread.analyzer.layout.document import LayoutRow
+from foreread.analyzer.layout.support import read_kernel_config
+from foreread.analyzer.layout.unpacking_file import Measured, read_unpacking
+from foreread.analyzer.layout.write import ErofsWords, write_layout
+from foreread.boards.base.counted import plural
+from foreread.boards.base.outputs import check_folder
+from foreread.boards.base.units import KIB, size_text
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.output import add_output
@@ -27,6 +25,8 @@ from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
+from foreread.emulator.images.compressors import COMPRESSORS
+from foreread.emulator.images.relaid import BLOCK_SIZES
 from foreread.images.layouts import (
     CLUSTER_SIZES,
     EROFS_COMPRESSORS,

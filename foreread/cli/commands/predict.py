@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from analyzer.predict.prediction import Prediction
-from analyzer.suite import is_suite
+from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.suite import is_suite
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
@@ -17,8 +17,8 @@ from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
 from foreread.cli.text.prediction import MORE, prediction_text
-from tracer.formats.capture import Metadata
-from tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.capture import Metadata
+from foreread.tracer.formats.confirmation import Confirmation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _proofs(capture: Metadata, read_ahead_kb: int | None) -> _Proofs:
     if not capture.confirmations:
         return _Proofs([], [])
     # Few captures have them.
-    from analyzer.confirm.text import cited, stored, warnings_of  # noqa: PLC0415
+    from foreread.analyzer.confirm.text import cited, stored, warnings_of  # noqa: PLC0415
 
     found = stored(capture)
     warnings = [f"  warning: {warning}" for warning in warnings_of(capture, read_ahead_kb)]
@@ -106,9 +106,9 @@ def _predicted(args: argparse.Namespace) -> tuple[Prediction, Metadata]:
 def _beside_runs(args: argparse.Namespace) -> int:
     """Print the prediction beside the measured runs of a SWEEP."""
     # Few predictions are compared with runs.
-    from analyzer.predict.validate import validate  # noqa: PLC0415
+    from foreread.analyzer.predict.validate import validate  # noqa: PLC0415
     from foreread.cli.text.validation import validation_text  # noqa: PLC0415
-    from tracer.formats.sweep import read_sweep  # noqa: PLC0415
+    from foreread.tracer.formats.sweep import read_sweep  # noqa: PLC0415
 
     sweep = read_sweep(args.measured)
     prediction, capture = _predicted(args)
@@ -121,8 +121,8 @@ def _beside_runs(args: argparse.Namespace) -> int:
 def _suite(args: argparse.Namespace) -> int:
     """Print the answer for a suite."""
     # Few predictions are for a suite.
-    from analyzer.suite.predicted import SuiteQuestion, predict_suite  # noqa: PLC0415
-    from analyzer.suite.read import read_suite  # noqa: PLC0415
+    from foreread.analyzer.suite.predicted import SuiteQuestion, predict_suite  # noqa: PLC0415
+    from foreread.analyzer.suite.read import read_suite  # noqa: PLC0415
     from foreread.cli.text.progress import ProgressLine  # noqa: PLC0415
     from foreread.cli.text.suite import suite_text  # noqa: PLC0415
 

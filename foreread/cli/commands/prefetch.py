@@ -6,18 +6,18 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from analyzer.advise.situation import situation_of
-from analyzer.advise.stale import Checked, StaleFile, StalenessDocument, staleness
-from analyzer.predict.disk.device_model import device_from
-from analyzer.prefetch import Case, Comparison, Found, compare
-from analyzer.prefetch.formats import FORMATS, WHOLE_FILES, Written, written
-from analyzer.prefetch.listing import decode, read_listing
-from analyzer.prefetch.ranges import ORDERS
-from analyzer.prefetch.state import SUFFIX, read_state, state_of
-from boards.base.counted import plural
-from boards.base.outputs import check_file
-from boards.base.units import percent_text, size_text
-from boards.base.written import write_whole
+from foreread.analyzer.advise.situation import situation_of
+from foreread.analyzer.advise.stale import Checked, StaleFile, StalenessDocument, staleness
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.prefetch import Case, Comparison, Found, compare
+from foreread.analyzer.prefetch.formats import FORMATS, WHOLE_FILES, Written, written
+from foreread.analyzer.prefetch.listing import decode, read_listing
+from foreread.analyzer.prefetch.ranges import ORDERS
+from foreread.analyzer.prefetch.state import SUFFIX, read_state, state_of
+from foreread.boards.base.counted import plural
+from foreread.boards.base.outputs import check_file
+from foreread.boards.base.units import percent_text, size_text
+from foreread.boards.base.written import write_whole
 from foreread.cli.arguments import UsageError, percent
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.output import add_check

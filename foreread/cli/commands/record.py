@@ -7,9 +7,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.open import LOCAL
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.open import LOCAL
 from foreread.cli.arguments import UsageError, buffer_kib, duration
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
@@ -21,11 +21,11 @@ from foreread.documents.suite import SuiteRecordDocument
 from foreread.recording.boot import record_boot
 from foreread.recording.start import record
 from foreread.recording.suite import record_suite
-from tracer.backends.select import AUTO
-from tracer.formats.capture import Capture
-from tracer.install.boot_hook import HOOK_FOLDER
-from tracer.local.command import Streams
-from tracer.local.output import check_capture
+from foreread.tracer.backends.select import AUTO
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.install.boot_hook import HOOK_FOLDER
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.output import check_capture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from analyzer.predict.choice import PUBLISHED
-from analyzer.prefetch.measured import read_measurement
-from analyzer.tuner.findings.results import Results, read_results
-from analyzer.tuner.store.store_file import is_store
-from boards.base.outputs import check_folder
-from boards.base.printable import printable
+from foreread.analyzer.predict.choice import PUBLISHED
+from foreread.analyzer.prefetch.measured import read_measurement
+from foreread.analyzer.tuner.findings.results import Results, read_results
+from foreread.analyzer.tuner.store.store_file import is_store
+from foreread.boards.base.outputs import check_folder
+from foreread.boards.base.printable import printable
 from foreread.browsing import Viewed, folder_of, view
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
@@ -23,10 +23,10 @@ from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.text.progress import ProgressLine
 from foreread.documents.report import ReportDocument
-from tracer.formats.sweep import Sweep, read_sweep
+from foreread.tracer.formats.sweep import Sweep, read_sweep
 
 if TYPE_CHECKING:
-    from analyzer.report.write import ReportFiles  # which imports matplotlib
+    from foreread.analyzer.report.write import ReportFiles  # which imports matplotlib
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +121,7 @@ def _of_tuning(args: argparse.Namespace, output: Path, line: ProgressLine) -> Re
         raise UsageError(
             f"{args.capture} is a TUNING: give it alone without other options, or after a CAPTURE"
         )
-    from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
+    from foreread.analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
     return report(read_results(args.capture), output, step=line.step, part=line.part)
 
@@ -134,7 +134,7 @@ def _of_capture(args: argparse.Namespace, output: Path, line: ProgressLine) -> R
     recording = recording_of(args.capture, args)
     line.step("predicting every window")
     prediction = question_of(args).predicted(recording)
-    from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
+    from foreread.analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
     return report(
         recording,

@@ -10,18 +10,18 @@ from typing import TypedDict
 
 from msgspec import UNSET
 
-from analyzer.apply import ApplyPlan, Script, script
-from analyzer.apply.make import replay_of
-from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
-from analyzer.predict.choice import PUBLISHED
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.store.store_file import is_store
-from boards.base.outputs import check_folder
-from boards.base.printable import printable
-from boards.emulated.live import EmulatedTarget
-from boards.open import LOCAL, open_target
-from boards.origin import origins_of
-from boards.target import Target, TargetError
+from foreread.analyzer.apply import ApplyPlan, Script, script
+from foreread.analyzer.apply.make import replay_of
+from foreread.analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
+from foreread.analyzer.predict.choice import PUBLISHED
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.store.store_file import is_store
+from foreread.boards.base.outputs import check_folder
+from foreread.boards.base.printable import printable
+from foreread.boards.emulated.live import EmulatedTarget
+from foreread.boards.open import LOCAL, open_target
+from foreread.boards.origin import origins_of
+from foreread.boards.target import Target, TargetError
 from foreread.cli.arguments import UsageError, boot_attempts
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.capture import add_capture
@@ -39,10 +39,10 @@ from foreread.documents.script import (
     WrittenSetting,
 )
 from foreread.machine.install import install
-from tracer.formats.boot_files import RULE
-from tracer.install.init_system import INITS
-from tracer.install.install import Installed, check_installed, uninstall
-from tracer.remote.doctor import examine
+from foreread.tracer.formats.boot_files import RULE
+from foreread.tracer.install.init_system import INITS
+from foreread.tracer.install.install import Installed, check_installed, uninstall
+from foreread.tracer.remote.doctor import examine
 
 AUTO = "auto"
 _TRIGGER = "udevadm trigger --action=change --subsystem-match=block"

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.load import load_any
-from analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs
-from analyzer.predict import predict
-from analyzer.predict.disk.probed import probe_text
-from analyzer.predict.kib import emulated_pages
-from analyzer.predict.prediction import NO_READAHEAD
-from analyzer.predict.waste import Waste, waste
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.store.store_file import is_store
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.base.units import KIB, pages_to_kib
+from foreread.analyzer.ingest.accesses import of_threads
+from foreread.analyzer.ingest.load import load_any
+from foreread.analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs
+from foreread.analyzer.predict import predict
+from foreread.analyzer.predict.disk.probed import probe_text
+from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.prediction import NO_READAHEAD
+from foreread.analyzer.predict.waste import Waste, waste
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.store.store_file import is_store
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import KIB, pages_to_kib
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.verbose import add_verbose
@@ -31,7 +31,7 @@ from foreread.cli.text.table import render
 from foreread.cli.text.tuning import outcome_text
 from foreread.cli.text.wording import ended_text
 from foreread.documents.show import ShowDocument, ShownFile, Slice
-from tracer.formats.capture import dev_text
+from foreread.tracer.formats.capture import dev_text
 
 _TIMELINE_BINS = 20
 _FILES, _MORE_FILES = 8, 20

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from boards.base.outputs import check_new
+from foreread.boards.base.outputs import check_new
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output
@@ -26,9 +26,9 @@ from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
 from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, sweep
 from foreread.recording.recorded_start import is_capture
-from tracer.formats.scenario import beside
-from tracer.formats.sweep import Sweep
-from tracer.local.sweep_run import SweepProgress
+from foreread.tracer.formats.scenario import beside
+from foreread.tracer.formats.sweep import Sweep
+from foreread.tracer.local.sweep_run import SweepProgress
 
 _MORE = "the table beside the curve, and all notes"
 

@@ -7,14 +7,14 @@ import math
 import sys
 import time
 
-from boards.open import open_target
+from foreread.boards.open import open_target
 from foreread.cli.arguments import UsageError, duration, whole_number
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.top import text_of
 from foreread.cli.top_screen import show_screen
 from foreread.machine.reading_now import ReadingNow, reading_now
-from tracer.interrupts import orderly_exit
-from tracer.remote.top import LEAST_BUFFER_KIB, MOST_BUFFER_KIB
+from foreread.tracer.interrupts import orderly_exit
+from foreread.tracer.remote.top import LEAST_BUFFER_KIB, MOST_BUFFER_KIB
 
 _SHORTEST_S = 0.2
 

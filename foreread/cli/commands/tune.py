@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analyzer.ingest.load import load
-from analyzer.predict.choice import SECONDS
-from analyzer.predict.proposal import Proposal
-from analyzer.tuner.findings.results import Results
-from boards.base.counted import plural
-from boards.open import LOCAL
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import SECONDS
+from foreread.analyzer.predict.proposal import Proposal
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.boards.base.counted import plural
+from foreread.boards.open import LOCAL
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.output import add_check
@@ -23,11 +23,11 @@ from foreread.cli.arguments.target import add_targets, tell
 from foreread.cli.arguments.tune import add_search
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.tuning import MORE, TuningLine, outcome_text
+from foreread.tracer.formats.capture import NO_METADATA, Metadata
 from foreread.tuning.campaign import check_output, tune
 from foreread.tuning.earlier import changed_files
 from foreread.tuning.options import TuneOptions
 from foreread.tuning.prior import proposed_settings
-from tracer.formats.capture import NO_METADATA, Metadata
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

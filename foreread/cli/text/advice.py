@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import fill
 
-from analyzer.advise.advise import OUTPUT
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.predict.linux import PREFIX
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.base.units import percent_text, size_text
+from foreread.analyzer.advise.advise import OUTPUT
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.predict.linux import PREFIX
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import percent_text, size_text
 from foreread.cli.text.answer import answer_text, columns, cut
 from foreread.cli.text.table import plus_minus, render
 

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from boards.base.note import NoteKind, kind_of
-from boards.base.printable import printable
+from foreread.boards.base.note import NoteKind, kind_of
+from foreread.boards.base.printable import printable
 
 MOST_BASIS = 4
 _COLUMNS = 100  # of output that goes to a file or a pipe

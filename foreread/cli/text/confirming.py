@@ -6,17 +6,17 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from analyzer.confirm.boards import BoardGain, board_gains, differing
-from analyzer.confirm.text import board_text, gain_text, interval_text, windows_text
-from boards.base.counted import plural
-from boards.base.units import percent
+from foreread.analyzer.confirm.boards import BoardGain, board_gains, differing
+from foreread.analyzer.confirm.text import board_text, gain_text, interval_text, windows_text
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import percent
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
 from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import Confirmed
-from tracer.formats.scenario import beside
+from foreread.tracer.formats.scenario import beside
 
 _HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.diff.document import DiffCause, DiffDocument, DiffFile, DiffSide, StartDiff
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from boards.base.printable import printable
-from boards.base.units import percent_text
+from foreread.analyzer.diff.document import DiffCause, DiffDocument, DiffFile, DiffSide, StartDiff
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import percent_text
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path
 from foreread.cli.text.table import render
 

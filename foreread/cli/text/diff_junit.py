@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from analyzer.diff.document import DiffDocument, StartDiff
-from boards.base.printable import printable
+from foreread.analyzer.diff.document import DiffDocument, StartDiff
+from foreread.boards.base.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.diff.document import DiffDocument, DiffFile, StartDiff
-from boards.base.printable import printable
+from foreread.analyzer.diff.document import DiffDocument, DiffFile, StartDiff
+from foreread.boards.base.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
 
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()<>#+!|~&\"'@$:"}

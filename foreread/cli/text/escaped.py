@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, TextIO
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 
 _PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
 

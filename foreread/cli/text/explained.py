@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.predict.bands import DEVIATIONS, Bands
-from analyzer.predict.prediction import Curve, Prediction, Spent
-from analyzer.predict.start import Start
-from boards.base.counted import plural
+from foreread.analyzer.predict.bands import DEVIATIONS, Bands
+from foreread.analyzer.predict.prediction import Curve, Prediction, Spent
+from foreread.analyzer.predict.start import Start
+from foreread.boards.base.counted import plural
 from foreread.cli.arguments import UsageError
 
 _NAME_WIDTH = 10

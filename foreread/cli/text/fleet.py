@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.fleet.document import FleetAnalysed
-from boards.base.counted import plural
-from boards.base.printable import printable
+from foreread.analyzer.fleet.document import FleetAnalysed
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
 
 _SHOWN = 10  # captures that are left
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.fleet.document import FleetFigures, FleetStart
-from analyzer.fleet.sections import fleet_doubts, fleet_title
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.base.units import kib_text, percent_text
+from foreread.analyzer.fleet.document import FleetFigures, FleetStart
+from foreread.analyzer.fleet.sections import fleet_doubts, fleet_title
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text, columns, cut
 from foreread.cli.text.table import render
 

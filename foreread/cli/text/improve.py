@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from boards.base.printable import printable
-from boards.base.units import kib_text, percent
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import kib_text, percent
 from foreread.cli.text.answer import columns, cut
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.progress import ProgressLine

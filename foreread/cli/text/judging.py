@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from boards.base.counted import plural
-from boards.base.printable import printable
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
 from foreread.judging.judge import Judgement
 
 

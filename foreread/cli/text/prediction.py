@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.predict.counts import FIXED
-from analyzer.predict.holds_for import holds_for
-from analyzer.predict.prediction import Curve, Prediction
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.base.units import KIB
+from foreread.analyzer.predict.counts import FIXED
+from foreread.analyzer.predict.holds_for import holds_for
+from foreread.analyzer.predict.prediction import Curve, Prediction
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import KIB
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
 from foreread.cli.text.table import render

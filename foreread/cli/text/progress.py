@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TextIO
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 from foreread.cli.text.escaped import overwrite
 from foreread.cli.text.wording import duration_text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from analyzer.confirm.text import gain_text, interval_text
-from analyzer.predict.holds_for import holds_for
-from analyzer.suite.answer import (
+from foreread.analyzer.confirm.text import gain_text, interval_text
+from foreread.analyzer.predict.holds_for import holds_for
+from foreread.analyzer.suite.answer import (
     SuiteAdvice,
     SuiteAdviceDisk,
     SuiteAdviceRow,
@@ -16,13 +16,13 @@ from analyzer.suite.answer import (
     SuiteDocument,
     SuiteStartAnswer,
 )
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.base.units import percent, percent_text
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import percent, percent_text
 from foreread.cli.text.answer import answer_text, cut
 from foreread.cli.text.table import plus_minus, render
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
-from tracer.formats.scenario import beside
+from foreread.tracer.formats.scenario import beside
 
 _ADVICE_ROWS = 12
 _CHANGE = 50  # columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 
 
 def render(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boards.base.counted import plural
-from boards.base.printable import printable
-from boards.base.units import KIB, pages_to_kib, percent_text
+from foreread.boards.base.counted import plural
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import KIB, pages_to_kib, percent_text
 from foreread.cli.text.table import render
 from foreread.documents.top import TopDocument, TopFile, TopProcess
 

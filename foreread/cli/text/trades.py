@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analyzer.tuner.campaign.weights import weights_text
-from analyzer.tuner.findings.constraints import number
-from analyzer.tuner.findings.pareto import disagree
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.findings.trades import Aim, Trades, genes_text, trades
+from foreread.analyzer.tuner.campaign.weights import weights_text
+from foreread.analyzer.tuner.findings.constraints import number
+from foreread.analyzer.tuner.findings.pareto import disagree
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.findings.trades import Aim, Trades, genes_text, trades
 from foreread.cli.text.table import render
 
 _MOST_ROWS = 5

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TextIO
 
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.confirm import ProvenGenes
-from analyzer.tuner.findings.confirming import Confirming
-from analyzer.tuner.findings.constraints import checked, sentences
-from analyzer.tuner.findings.document import boards_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.catalogue import LESS_DURABLE
-from boards.base.counted import plural
-from boards.base.note import Note, NoteKind
-from boards.base.units import percent, percent_text
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.findings.compare import Change
+from foreread.analyzer.tuner.findings.confirm import ProvenGenes
+from foreread.analyzer.tuner.findings.confirming import Confirming
+from foreread.analyzer.tuner.findings.constraints import checked, sentences
+from foreread.analyzer.tuner.findings.document import boards_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.catalogue import LESS_DURABLE
+from foreread.boards.base.counted import plural
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import percent, percent_text
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.predict.validate import Validation, WindowResult
-from boards.base.counted import plural
-from boards.base.units import kib_text, percent_text
+from foreread.analyzer.predict.validate import Validation, WindowResult
+from foreread.boards.base.counted import plural
+from foreread.boards.base.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from analyzer.tuner.engines.fingerprint import Snapshot
-from analyzer.tuner.engines.patterns import Pattern, pattern_of
-from boards.base.printable import printable
-from boards.base.units import KIB, percent_text
+from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.analyzer.tuner.engines.patterns import Pattern, pattern_of
+from foreread.boards.base.printable import printable
+from foreread.boards.base.units import KIB, percent_text
 from foreread.documents.fingerprint import DoneDocument, PatternDocument, PeriodDocument
-from tracer.remote.job import Fact
-from tracer.remote.watch import Period, parse_period, parse_verdict
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import Period, parse_period, parse_verdict
 
 # The watcher's actions on knobs (watch.sh, knobs.sh), in words.
 _VERDICTS = {

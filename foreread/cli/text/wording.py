@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracer.formats.capture import Metadata
+from foreread.tracer.formats.capture import Metadata
 
 
 def ended_text(capture: Metadata) -> str:

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from analyzer.advise.bench import EARLY, LISTED, Bench
-from analyzer.advise.offer import Offer
-from analyzer.advise.variant import Replayed
-from analyzer.predict.bands import DEVIATIONS
-from emulator.linux.operations import Machine
+from foreread.analyzer.advise.bench import EARLY, LISTED, Bench
+from foreread.analyzer.advise.offer import Offer
+from foreread.analyzer.advise.variant import Replayed
+from foreread.analyzer.predict.bands import DEVIATIONS
+from foreread.emulator.linux.operations import Machine
 
 
 class Fixed:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from advice_starts import faulting, reading
 
-from analyzer.advise.early import beside_the_start, in_the_application, ranges_of
-from analyzer.advise.order import ordered
+from foreread.analyzer.advise.early import beside_the_start, in_the_application, ranges_of
+from foreread.analyzer.advise.order import ordered
 
 
 def test_advice_before_the_first_read_reads_all_in_one_request():

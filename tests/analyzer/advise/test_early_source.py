@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.advise.early_source import names_of, source_of
+from foreread.analyzer.advise.early_source import names_of, source_of
 
 RANGES = [(8192, 12288), (65536, 4096)]
 

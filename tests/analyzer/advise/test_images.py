@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from image_trees import ON_SQUASHFS, contents, squashfs, tree_of
 
-from analyzer.advise.advise import advise
-from analyzer.advise.images import image_offers
-from analyzer.advise.situation import situation_of
-from analyzer.layout.compared import Asked, compare_layouts
-from analyzer.layout.order import LayoutError
-from analyzer.layout.seconds import Unpacking
-from emulator.devices.device import FixedCost
 from foreread import load
+from foreread.analyzer.advise.advise import advise
+from foreread.analyzer.advise.images import image_offers
+from foreread.analyzer.advise.situation import situation_of
+from foreread.analyzer.layout.compared import Asked, compare_layouts
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.seconds import Unpacking
 from foreread.cli.main import main
+from foreread.emulator.devices.device import FixedCost
 
 DEVICE = FixedCost(1e6, 50e3)
 COSTS = {"gzip": Unpacking(2e5), "lz4": Unpacking(4e4)}

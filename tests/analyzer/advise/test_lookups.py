@@ -10,15 +10,20 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import R, event, insert, metadata_insert, read, switch, table, wake
 from recorded_threads import DEVICE, ENTRY, IDLE, LINUX, ended, missed
 
-from analyzer.advise.again import read_again, with_second_reads
-from analyzer.advise.metadata import metadata_steps, missing_paths, steps_within, without_reads
-from analyzer.advise.situation import AdviceError, situation_of
-from analyzer.advise.variant import variant_of
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.inputs import inputs
-from analyzer.predict.start import prepare
+from foreread.analyzer.advise.again import read_again, with_second_reads
+from foreread.analyzer.advise.metadata import (
+    metadata_steps,
+    missing_paths,
+    steps_within,
+    without_reads,
+)
+from foreread.analyzer.advise.situation import AdviceError, situation_of
+from foreread.analyzer.advise.variant import variant_of
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.start import prepare
 
 A = ROOT_PID
 META = 1 << 3

@@ -9,8 +9,8 @@ from advice_starts import faulting, reading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.advise.order import free_parts, ordered, page_order
-from tracer.formats.capture import FileEntry, Segment
+from foreread.analyzer.advise.order import free_parts, ordered, page_order
+from foreread.tracer.formats.capture import FileEntry, Segment
 
 PAGE = 4096
 

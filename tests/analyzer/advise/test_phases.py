@@ -8,7 +8,7 @@ import pytest
 from advice_starts import start_of
 from programs import Script
 
-from analyzer.advise.phases import (
+from foreread.analyzer.advise.phases import (
     FREEZE_NS,
     around,
     begins_ns,
@@ -18,8 +18,8 @@ from analyzer.advise.phases import (
     frozen,
     phased,
 )
-from analyzer.advise.variant import variant_of
-from emulator.linux.operations import Op
+from foreread.analyzer.advise.variant import variant_of
+from foreread.emulator.linux.operations import Op
 
 
 def two_files(window=0):

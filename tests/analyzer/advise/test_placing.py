@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.advise.placing import Places, placed
-from analyzer.advise.symbols import Function, Section
+from foreread.analyzer.advise.placing import Places, placed
+from foreread.analyzer.advise.symbols import Function, Section
 
 PAGE = 256
 LONG = 64  # bytes that are more than padding

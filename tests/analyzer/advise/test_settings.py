@@ -11,17 +11,17 @@ from capture_builder import capture_of, device_of, recording_of
 from program_strategy import Script
 from timed_runs import run_of
 
-from analyzer.advise.bench import Bench
-from analyzer.advise.offer import Offer, trial_of
-from analyzer.advise.settings import best_alone, settings, with_windows
-from analyzer.advise.variant import Variant
-from analyzer.advise.windows import _with_window
-from analyzer.ingest.tables import REQUESTS, Table
-from analyzer.predict.start import Start
-from analyzer.program.inode_tables import InodeTables, read_ahead
-from emulator.devices.device import FixedCost
-from emulator.linux.inode_tables import InodeTable
-from emulator.linux.steps import META, CpuCost
+from foreread.analyzer.advise.bench import Bench
+from foreread.analyzer.advise.offer import Offer, trial_of
+from foreread.analyzer.advise.settings import best_alone, settings, with_windows
+from foreread.analyzer.advise.variant import Variant
+from foreread.analyzer.advise.windows import _with_window
+from foreread.analyzer.ingest.tables import REQUESTS, Table
+from foreread.analyzer.predict.start import Start
+from foreread.analyzer.program.inode_tables import InodeTables, read_ahead
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.inode_tables import InodeTable
+from foreread.emulator.linux.steps import META, CpuCost
 
 QUEUE = {"max_sectors_kb": "1280", "max_hw_sectors_kb": "4096"}
 DEVICE = FixedCost(1000, 1000)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from advice_starts import PAGE, reading
 
-from analyzer.advise.situation import Situation
-from analyzer.advise.stale import Checked, staleness
-from analyzer.prefetch import Listing, Range
-from analyzer.prefetch.state import state_of
+from foreread.analyzer.advise.situation import Situation
+from foreread.analyzer.advise.stale import Checked, staleness
+from foreread.analyzer.prefetch import Listing, Range
+from foreread.analyzer.prefetch.state import state_of
 
 LISTING = Listing((Range("/lib/file0", 0, 3 * PAGE),))
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.advise.linking import ORDERED, _script, _sections_of, linker_lists
-from analyzer.advise.symbols import Code, Function, code_of, functions_of, on_pages
+from foreread.analyzer.advise.linking import ORDERED, _script, _sections_of, linker_lists
+from foreread.analyzer.advise.symbols import Code, Function, code_of, functions_of, on_pages
 
 PAGE = 4096
 NAMES = [f"part{number}" for number in range(6)]

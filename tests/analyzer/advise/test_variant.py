@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import Script
 
-from analyzer.advise.variant import raced, variant_of, with_steps
-from analyzer.prefetch.replayed import GIVES_WAY_NS
-from analyzer.program.added_steps import new_steps
-from emulator.linux.operations import OPERATION, Op
-from emulator.stepwise.timed import timed
+from foreread.analyzer.advise.variant import raced, variant_of, with_steps
+from foreread.analyzer.prefetch.replayed import GIVES_WAY_NS
+from foreread.analyzer.program.added_steps import new_steps
+from foreread.emulator.linux.operations import OPERATION, Op
+from foreread.emulator.stepwise.timed import timed
 
 
 def test_a_start_without_changes():

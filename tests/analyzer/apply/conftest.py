@@ -13,7 +13,7 @@ from scratch_roots import below
 from shells import BASH, BUSYBOX, DASH, each_shell
 from waiting import left_s
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
 BOARD = Board("armv7l", "6.1", "Some Board 3")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from shells import BASH, BUSYBOX, DASH, each_shell
 
-from analyzer.apply import ApplyError, ApplyPlan, Disk, Setting, write_scripts
+from foreread.analyzer.apply import ApplyError, ApplyPlan, Disk, Setting, write_scripts
 
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
 WINDOW = "sys/block/mmcblk0/queue/read_ahead_kb"

@@ -9,7 +9,7 @@ import pytest
 from scratch_roots import below
 from shells import BUSYBOX, DASH, each_shell
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
 BOARD = Board("armv7l", "6.1", "Some Board 3")

@@ -12,7 +12,7 @@ import pytest
 from shells import BASH, BUSYBOX, DASH, each_shell
 from waiting import wait_until
 
-from analyzer.apply import ApplyPlan, Disk, Setting
+from foreread.analyzer.apply import ApplyPlan, Disk, Setting
 
 QUEUE = "queue/read_ahead_kb"
 WINDOW = f"sys/block/mmcblk0/{QUEUE}"

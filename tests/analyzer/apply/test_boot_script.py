@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from shells import BASH, BUSYBOX, DASH, each_shell
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 WINDOW = "sys/block/mmcblk0/queue/read_ahead_kb"
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
-from boards import window
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
+from foreread.boards import window
 
 BY_UUID = "/sys/fs/btrfs/26c877ca-2d7d-47ef-ac87-622e60ee297d/bdi/read_ahead_kb"
 BOARD = Board("armv7l", "6.1", "Some Board 3")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shells import BASH, BUSYBOX, DASH, each_shell
 
-from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
-from analyzer.apply.write import one_line, shell_quoted, udev_pattern
+from foreread.analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
+from foreread.analyzer.apply.write import one_line, shell_quoted, udev_pattern
 
 TEXTS = [
     "'; touch CANARY; '",

@@ -10,8 +10,8 @@ from capture_builder import capture_of, device_of, host_of
 from prediction_builder import curve_of as curve
 from prediction_builder import prediction_of as prediction
 
-from analyzer.apply import ApplyError, Board, Disk, plan_from
-from tracer.formats.capture import Boot, Mount
+from foreread.analyzer.apply import ApplyError, Board, Disk, plan_from
+from foreread.tracer.formats.capture import Boot, Mount
 
 
 def capture(**changes):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
+from foreread.analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
 
 PLAN = ApplyPlan(
     (Setting("queue/read_ahead_kb", "2048", "best", Disk("mmcblk0", 7_818_182_656, "SD8GB")),),

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from tuned_stores import tuned
 
-from analyzer.apply import ApplyError, plan_of_tuning, write_scripts
-from analyzer.apply.plan import Disk
-from analyzer.tuner.space.genes import Gene
-from analyzer.tuner.store.records import Board
+from foreread.analyzer.apply import ApplyError, plan_of_tuning, write_scripts
+from foreread.analyzer.apply.plan import Disk
+from foreread.analyzer.tuner.space.genes import Gene
+from foreread.analyzer.tuner.store.records import Board
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from capture_builder import capture_of, device_of, stack_of
 from prediction_builder import curve_of as curve
 from prediction_builder import prediction_of as prediction
 
-from analyzer.apply import ApplyError, Disk, plan_from, write_scripts
-from boards.stack import Image
+from foreread.analyzer.apply import ApplyError, Disk, plan_from, write_scripts
+from foreread.boards.stack import Image
 
 UUID = "26c877ca-2d7d-47ef-ac87-622e60ee297d"
 BY_UUID = f"/sys/fs/btrfs/{UUID}/bdi/read_ahead_kb"

@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting, write_scripts
-from analyzer.apply.write import REPLAYER_SCRIPT, shipped
-from tracer.formats.boot_files import REPLAYER
+from foreread.analyzer.apply import (
+    ApplyError,
+    ApplyPlan,
+    Board,
+    Disk,
+    Prefetch,
+    Setting,
+    write_scripts,
+)
+from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from foreread.tracer.formats.boot_files import REPLAYER
 
 DISK = Disk("mmcblk0", 7_818_182_656, "It's $(a) 'model'")
 ONE = (Setting("queue/read_ahead_kb", "2048", "why $(not) `so`", DISK),)

@@ -14,9 +14,16 @@ import numpy as np
 import pytest
 from rings import further
 
-from analyzer.confirm.boards import board_gains, differing
-from analyzer.confirm.sequential import CONFIDENCE, FEWEST, PRESENT, assess, balanced, orders
-from tracer.formats.confirmation import BoardRuns, Confirmation
+from foreread.analyzer.confirm.boards import board_gains, differing
+from foreread.analyzer.confirm.sequential import (
+    CONFIDENCE,
+    FEWEST,
+    PRESENT,
+    assess,
+    balanced,
+    orders,
+)
+from foreread.tracer.formats.confirmation import BoardRuns, Confirmation
 
 WRONG = 1 - CONFIDENCE
 PAIRS = 30

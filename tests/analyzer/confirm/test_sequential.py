@@ -16,7 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rings import further
 
-from analyzer.confirm.sequential import CONFIDENCE, FEWEST, PRIOR, assess, half_width, orders
+from foreread.analyzer.confirm.sequential import (
+    CONFIDENCE,
+    FEWEST,
+    PRIOR,
+    assess,
+    half_width,
+    orders,
+)
 
 WRONG = 1 - CONFIDENCE
 PAIRS = 30

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from analyzer.diff.compare import compare
-from analyzer.ingest.load import load
-from analyzer.predict.choice import predict_by
-from emulator.devices.device import FixedCost
+from foreread.analyzer.diff.compare import compare
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import predict_by
+from foreread.emulator.devices.device import FixedCost
 
 DATA = Path(__file__).parents[2] / "foreread/data/suite"
 DISK = FixedCost(1_000_000, 50_000)

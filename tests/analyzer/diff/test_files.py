@@ -3,8 +3,8 @@
 import pytest
 from capture_builder import PAGE, recording_of
 
-from analyzer.diff.compare import compare
-from analyzer.diff.files import sizes_text
+from foreread.analyzer.diff.compare import compare
+from foreread.analyzer.diff.files import sizes_text
 
 
 def recording(files):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.diff.pairs import is_library, paired, without_versions
+from foreread.analyzer.diff.pairs import is_library, paired, without_versions
 
 PATHS = st.lists(
     st.sampled_from([None, "/a", "/b", "/lib/x.so.1", "/lib/x.so.2", "/b/x.so.2", "/p3/y"])

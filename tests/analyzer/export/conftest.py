@@ -6,7 +6,7 @@ import pytest
 from capture_builder import recording_of
 
 import foreread
-from analyzer.export.make import exported_runs
+from foreread.analyzer.export.make import exported_runs
 
 CAPTURE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 HOSTILE = (

@@ -4,9 +4,9 @@ import json
 from collections import defaultdict
 from itertools import pairwise
 
-from analyzer.export.chrome import chrome_of
-from analyzer.export.events import Track
-from analyzer.export.lanes import rows_of
+from foreread.analyzer.export.chrome import chrome_of
+from foreread.analyzer.export.events import Track
+from foreread.analyzer.export.lanes import rows_of
 
 
 def test_slices_of_a_lane_nest(exported):

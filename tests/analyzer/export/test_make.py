@@ -5,13 +5,13 @@ import pytest
 from capture_builder import recording_of
 
 import foreread
-from analyzer.error import ArgumentError
-from analyzer.export.events import Track
-from analyzer.export.lanes import lanes, rows_of
-from analyzer.predict.inputs import inputs
-from analyzer.predict.kernel_waste import kernel_waste
-from analyzer.predict.linux import asked_version
-from analyzer.predict.start import prepare
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.export.events import Track
+from foreread.analyzer.export.lanes import lanes, rows_of
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.kernel_waste import kernel_waste
+from foreread.analyzer.predict.linux import asked_version
+from foreread.analyzer.predict.start import prepare
 
 
 @pytest.fixture(scope="session")

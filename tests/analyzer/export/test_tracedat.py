@@ -11,15 +11,15 @@ import pytest
 from capture_builder import recording_of
 from unpacked import unpack
 
-from analyzer.export.events import Track
-from analyzer.export.lanes import rows_of
-from analyzer.export.make import export
-from analyzer.export.recorded import start_ns
-from analyzer.export.tracedat import tracedat_of
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load
-from analyzer.ingest.losses import lost_events
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.export.events import Track
+from foreread.analyzer.export.lanes import rows_of
+from foreread.analyzer.export.make import export
+from foreread.analyzer.export.recorded import start_ns
+from foreread.analyzer.export.tracedat import tracedat_of
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.losses import lost_events
+from foreread.analyzer.ingest.tables import Kind
 
 NAMES = {
     Kind.INSERT: "mm_filemap_add_to_page_cache",

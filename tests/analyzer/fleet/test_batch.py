@@ -7,11 +7,11 @@ import pytest
 from fleet_captures import SMALL, copies, damaged
 from waiting import left_s, wait_until
 
-from analyzer.error import ArgumentError
-from analyzer.fleet import batch as module
-from analyzer.fleet.batch import Batch, Children, _Stopped, run_batch
-from analyzer.fleet.listing import Found
-from analyzer.fleet.question import FleetQuestion, question_of
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.fleet import batch as module
+from foreread.analyzer.fleet.batch import Batch, Children, _Stopped, run_batch
+from foreread.analyzer.fleet.listing import Found
+from foreread.analyzer.fleet.question import FleetQuestion, question_of
 from foreread.version import VERSION
 
 
@@ -131,7 +131,7 @@ def test_children_are_killed_when_the_driver_ends(good, tmp_path, monkeypatch):
 
 @pytest.mark.thorough
 def test_a_folder_is_read_as_an_archive_is(tmp_path):
-    from analyzer.ingest.archive import unpack
+    from foreread.analyzer.ingest.archive import unpack
 
     folder = unpack(SMALL, tmp_path)
     one, two = done([folder, SMALL]).analysed

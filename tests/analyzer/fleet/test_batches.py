@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer.fleet.analyse import _batches
-from analyzer.fleet.listing import Found
-from analyzer.fleet.question import FleetQuestion
+from foreread.analyzer.fleet.analyse import _batches
+from foreread.analyzer.fleet.listing import Found
+from foreread.analyzer.fleet.question import FleetQuestion
 
 QUESTION = FleetQuestion("1.0")
 

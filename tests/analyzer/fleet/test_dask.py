@@ -13,8 +13,8 @@ from fleet_captures import copies
 from waiting import left_s, wait_until
 
 import foreread
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.store import rows_sql
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.store import rows_sql
 
 PATHS = (ROOT, ROOT / "tests/support")
 
@@ -123,7 +123,7 @@ def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("analyzer.fleet.engines._CONNECT_S", 1)
+    monkeypatch.setattr("foreread.analyzer.fleet.engines._CONNECT_S", 1)
     capture = copies(tmp_path / "captures", 1)
     with pytest.raises(FleetError, match=r"tcp://127\.0\.0\.1:1 does not answer"):
         foreread.fleet_analyse(capture, tmp_path / "store", dask="tcp://127.0.0.1:1")

@@ -5,9 +5,9 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.fleet import known
-from analyzer.fleet.known import KnownKeys
-from analyzer.fleet.names import digest
+from foreread.analyzer.fleet import known
+from foreread.analyzer.fleet.known import KnownKeys
+from foreread.analyzer.fleet.names import digest
 
 DIGESTS = st.binary(min_size=16, max_size=16).map(bytes.hex)
 

@@ -3,9 +3,9 @@
 import pytest
 from matplotlib.figure import Figure
 
-from analyzer.fleet.document import FleetBuild
-from analyzer.fleet.lines import MOST_LINES, draw_lines, lines_of, shared
-from analyzer.report.style import axes, drawing
+from foreread.analyzer.fleet.document import FleetBuild
+from foreread.analyzer.fleet.lines import MOST_LINES, draw_lines, lines_of, shared
+from foreread.analyzer.report.style import axes, drawing
 
 
 def start(name):

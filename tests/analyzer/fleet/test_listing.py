@@ -7,11 +7,11 @@ from itertools import islice
 import pytest
 from fleet_captures import SMALL
 
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.listing import Listing
-from analyzer.ingest.archive import unpack
-from boards.base.silent import silent
-from tracer.formats.packing import SUFFIXES
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.listing import Listing
+from foreread.analyzer.ingest.archive import unpack
+from foreread.boards.base.silent import silent
+from foreread.tracer.formats.packing import SUFFIXES
 
 
 def listed(path, unreadable=silent):

@@ -3,10 +3,10 @@
 import os
 import threading
 
-from analyzer.fleet import engines
-from analyzer.fleet.batch import Batch
-from analyzer.fleet.engines import LocalEngine
-from analyzer.fleet.question import FleetQuestion
+from foreread.analyzer.fleet import engines
+from foreread.analyzer.fleet.batch import Batch
+from foreread.analyzer.fleet.engines import LocalEngine
+from foreread.analyzer.fleet.question import FleetQuestion
 
 BATCH = Batch((), FleetQuestion("1.0"))
 PROCESSORS = os.sched_getaffinity(0)

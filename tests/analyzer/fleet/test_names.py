@@ -7,8 +7,8 @@ from capture_builder import capture_of, host_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.fleet import names
-from tracer.formats.capture import Boot
+from foreread.analyzer.fleet import names
+from foreread.tracer.formats.capture import Boot
 
 HOSTILE = ["../../etc", "a/b", "a=b", "", ".", "..", ".hidden", "-o", "\udc80", "Grün", "a\0b", "'"]
 

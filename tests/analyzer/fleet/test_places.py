@@ -12,12 +12,12 @@ from fleet_captures import SMALL, copies, damaged
 from object_store import object_store
 
 import foreread
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.fetch import fetched
-from analyzer.fleet.listing import Found, Listing
-from analyzer.fleet.place import open_place
-from analyzer.ingest.archive import unpack
-from boards.base.silent import silent
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.fetch import fetched
+from foreread.analyzer.fleet.listing import Found, Listing
+from foreread.analyzer.fleet.place import open_place
+from foreread.analyzer.ingest.archive import unpack
+from foreread.boards.base.silent import silent
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 from fleet_rows import analysed, store_of
 
-from analyzer.fleet.order import NATURAL
-from analyzer.fleet.queries import QUERIES, setup
-from analyzer.fleet.report import write_fleet_report
+from foreread.analyzer.fleet.order import NATURAL
+from foreread.analyzer.fleet.queries import QUERIES, setup
+from foreread.analyzer.fleet.report import write_fleet_report
 
 HOSTILE = "<script>alert(1)</script>'\"{{7*7}}\x1b[31m\u202e$x$"
 
@@ -218,5 +218,6 @@ def test_the_window_of_each_board_is_that_of_the_fewest_seconds(tmp_path):
 
 
 def test_analysing_loads_no_picture_library():
-    text = "import sys, foreread.fleet, analyzer.fleet.child; sys.exit('matplotlib' in sys.modules)"
+    modules = "foreread.fleet, foreread.analyzer.fleet.child"
+    text = f"import sys, {modules}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text], check=False).returncode == 0

@@ -4,8 +4,8 @@ from capture_builder import capture_of
 from fleet_captures import LARGE
 
 import foreread
-from analyzer.fleet.rows import COLUMNS, analysed_rows, error_row
-from tracer.formats.confirmation import Confirmation
+from foreread.analyzer.fleet.rows import COLUMNS, analysed_rows, error_row
+from foreread.tracer.formats.confirmation import Confirmation
 
 
 def proof(created, outcome, **changes):
@@ -37,7 +37,7 @@ def test_a_window_now_beyond_the_predicted_ones_has_seconds():
 
 
 def test_the_newest_proof_of_a_window_alone_counts():
-    from analyzer.fleet.rows import _confirmed
+    from foreread.analyzer.fleet.rows import _confirmed
 
     proofs = [
         proof("2026-03-01", "confirmed", change="a list"),

@@ -6,11 +6,11 @@ import fsspec
 import pytest
 from fleet_rows import analysed, store_of
 
-from analyzer.fleet import store as module
-from analyzer.fleet.error import FleetError
-from analyzer.fleet.rows import COLUMNS
-from analyzer.fleet.store import MARKER, open_store
-from analyzer.fleet.tables import tables
+from foreread.analyzer.fleet import store as module
+from foreread.analyzer.fleet.error import FleetError
+from foreread.analyzer.fleet.rows import COLUMNS
+from foreread.analyzer.fleet.store import MARKER, open_store
+from foreread.analyzer.fleet.tables import tables
 
 
 def all_rows(store):

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from analyzer.forecast.changes import TOPICS, changes_between
-from analyzer.forecast.defaults import NOW, THEN, ForecastError, disks_under
-from analyzer.forecast.kernel import Kernel, Side
-from analyzer.ingest.load import load
-from analyzer.predict.inputs import inputs
-from emulator.linux.rules import CHANGES, Rules, rules_for
+from foreread.analyzer.forecast.changes import TOPICS, changes_between
+from foreread.analyzer.forecast.defaults import NOW, THEN, ForecastError, disks_under
+from foreread.analyzer.forecast.kernel import Kernel, Side
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.inputs import inputs
+from foreread.emulator.linux.rules import CHANGES, Rules, rules_for
 
 ROOT = Path(__file__).parents[3]
 NEW = ROOT / "examples/python-start/python-start.capture.tar.xz"  # Linux 6.18, x86_64, ext4

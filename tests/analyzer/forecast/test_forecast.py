@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from capture_builder import capture_of, recording_of
 
-from analyzer.forecast.defaults import ForecastError
-from analyzer.forecast.predicted import forecast
-from analyzer.ingest.load import load
-from analyzer.predict.choice import predict_by
-from analyzer.predict.disk.device_model import DeviceModelError
-from emulator.linux.rules import NEWEST_READ, KernelError
+from foreread.analyzer.forecast.defaults import ForecastError
+from foreread.analyzer.forecast.predicted import forecast
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.emulator.linux.rules import NEWEST_READ, KernelError
 
 ROOT = Path(__file__).parents[3]
 NEW = ROOT / "examples/python-start/python-start.capture.tar.xz"  # Linux 6.18, x86_64

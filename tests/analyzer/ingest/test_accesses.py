@@ -5,9 +5,15 @@ from event_table import DISK, event, insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.accesses import batched_share, of_threads, process_tree, read_pages, touched
-from analyzer.ingest.inserts import find_inserts
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest.accesses import (
+    batched_share,
+    of_threads,
+    process_tree,
+    read_pages,
+    touched,
+)
+from foreread.analyzer.ingest.inserts import find_inserts
+from foreread.analyzer.ingest.tables import Kind
 
 EXT4 = {DISK: "ext4"}
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest import blkparse, blktrace
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load_any
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest import blkparse, blktrace
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load_any
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 DATA = Path(__file__).parent / "data"
 LINE = "  8,0    1       12     0.000006260  9052  {}   R 8 + 8 [ls]\n"

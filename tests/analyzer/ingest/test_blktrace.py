@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest import blktrace
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load, load_any
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest import blktrace
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load, load_any
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 DATA = Path(__file__).parent / "data/blktrace"
 ACTIONS = {"Q": Kind.BIO_QUEUE, "D": Kind.RQ_ISSUE, "C": Kind.RQ_COMPLETE}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest import _readers
-from analyzer.ingest.columns import PLACE, decode, in_time_order
-from analyzer.ingest.formats import SPEC
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
+from foreread.analyzer.ingest import _readers
+from foreread.analyzer.ingest.columns import PLACE, decode, in_time_order
+from foreread.analyzer.ingest.formats import SPEC
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
 
 # An insert as a record: id, flags, preempt count, pid, ino, index, dev, order; then a request.
 INSERT_LAYOUT, REQUEST_LAYOUT = "HBBiQQIB", "HBBiIQI8s"

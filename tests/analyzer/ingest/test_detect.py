@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.recording import TraceError
 
 FIXTURES = Path(__file__).parent / "data" / "ftrace"
 

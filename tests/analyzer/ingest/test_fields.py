@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analyzer.ingest.columns import PLACE
-from analyzer.ingest.fields import FieldReader
-from analyzer.ingest.formats import Formats
-from analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.columns import PLACE
+from foreread.analyzer.ingest.fields import FieldReader
+from foreread.analyzer.ingest.formats import Formats
+from foreread.analyzer.ingest.recording import TraceError
 
 HEADER = """\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
 \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;

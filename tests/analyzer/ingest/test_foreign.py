@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.load import load, load_any
-from analyzer.ingest.losses import losses_text, lost_events
-from analyzer.ingest.read_evidence import Unseen
-from analyzer.predict.choice import predict_by
+from foreread.analyzer.ingest.load import load, load_any
+from foreread.analyzer.ingest.losses import losses_text, lost_events
+from foreread.analyzer.ingest.read_evidence import Unseen
+from foreread.analyzer.predict.choice import predict_by
 
 DATA = Path(__file__).parent / "data/foreign"
 

@@ -8,12 +8,12 @@ import numpy as np
 import perf_samples
 import pytest
 
-from analyzer.ingest import _readers, perf_header, tracing_data
-from analyzer.ingest.formats import Formats, event_id
-from analyzer.ingest.load import load_any
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.spec import EventSpec
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest import _readers, perf_header, tracing_data
+from foreread.analyzer.ingest.formats import Formats, event_id
+from foreread.analyzer.ingest.load import load_any
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.spec import EventSpec
+from foreread.analyzer.ingest.tables import Kind
 
 FTRACE = Path(__file__).parent / "data" / "ftrace"
 INSERT = "filemap:mm_filemap_add_to_page_cache"

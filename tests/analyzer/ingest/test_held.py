@@ -7,13 +7,13 @@ from event_table import BDEV, BLOCKS, DISK, SOFTIRQ, R, event, insert, read, swi
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.held import Places, with_askers
-from analyzer.ingest.inserts import of_block_device
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.program.steps import own_requests
-from tracer.formats.capture import Extent, FileEntry
+from foreread.analyzer.ingest.held import Places, with_askers
+from foreread.analyzer.ingest.inserts import of_block_device
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.program.steps import own_requests
+from foreread.tracer.formats.capture import Extent, FileEntry
 
 A, WORKER, IDLE = ROOT_PID, 55, 0
 EXTENTS = [Extent(0, 4096 * 100, 4096 * 8, True), Extent(4096 * 8, 4096 * 500, 4096 * 8, True)]

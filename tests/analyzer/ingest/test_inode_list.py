@@ -9,15 +9,15 @@ from event_table import BDEV, event, insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest import inode_list
-from analyzer.ingest.inode_list import read_inodes
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.tables import Kind
-from boards.base.document import encode
-from tracer.error import TracerError
-from tracer.formats.capture import CaptureError, Extent, FileEntry
-from tracer.formats.limits import LimitError
+from foreread.analyzer.ingest import inode_list
+from foreread.analyzer.ingest.inode_list import read_inodes
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.tables import Kind
+from foreread.boards.base.document import encode
+from foreread.tracer.error import TracerError
+from foreread.tracer.formats.capture import CaptureError, Extent, FileEntry
+from foreread.tracer.formats.limits import LimitError
 
 DEV = 254 << 20 | 300  # a minor that st_dev splits
 ST_DEV = os.makedev(254, 300)

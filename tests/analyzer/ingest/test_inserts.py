@@ -6,9 +6,9 @@ from event_table import BDEV, DISK, R, event, insert, metadata_insert, read, tab
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.inserts import find_inserts, in_block_devices
-from analyzer.ingest.read_evidence import Unseen
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest.inserts import find_inserts, in_block_devices
+from foreread.analyzer.ingest.read_evidence import Unseen
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 PAGE = 4096
 EXT4 = {DISK: "ext4"}

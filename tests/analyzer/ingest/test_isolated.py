@@ -16,14 +16,14 @@ from hostile_archives import EXAMPLE
 from rings import further
 from waiting import wait_until
 
-from analyzer.ingest import allowance, handed_over, isolated
-from analyzer.ingest.isolated import call
-from analyzer.ingest.load import load, read
-from analyzer.ingest.recording import TraceError
-from boards.base.owner import start_time
-from boards.base.units import MIB
-from boards.profile import load_profile
-from tracer.formats.limits import LimitError
+from foreread.analyzer.ingest import allowance, handed_over, isolated
+from foreread.analyzer.ingest.isolated import call
+from foreread.analyzer.ingest.load import load, read
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.boards.base.owner import start_time
+from foreread.boards.base.units import MIB
+from foreread.boards.profile import load_profile
+from foreread.tracer.formats.limits import LimitError
 
 HERE = Path(__file__)
 ROOT = HERE.parents[3]
@@ -229,7 +229,7 @@ def test_a_fork_of_the_caller_does_not_take_its_answers():
 
 CALLER = {
     "waits": "import foreread; kept = foreread.load(sys.argv[1]); print(); sys.stdin.read()",
-    "works": "from pathlib import Path; from analyzer.ingest import isolated; "
+    "works": "from pathlib import Path; from foreread.analyzer.ingest import isolated; "
     "isolated.call(Path.read_bytes, Path(sys.argv[1]))",
 }
 
@@ -263,7 +263,7 @@ def test_nothing_is_left_unpacked_after_a_crash(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     crash = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)  # noqa: E731
-    monkeypatch.setattr("analyzer.ingest.load.interpret", crash)
+    monkeypatch.setattr("foreread.analyzer.ingest.load.interpret", crash)
     with pytest.raises(TraceError, match="crashed"):
         load(EXAMPLE)
     assert list(tmp_path.iterdir()) == []

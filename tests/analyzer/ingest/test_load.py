@@ -16,13 +16,13 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.load import events_of, inodes_in, load, load_any
-from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.tables import Kind
-from boards.base.owner import owner_tag, tag_in
-from tracer.formats import capture as capture_format
-from tracer.formats.capture import NO_METADATA, CaptureError, FileEntry, Mount
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.load import events_of, inodes_in, load, load_any
+from foreread.analyzer.ingest.recording import Trace, TraceError
+from foreread.analyzer.ingest.tables import Kind
+from foreread.boards.base.owner import owner_tag, tag_in
+from foreread.tracer.formats import capture as capture_format
+from foreread.tracer.formats.capture import NO_METADATA, CaptureError, FileEntry, Mount
 
 PAGES = Path(__file__).parent / "data/ftrace/pages"
 
@@ -264,7 +264,7 @@ def test_the_folder_of_a_reader_names_its_owner(capture, monkeypatch):
         given.append(Path(scratch).name)
         return read(path, pids, scratch, page_size, inodes)
 
-    monkeypatch.setattr("analyzer.ingest.load.call", read_here)
+    monkeypatch.setattr("foreread.analyzer.ingest.load.call", read_here)
     load_any(capture)
     assert tag_in(given[0]) == owner_tag()
 

@@ -9,11 +9,11 @@ import pytest
 from capture_builder import capture_of, recording_of
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events, missing_cpus
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import EVENTS, Table
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events, missing_cpus
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import EVENTS, Table
+from foreread.tracer.formats.capture import NO_METADATA
 
 DATA = Path(__file__).parent / "data"
 LINE = "  app-7 [001] .... 1.000000: mm_filemap_add_to_page_cache: dev 8:1 ino 2a pfn=1 ofs=0\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest import text, tracefs
-from analyzer.ingest.load import load
-from analyzer.ingest.ring import Layout
-from analyzer.ingest.tables import EVENTS, Kind
-from analyzer.reference import ring_walk
+from foreread.analyzer.ingest import text, tracefs
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.ring import Layout
+from foreread.analyzer.ingest.tables import EVENTS, Kind
+from foreread.analyzer.reference import ring_walk
 
 FIXTURES = Path(__file__).parent / "data" / "machines"
 MACHINES = {"s390x": ("big", 8), "armhf": ("little", 4), "mipsel": ("little", 4)}

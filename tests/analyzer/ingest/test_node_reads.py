@@ -6,9 +6,9 @@ from event_table import DISK, insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.inserts import find_inserts
-from analyzer.ingest.node_reads import f2fs_devices, node_reads
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest.inserts import find_inserts
+from foreread.analyzer.ingest.node_reads import f2fs_devices, node_reads
+from foreread.analyzer.ingest.tables import Kind
 
 PAGE = 4096
 NODE = 1

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load_any
-from analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load_any
+from foreread.analyzer.ingest.recording import TraceError
 
 DATA = Path(__file__).parent / "data"
 PLAIN = DATA / "forms/kernel/plain.txt"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest import text
-from analyzer.ingest.load import load, load_any
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind
-from analyzer.predict import predict
-from analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.ingest import text
+from foreread.analyzer.ingest.load import load, load_any
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict import predict
+from foreread.analyzer.predict.doubts.recording import of_recording
 
 DATA = Path(__file__).parent / "data"
 PI = DATA / "brought/pages-of-16-kib.txt"

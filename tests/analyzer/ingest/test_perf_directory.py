@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from unpacked import unpack
 
-from analyzer.ingest import perf_records, perfdata
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest import perf_records, perfdata
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind
 
 BROUGHT = Path(__file__).parent / "data/brought"
 TRACING_DATA, SPLIT, SPLIT_END, SIMPLEPERF_TRACING_DATA = 66, 32772, 32773, 32777

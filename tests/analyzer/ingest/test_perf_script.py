@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest import perfdata, text
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest import perfdata, text
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.tables import Kind
 
 DATA = Path(__file__).parent / "data/perf"
 HEADS = [

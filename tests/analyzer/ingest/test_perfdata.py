@@ -4,9 +4,9 @@ import numpy as np
 import perf_samples
 import pytest
 
-from analyzer.ingest import perf_header, perfdata
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest import perf_header, perfdata
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 KINDS = {
     "mm_filemap_add_to_page_cache": Kind.INSERT,

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from property_tests import examples
 
-from analyzer.ingest import perfdata
+from foreread.analyzer.ingest import perfdata
 
 NAMES = ["file", "pipe", "zstd", "mixed"]
 FINE = {"ok", "TraceError"}

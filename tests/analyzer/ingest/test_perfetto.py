@@ -9,12 +9,12 @@ import pytest
 from google.protobuf import descriptor_pb2
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from analyzer.ingest import perfetto, tracedat
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import SeenWindows, TraceError
-from analyzer.ingest.tables import Kind, MissingLibrary
-from tracer.formats.limits import LimitError
+from foreread.analyzer.ingest import perfetto, tracedat
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import SeenWindows, TraceError
+from foreread.analyzer.ingest.tables import Kind, MissingLibrary
+from foreread.tracer.formats.limits import LimitError
 
 DATA = Path(__file__).parent / "data"
 LEFT_OUT = (Kind.FAULT, Kind.GET_PAGES, Kind.MAP_PAGES, Kind.RA_SYNC, Kind.RA_UNBOUNDED)

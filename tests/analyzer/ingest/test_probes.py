@@ -9,14 +9,14 @@ from event_table import DISK, event, insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest import text
-from analyzer.ingest.inserts import find_inserts
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.load import load
-from analyzer.ingest.probes import Check, adopt, check_probes
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest import text
+from foreread.analyzer.ingest.inserts import find_inserts
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.probes import Check, adopt, check_probes
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.tracer.formats.capture import NO_METADATA
 
 PAGE = 4096
 FIXTURE = Path(__file__).parent / "data" / "machines" / "armhf"

@@ -7,10 +7,10 @@ import pytest
 from event_table import BDEV, R, event, insert, read, table
 from unpacked import unpack
 
-from analyzer.ingest.inserts import find_inserts
-from analyzer.ingest.load import load, load_any
-from analyzer.ingest.read_evidence import Unseen
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest.inserts import find_inserts
+from foreread.analyzer.ingest.load import load, load_any
+from foreread.analyzer.ingest.read_evidence import Unseen
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 PAGE = 4096
 TOP, CRYPT, NVME = 254 << 20 | 1, 254 << 20, 259 << 20

@@ -5,8 +5,8 @@ from event_table import DISK, R, event, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.requests import find_requests
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest.requests import find_requests
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 
 def issue(sector, sectors=8, dev=DISK):

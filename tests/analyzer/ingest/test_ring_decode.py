@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from ring_pages import Event, RingPages
 from tracedat_files import TraceDat, insert
 
-from analyzer.ingest import _readers, tracedat
-from analyzer.ingest.columns import PLACE, decode
-from analyzer.ingest.formats import SPEC
-from analyzer.ingest.tables import EVENTS, Table
+from foreread.analyzer.ingest import _readers, tracedat
+from foreread.analyzer.ingest.columns import PLACE, decode
+from foreread.analyzer.ingest.formats import SPEC
+from foreread.analyzer.ingest.tables import EVENTS, Table
 
 ID, CHUNK_PAGES = 77, 2
 Source = tuple[int, int, int, tuple[int, int, int], str]

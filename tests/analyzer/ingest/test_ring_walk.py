@@ -16,10 +16,10 @@ from ring_pages import (
     RingPages,
 )
 
-from analyzer.ingest import _readers
-from analyzer.ingest.columns import PLACE
-from analyzer.ingest.formats import SPEC
-from analyzer.reference import ring_walk
+from foreread.analyzer.ingest import _readers
+from foreread.analyzer.ingest.columns import PLACE
+from foreread.analyzer.ingest.formats import SPEC
+from foreread.analyzer.reference import ring_walk
 
 PAGES = Path(__file__).parent / "data" / "ftrace" / "pages"
 WANTED = (1, 600)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest import perfdata, text, tracedat, tracefs
-from analyzer.ingest.formats import Formats
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest import perfdata, text, tracedat, tracefs
+from foreread.analyzer.ingest.formats import Formats
+from foreread.analyzer.ingest.tables import Kind
 
 FIXTURES = Path(__file__).parent / "data" / "sched"
 STATES = {"R": 0, "S": 1, "D": 2}

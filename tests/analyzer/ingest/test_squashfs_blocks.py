@@ -8,12 +8,12 @@ from capture_builder import ROOT_PID, capture_of, host_of
 from event_table import DISK, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.squashfs_blocks import learnt_block
-from analyzer.predict.linux import predict_linux
-from tracer.formats.capture import FileEntry, Mount, Squashfs
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.squashfs_blocks import learnt_block
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.tracer.formats.capture import FileEntry, Mount, Squashfs
 
 PAGE = 4096
 PAGES = 1600  # of the file

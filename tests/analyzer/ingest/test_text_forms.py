@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest import perfdata, text, tracedat
-from analyzer.ingest.detect import open_trace
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind
-from analyzer.ingest.text_heads import parse_head
+from foreread.analyzer.ingest import perfdata, text, tracedat
+from foreread.analyzer.ingest.detect import open_trace
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest.text_heads import parse_head
 
 DATA = Path(__file__).parent / "data"
 KERNEL, PERF = DATA / "forms/kernel", DATA / "forms/perf"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analyzer.ingest import text, tracedat
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import EVENTS, Kind, Rwbs
+from foreread.analyzer.ingest import text, tracedat
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import EVENTS, Kind, Rwbs
 
 FIXTURES = Path(__file__).parent / "data" / "ftrace"
 HEAD = "            bash-1234  [001] d..2.  1234.567890: "

@@ -21,9 +21,9 @@ from tracedat_files import (
     small,
 )
 
-from analyzer.ingest import _readers, tracedat, tracedat_container, tracedat_layout
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import Kind
+from foreread.analyzer.ingest import _readers, tracedat, tracedat_container, tracedat_layout
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import Kind
 
 FIXTURES = Path(__file__).parent / "data" / "ftrace"
 FILES = ("v6", "v7-none", "v7-zstd", "v6-instance", "v7-instance")

@@ -8,9 +8,9 @@ import pytest
 from ring_pages import Event, RingPages
 from tracedat_files import header_page, insert, insert_format
 
-from analyzer.ingest import text, tracefs
-from analyzer.ingest.recording import TraceError
-from analyzer.ingest.tables import EVENTS
+from foreread.analyzer.ingest import text, tracefs
+from foreread.analyzer.ingest.recording import TraceError
+from foreread.analyzer.ingest.tables import EVENTS
 
 FIXTURES = Path(__file__).parent / "data" / "ftrace"
 PAGES = FIXTURES / "pages"

@@ -5,9 +5,9 @@ import mmap
 import numpy as np
 import pytest
 
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import EVENTS, Table
-from analyzer.ingest.windows_seen import windows_of, windows_of_text
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import EVENTS, Table
+from foreread.analyzer.ingest.windows_seen import windows_of, windows_of_text
 
 _FILE = "dev={} ino=e index=0 req_count=8 order=0 size=0 async_size=0 ra_pages={} mmap_miss=0"
 SYNC = f"page_cache_sync_ra: {_FILE} prev_pos=-1"

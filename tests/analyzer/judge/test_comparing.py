@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from analyzer.judge.comparing import compare_requests, first_difference, pages
-from analyzer.judge.expected import Emulated
-from analyzer.judge.task import Task
-from emulator.linux.operations import Machine
-from emulator.linux.requests import EXTENT, Layout, Limits
-from emulator.linux.rules import rules_for
+from foreread.analyzer.judge.comparing import compare_requests, first_difference, pages
+from foreread.analyzer.judge.expected import Emulated
+from foreread.analyzer.judge.task import Task
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits
+from foreread.emulator.linux.rules import rules_for
 
 WINDOW = 4
 LIMITS = Limits(1280)

@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import pytest
 
-from analyzer.judge.expected import Emulated
-from analyzer.judge.programs import programs
-from analyzer.judge.task import MOST_MAPPINGS
-from emulator.linux.operations import Machine, MapFlag, Op
-from emulator.linux.rules import CHANGES, rules_for
+from foreread.analyzer.judge.expected import Emulated
+from foreread.analyzer.judge.programs import programs
+from foreread.analyzer.judge.task import MOST_MAPPINGS
+from foreread.emulator.linux.operations import Machine, MapFlag, Op
+from foreread.emulator.linux.rules import CHANGES, rules_for
 
 PAGES = (4096, 16384, 65536)
 MIB = 1 << 20

@@ -5,15 +5,15 @@ import pytest
 from capture_builder import recording_of, table_of
 from event_table import DISK, insert, table
 
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import REQUESTS, Rwbs
-from analyzer.judge.expected import Emulated
-from analyzer.judge.programs import programs
-from analyzer.judge.run import Files, compare, extent_table
-from emulator.linux.operations import Machine
-from emulator.linux.requests import Layout, Limits, requests
-from emulator.linux.rules import rules_for
-from tracer.formats.capture import Extent
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs
+from foreread.analyzer.judge.expected import Emulated
+from foreread.analyzer.judge.programs import programs
+from foreread.analyzer.judge.run import Files, compare, extent_table
+from foreread.emulator.linux.operations import Machine
+from foreread.emulator.linux.requests import Layout, Limits, requests
+from foreread.emulator.linux.rules import rules_for
+from foreread.tracer.formats.capture import Extent
 
 PAGE = 4096
 WINDOW = 32

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from image_trees import built, tree_of
 
-from analyzer.layout import by_window
-from analyzer.layout import on_erofs as on_erofs_module
-from analyzer.layout.by_window import large_clusters, predict_on_image
-from analyzer.layout.cluster_cpu import cluster_cost
-from analyzer.layout.on_erofs import on_erofs
-from analyzer.layout.order import LayoutError
-from analyzer.layout.seconds import Unpacking
-from analyzer.predict.choice import ChoiceError
-from emulator.images.erofs import read_erofs
-from emulator.images.erofs_rules import erofs_rules
-from emulator.images.source import ImageError
-from emulator.linux.operations import Op
 from foreread import load
+from foreread.analyzer.layout import by_window
+from foreread.analyzer.layout import on_erofs as on_erofs_module
+from foreread.analyzer.layout.by_window import large_clusters, predict_on_image
+from foreread.analyzer.layout.cluster_cpu import cluster_cost
+from foreread.analyzer.layout.on_erofs import on_erofs
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.seconds import Unpacking
+from foreread.analyzer.predict.choice import ChoiceError
 from foreread.cli.main import main
+from foreread.emulator.images.erofs import read_erofs
+from foreread.emulator.images.erofs_rules import erofs_rules
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.linux.operations import Op
 from foreread.question import Question
 
 DATA = Path(__file__).parents[2] / "foreread/data/erofs-lz4-madplay"

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from image_trees import ON_SQUASHFS, built, contents, squashfs, tree_of
 
-from analyzer.layout.compared import Asked, compare_layouts, layouts_of, opened
-from analyzer.layout.order import LayoutError
-from analyzer.layout.seconds import Unpacking
-from analyzer.layout.support import support_of
-from emulator.images import compressors
-from emulator.images.source import ImageError
-from emulator.images.squashfs import read_squashfs
 from foreread import load
+from foreread.analyzer.layout.compared import Asked, compare_layouts, layouts_of, opened
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.seconds import Unpacking
+from foreread.analyzer.layout.support import support_of
+from foreread.emulator.images import compressors
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.images.squashfs import read_squashfs
 
 DATA = Path(__file__).parents[2] / "foreread/data"
 ON_EXT4 = DATA / "arm64-madplay/arm64-madplay.capture.tar.xz"

@@ -9,16 +9,16 @@ from event_table import R, event, insert, table
 from image_trees import contents, squashfs
 from msgspec import structs
 
-from analyzer.ingest.interpret import dev_of, interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.layout.known_names import known_names
-from analyzer.layout.lookups import Lookup, Names, hidden_lookups, metadata_reads
-from analyzer.layout.on_image import on_image
-from analyzer.layout.predicted import Layout, case, predict_reads
-from emulator.images.reads import TOUCH, ReadOf, Touched
-from emulator.images.squashfs import read_squashfs
-from tracer.formats.capture import FileEntry, Mount
+from foreread.analyzer.ingest.interpret import dev_of, interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.layout.known_names import known_names
+from foreread.analyzer.layout.lookups import Lookup, Names, hidden_lookups, metadata_reads
+from foreread.analyzer.layout.on_image import on_image
+from foreread.analyzer.layout.predicted import Layout, case, predict_reads
+from foreread.emulator.images.reads import TOUCH, ReadOf, Touched
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.tracer.formats.capture import FileEntry, Mount
 
 OPEN = "foreread:openat"
 STRANGER = ROOT_PID + 1000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.layout.module_sources import source_of, sources
+from foreread.analyzer.layout.module_sources import source_of, sources
 
 
 @pytest.mark.parametrize(

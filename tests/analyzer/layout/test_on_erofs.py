@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from image_trees import built, tree_of
 
-import analyzer.layout.on_erofs as module
-from analyzer.layout.image_start import recorded_start
-from analyzer.layout.images_compared import ErofsLayout, ImageStarts, described, tables_of
-from analyzer.layout.on_erofs import on_erofs
-from analyzer.layout.on_ext4 import on_ext4
-from analyzer.layout.order import LayoutError
-from analyzer.layout.seconds import Unpacking
-from emulator.devices.device import FixedCost
-from emulator.images.erofs import read_erofs
-from emulator.images.erofs_format import COMPRESSED
-from emulator.images.erofs_kernel import TimedOnErofs
-from emulator.images.ext4 import read_ext4
-from emulator.linux.rules import rules_for
-from emulator.linux.windows import Emulation
+import foreread.analyzer.layout.on_erofs as module
 from foreread import load
+from foreread.analyzer.layout.image_start import recorded_start
+from foreread.analyzer.layout.images_compared import ErofsLayout, ImageStarts, described, tables_of
+from foreread.analyzer.layout.on_erofs import on_erofs
+from foreread.analyzer.layout.on_ext4 import on_ext4
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.seconds import Unpacking
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.images.erofs import read_erofs
+from foreread.emulator.images.erofs_format import COMPRESSED
+from foreread.emulator.images.erofs_kernel import TimedOnErofs
+from foreread.emulator.images.ext4 import read_ext4
+from foreread.emulator.linux.rules import rules_for
+from foreread.emulator.linux.windows import Emulation
 
 DATA = Path(__file__).parents[2] / "foreread/data"
 ON_EROFS = DATA / "erofs-madplay/erofs-madplay.capture.tar.xz"

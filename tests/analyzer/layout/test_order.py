@@ -3,8 +3,8 @@
 import pytest
 from capture_builder import capture_of, recording_of
 
-from analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
-from tracer.formats.capture import Mount
+from foreread.analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
+from foreread.tracer.formats.capture import Mount
 
 MOUNTS = [
     Mount(dev="7:0", mountpoint="/", fstype="squashfs", source="", options=""),

@@ -9,20 +9,20 @@ from event_table import insert, read, table
 from image_trees import contents, squashfs
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.layout.on_image import on_image
-from analyzer.layout.order import LayoutError
-from analyzer.layout.predicted import (
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.layout.on_image import on_image
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.predicted import (
     Layout,
     predict_reads,
     reader_of,
     rows_in_tree_order,
 )
-from emulator.images.relaid import duplicates, plan, relaid
-from emulator.images.squashfs import read_squashfs
-from emulator.images.squashfs_contents import Contents
-from tracer.formats.capture import FileEntry, Mount
+from foreread.emulator.images.relaid import duplicates, plan, relaid
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs_contents import Contents
+from foreread.tracer.formats.capture import FileEntry, Mount
 
 SMALL, LARGE = 400, 300_000
 

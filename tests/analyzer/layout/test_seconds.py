@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from analyzer.layout.seconds import with_unpacking
-from emulator.linux.steps import STEP
+from foreread.analyzer.layout.seconds import with_unpacking
+from foreread.emulator.linux.steps import STEP
 
 
 @dataclass(frozen=True)

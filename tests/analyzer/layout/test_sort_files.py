@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from image_trees import built, squashfs
 
-from analyzer.layout.order import LayoutError, Ordered
-from analyzer.layout.sort_files import (
+from foreread.analyzer.layout.order import LayoutError, Ordered
+from foreread.analyzer.layout.sort_files import (
     gensquashfs_sort_file,
     mksquashfs_sort_file,
     not_for_gensquashfs,
     tar_list,
 )
-from emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs import read_squashfs
 
 NAMES = ["plain", "with space", "back\\slash", 'quo"te', "two  spaces", "end ", "ümlaut", "#sharp"]
 LISTED = [f"/folder/{name}" for name in (*NAMES, *(f"file-{n}" for n in range(40)))]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from capture_builder import capture_of, device_of, host_of, recording_of, table_of
 
-from analyzer.ingest.tables import REQUESTS, Rwbs
-from analyzer.layout.squashfs_kernel import kernel_of_image
-from tracer.formats.capture import Mount, Squashfs
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs
+from foreread.analyzer.layout.squashfs_kernel import kernel_of_image
+from foreread.tracer.formats.capture import Mount, Squashfs
 
 DISK = 7 << 20
 LARGE = "CONFIG_SQUASHFS_4K_DEVBLK_SIZE"

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from capture_builder import host_of
 
-from analyzer.layout.order import LayoutError
-from analyzer.layout.support import Support, read_kernel_config, support_of
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.support import Support, read_kernel_config, support_of
 
 CONFIG = """\
 # Linux/x86 6.12

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from analyzer.layout.order import LayoutError
-from analyzer.layout.predicted import Reads
-from analyzer.layout.unpacking_file import read_unpacking
+from foreread.analyzer.layout.order import LayoutError
+from foreread.analyzer.layout.predicted import Reads
+from foreread.analyzer.layout.unpacking_file import read_unpacking
 
 
 def written(path, *rows):

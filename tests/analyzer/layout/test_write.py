@@ -6,9 +6,9 @@ import tarfile
 
 import pytest
 
-from analyzer.layout.order import LayoutError, Ordered
-from analyzer.layout.write import ErofsWords, write_layout
-from emulator.images.erofs import read_erofs
+from foreread.analyzer.layout.order import LayoutError, Ordered
+from foreread.analyzer.layout.write import ErofsWords, write_layout
+from foreread.emulator.images.erofs import read_erofs
 
 ORDER = [Ordered(path, (0,), 1) for path in ("/usr/bin/b", "/etc/with space", "/usr/bin/a")]
 

@@ -7,7 +7,7 @@ from math import hypot
 import numpy as np
 import pytest
 
-from analyzer.predict.bands import DEVIATIONS, REPLAY, Bands, resampled
+from foreread.analyzer.predict.bands import DEVIATIONS, REPLAY, Bands, resampled
 
 WINDOWS = [0, 8, 32, 128]
 

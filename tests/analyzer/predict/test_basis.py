@@ -8,16 +8,16 @@ import pytest
 from capture_builder import capture_of, device_of
 from event_table import R, event, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.predict.basis import LACKS, Answer, lacking, lacks_of, supported
-from analyzer.predict.choice import predict_by
-from analyzer.predict.linux import predict_linux
-from analyzer.predict.prediction import Verdict
-from analyzer.predict.verdict import FEW_PAGES
-from emulator.devices.device import FixedCost
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.predict.basis import LACKS, Answer, lacking, lacks_of, supported
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.predict.verdict import FEW_PAGES
+from foreread.emulator.devices.device import FixedCost
+from foreread.tracer.formats.capture import NO_METADATA
 
 DISK = 7 << 20
 NFS = 44

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from capture_builder import capture_of, device_of, host_of, recording_of, stack_of
 
-from analyzer.predict.board_default import default_of
-from analyzer.predict.linux import predict_linux
-from analyzer.predict.prediction import IN_FORCE, KERNELS_DEFAULT, NO_READAHEAD, Reference
-from analyzer.predict.window import predict
+from foreread.analyzer.predict.board_default import default_of
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.predict.prediction import IN_FORCE, KERNELS_DEFAULT, NO_READAHEAD, Reference
+from foreread.analyzer.predict.window import predict
 
 VIRTIO = {"rotational": "1", "max_sectors_kb": "4096", "optimal_io_size": "0"}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analyzer.predict.bands import DEVIATIONS, REPLAY, Bands
-from analyzer.predict.doubts.doubt import Doubt, distinct, total_spread
+from foreread.analyzer.predict.bands import DEVIATIONS, REPLAY, Bands
+from foreread.analyzer.predict.doubts.doubt import Doubt, distinct, total_spread
 
 
 def test_spreads_add_in_quadrature():

@@ -10,18 +10,18 @@ import pytest
 from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, switch, table, wake
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.doubts.start import by_window, disagreement, of_run
-from analyzer.predict.inputs import inputs
-from analyzer.predict.start import prepare
-from analyzer.program.added_steps import new_steps
-from emulator.devices.device import FixedCost
-from emulator.devices.stateful import Stateful
-from emulator.linux.steps import Timed
-from tracer.formats.capture import FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.doubts.start import by_window, disagreement, of_run
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.start import prepare
+from foreread.analyzer.program.added_steps import new_steps
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.stateful import Stateful
+from foreread.emulator.linux.steps import Timed
+from foreread.tracer.formats.capture import FileEntry
 
 A, B, IDLE, STRANGER = ROOT_PID, 101, 0, 9
 ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.predict.choice import ChoiceError, predict_by
-from analyzer.predict.window import predict
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import ChoiceError, predict_by
+from foreread.analyzer.predict.window import predict
 
 CAPTURE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 WINDOWS = [0, 8, 32]

@@ -6,12 +6,12 @@ import pytest
 from capture_builder import capture_of
 from event_table import DISK, R, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Rwbs
-from analyzer.predict.clusters import in_clusters
-from analyzer.predict.linux import predict_linux
-from tracer.formats.capture import Mount
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Rwbs
+from foreread.analyzer.predict.clusters import in_clusters
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.tracer.formats.capture import Mount
 
 CLUSTERS = (*(insert(5, at) for at in range(40)), read(100, 10))
 AHEAD = (*(insert(5, at) for at in range(40)), read(100, 40, flags=R | int(Rwbs.AHEAD)))

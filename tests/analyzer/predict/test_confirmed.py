@@ -7,10 +7,10 @@ from capture_builder import capture_of, host_of
 from event_table import insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.predict.doubts.kernel import Setting, setting_of, unlike
-from tracer.formats.capture import Mount
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.predict.doubts.kernel import Setting, setting_of, unlike
+from foreread.tracer.formats.capture import Mount
 
 JUDGED = {(6, 12): {"x86_64": frozenset({"ext4", "xfs"})}}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analyzer.predict.criterion import (
+from foreread.analyzer.predict.criterion import (
     c_opt,
     local_minima,
     pareto_front,

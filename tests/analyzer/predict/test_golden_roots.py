@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from golden_pages import within
 
-from analyzer.ingest.load import load
-from analyzer.predict.inputs import inputs
-from analyzer.predict.linux import predict_linux
-from emulator.linux.rules import rules_for, version_of
-from emulator.stepwise.replay import emulate
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.emulator.linux.rules import rules_for, version_of
+from foreread.emulator.stepwise.replay import emulate
 
 DATA = Path(__file__).parents[2] / "foreread/data"
 WINDOW_KB = 128

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from capture_builder import capture_of, host_of, recording_of
 
-from analyzer.predict.inputs import large_folios_by_dev, may_have_huge_pages
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.predict.inputs import large_folios_by_dev, may_have_huge_pages
+from foreread.tracer.formats.capture import NO_METADATA
 
 DISK = 7 << 20
 HUGE = "CONFIG_TRANSPARENT_HUGEPAGE"

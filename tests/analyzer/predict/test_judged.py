@@ -7,13 +7,13 @@ from capture_builder import capture_of, host_of
 from event_table import insert, read, table
 from judgements import judged_of
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.doubts.kernel import of_model
-from analyzer.predict.linux import predict_linux
-from boards.judged import list_path, store
-from tracer.formats.capture import FileEntry, Mount
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.doubts.kernel import of_model
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.boards.judged import list_path, store
+from foreread.tracer.formats.capture import FileEntry, Mount
 
 KERNEL = "5.4.77"
 UNTRIED = "the readahead model was not compared with a running kernel for Linux 5.4"

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.predict.inputs import inputs
-from analyzer.predict.kernel_waste import kernel_waste
-from analyzer.predict.linux import predict_linux
-from emulator.linux.operations import Cause
-from emulator.linux.rules import version_of
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.kernel_waste import kernel_waste
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.emulator.linux.operations import Cause
+from foreread.emulator.linux.rules import version_of
 
 CAPTURE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 VERSION = version_of("6.18.44")

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.predict.bands import CHANGED, REPLAY, RUN, left_out
-from emulator.devices.device import FixedCost
-from emulator.devices.paced import Paced
+from foreread.analyzer.predict.bands import CHANGED, REPLAY, RUN, left_out
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.paced import Paced
 
 LIMITER = Paced(1000, 40e6)
 some_seconds = st.floats(0.01, 100)

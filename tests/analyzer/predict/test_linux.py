@@ -9,13 +9,13 @@ from capture_builder import capture_of
 from event_table import event, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.linux import inputs, predict_linux
-from analyzer.predict.window import predict
-from emulator.linux.rules import KernelError
-from tracer.formats.capture import NO_METADATA, Extent, FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.linux import inputs, predict_linux
+from foreread.analyzer.predict.window import predict
+from foreread.emulator.linux.rules import KernelError
+from foreread.tracer.formats.capture import NO_METADATA, Extent, FileEntry
 
 PAGE = 4096
 LOOP, OTHER = 7 << 20, 8 << 20

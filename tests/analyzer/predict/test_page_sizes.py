@@ -9,13 +9,13 @@ import pytest
 from capture_builder import ROOT_PID, capture_of, device_of, host_of
 from event_table import R, event, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.inputs import machine_of
-from analyzer.predict.linux import predict_linux
-from analyzer.prefetch.ranges import find_ranges
-from tracer.formats.capture import FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.inputs import machine_of
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.prefetch.ranges import find_ranges
+from foreread.tracer.formats.capture import FileEntry
 
 PAGE = 65536
 SECTORS = PAGE // 512

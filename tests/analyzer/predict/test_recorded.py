@@ -8,14 +8,14 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Recording, Trace
-from analyzer.predict.basis import MOST_LOST, Answer, lacking
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.doubts.recording import of_recording
-from analyzer.predict.doubts.start import MOST_UNEXPLAINED, of_replay
-from analyzer.program.frame import frame_of
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Recording, Trace
+from foreread.analyzer.predict.basis import MOST_LOST, Answer, lacking
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.doubts.start import MOST_UNEXPLAINED, of_replay
+from foreread.analyzer.program.frame import frame_of
+from foreread.tracer.formats.capture import NO_METADATA
 
 PAGES = 40
 OTHER_DISK = (8 << 20) | 1

@@ -9,13 +9,13 @@ import pytest
 from capture_builder import capture_of, device_of
 from event_table import DISK, R, event, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.load import load
-from analyzer.ingest.recording import SeenWindows, Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.choice import predict_by
-from analyzer.predict.doubts.counts import recorded_kb
-from tracer.formats.capture import NO_METADATA, FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.recording import SeenWindows, Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.doubts.counts import recorded_kb
+from foreread.tracer.formats.capture import NO_METADATA, FileEntry
 
 DATA = Path(__file__).parents[2] / "foreread/data"
 PAGES = 40

@@ -8,15 +8,15 @@ import pytest
 from capture_builder import capture_of, device_of, host_of
 from event_table import R, event, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict import linux
-from analyzer.predict.doubts import start as doubts_of_starts
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.predict.linux import predict_linux
-from emulator.devices.device import FixedCost
-from tracer.formats.capture import NO_METADATA, Capture, FileEntry
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict import linux
+from foreread.analyzer.predict.doubts import start as doubts_of_starts
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.emulator.devices.device import FixedCost
+from foreread.tracer.formats.capture import NO_METADATA, Capture, FileEntry
 
 PAGE = 4096
 PAGES = 64
@@ -281,12 +281,12 @@ def test_a_given_disk_may_be_another_one_than_the_recorded_start_ran_on(monkeypa
     recording = recorded(current=0)
     slower = replace(DEVICE, latency_ns=3 * DEVICE.latency_ns)
     own = predict_linux(recording, windows=[0, 32], device=DEVICE)
-    monkeypatch.setattr("analyzer.predict.start._own_disk", lambda *_: DEVICE)
+    monkeypatch.setattr("foreread.analyzer.predict.start._own_disk", lambda *_: DEVICE)
     found = predict_linux(recording, windows=[0, 32], device=slower)
     assert "the start-up was recorded on a disk other than the given one" in found.doubts
     assert found.verdict.by == "seconds"
     assert found.total.seconds[0] > 2 * own.total.seconds[0]
-    monkeypatch.setattr("analyzer.predict.start._own_disk", lambda *_: None)
+    monkeypatch.setattr("foreread.analyzer.predict.start._own_disk", lambda *_: None)
     assert own.doubts == ()
     unknown = predict_linux(recording, windows=[0, 32], device=slower)
     assert unknown.verdict.action == "measure"
@@ -296,7 +296,7 @@ def test_a_replay_that_is_off_on_both_disks_names_no_other_disk(monkeypatch):
     """The recorded run was delayed: the capture's own disk does not explain it either."""
     delayed = Doubt("2 % is unexplained", 0.02)
     monkeypatch.setattr(doubts_of_starts, "of_replay", lambda *_: iter([delayed]))
-    monkeypatch.setattr("analyzer.predict.start._own_disk", lambda *_: DEVICE)
+    monkeypatch.setattr("foreread.analyzer.predict.start._own_disk", lambda *_: DEVICE)
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert found.doubts == ("2 % is unexplained",)
     assert found.verdict.by == "seconds"

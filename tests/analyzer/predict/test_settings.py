@@ -12,15 +12,15 @@ from event_table import R, event, metadata_insert, read, switch, table, wake
 from msgspec import structs
 from recorded_threads import ENTRY, IDLE, LINUX, ended, missed
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict import seconds as predicted_seconds
-from analyzer.predict import start as prepared_start
-from analyzer.predict.inputs import inputs
-from analyzer.predict.linux import predict_linux
-from analyzer.predict.predicted_settings import predicted_settings
-from analyzer.predict.settings import (
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict import seconds as predicted_seconds
+from foreread.analyzer.predict import start as prepared_start
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.predict.predicted_settings import predicted_settings
+from foreread.analyzer.predict.settings import (
     INODES,
     LARGEST,
     LEVELS,
@@ -31,10 +31,10 @@ from analyzer.predict.settings import (
     settings_of,
     unpredicted,
 )
-from analyzer.predict.start import prepare
-from emulator.devices.device import FixedCost
-from emulator.devices.paced import Paced
-from tracer.formats.capture import InodeTables, Mount
+from foreread.analyzer.predict.start import prepare
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.paced import Paced
+from foreread.tracer.formats.capture import InodeTables, Mount
 
 META = 1 << 3
 TABLES = {"block_bytes": 4096, "read_ahead_blocks_before": 32, "read_ahead_blocks": 0}
@@ -84,7 +84,7 @@ def values(start, gene):
 
 
 def test_the_levels_are_those_that_the_tuner_tries():
-    text = (resources.files("analyzer.tuner.space") / "catalogue.toml").read_text()
+    text = (resources.files("foreread.analyzer.tuner.space") / "catalogue.toml").read_text()
     genes = {gene["name"]: gene for gene in tomllib.loads(text)["gene"]}
     for name, levels in LEVELS.items():
         assert [*levels] == genes[name]["levels"]

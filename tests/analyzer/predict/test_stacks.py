@@ -6,11 +6,11 @@ import pytest
 from capture_builder import capture_of, device_of, recording_of, stack_of
 from prediction_builder import curve_of
 
-from analyzer.predict.stacks import current_kb, deciding, stacks_of
-from analyzer.predict.verdict import windowless
-from analyzer.predict.window import predict
-from boards.stack import PREFETCH
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.predict.stacks import current_kb, deciding, stacks_of
+from foreread.analyzer.predict.verdict import windowless
+from foreread.analyzer.predict.window import predict
+from foreread.boards.stack import PREFETCH
+from foreread.tracer.formats.capture import NO_METADATA
 
 UBIFS = stack_of(
     "0:20", "", knob="", lasting="", file_system="ubifs", unknown="UBIFS reads", remedy=PREFETCH

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.ingest.tables import MissingLibrary
-from analyzer.predict.choice import predict_by
-from analyzer.predict.tables import COMPARED, RUNS, WINDOWS, TableError, table
-from analyzer.predict.validate import validate
-from tracer.formats.sweep import Sweep, read_sweep
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.ingest.tables import MissingLibrary
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.tables import COMPARED, RUNS, WINDOWS, TableError, table
+from foreread.analyzer.predict.validate import validate
+from foreread.tracer.formats.sweep import Sweep, read_sweep
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start"
 

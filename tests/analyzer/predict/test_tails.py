@@ -5,10 +5,10 @@ from __future__ import annotations
 from capture_builder import capture_of
 from event_table import DISK, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.predict.inputs import inline_tails
-from tracer.formats.capture import Mount
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.predict.inputs import inline_tails
+from foreread.tracer.formats.capture import Mount
 
 PAGE = 4096
 DATA = (insert(5, 0), read(100, 1))

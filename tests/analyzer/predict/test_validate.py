@@ -9,9 +9,9 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
-from analyzer.predict.prediction import Curve, Prediction, Verdict
-from analyzer.predict.validate import METADATA_UNKNOWN, ValidationError, validate
-from tracer.formats.sweep import Point, Sweep
+from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
+from foreread.analyzer.predict.validate import METADATA_UNKNOWN, ValidationError, validate
+from foreread.tracer.formats.sweep import Point, Sweep
 
 WINDOWS = [0, 1, 2, 4, 8]
 

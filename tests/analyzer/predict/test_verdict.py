@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.predict.bands import REPLAY, Bands
-from analyzer.predict.criterion import c_opt, quasi_optimal
-from analyzer.predict.prediction import Curve, Spent, Verdict
-from analyzer.predict.verdict import (
+from foreread.analyzer.predict.bands import REPLAY, Bands
+from foreread.analyzer.predict.criterion import c_opt, quasi_optimal
+from foreread.analyzer.predict.prediction import Curve, Spent, Verdict
+from foreread.analyzer.predict.verdict import (
     FEW_PAGES,
     MARGIN_PERCENT,
     Missing,

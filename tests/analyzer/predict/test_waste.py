@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from property_tests import examples
 
-from analyzer.predict.waste import waste
-from emulator.reference.fixed_window import fixed_window_at
+from foreread.analyzer.predict.waste import waste
+from foreread.emulator.reference.fixed_window import fixed_window_at
 
 PAGE = 4096
 

@@ -11,11 +11,11 @@ from capture_builder import capture_of, host_of, recording_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.recording import Recording
-from analyzer.predict.window import WindowError, predict
-from emulator import MAX_WINDOW
-from emulator.reference import fixed_window as reference
-from tracer.formats.capture import Capture, Device
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.window import WindowError, predict
+from foreread.emulator import MAX_WINDOW
+from foreread.emulator.reference import fixed_window as reference
+from foreread.tracer.formats.capture import Capture, Device
 
 PARTITION, DISK, OTHER = 8 << 20 | 1, 8 << 20, 179 << 20
 PAGE = 4096
@@ -220,7 +220,7 @@ def test_contamination_and_losses_are_doubts_beside_the_verdict() -> None:
 
 
 def test_predict_imports_nothing_heavy() -> None:
-    code = "import sys, analyzer.predict.window; print(*sys.modules)"
+    code = "import sys, foreread.analyzer.predict.window; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     loaded = set(run.stdout.split())
     assert "numpy" in loaded

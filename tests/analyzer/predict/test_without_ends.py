@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.advise.advise import advise
-from analyzer.error import AnalyzerError
-from analyzer.ingest.load import load
-from analyzer.predict.choice import predict_by
-from analyzer.report.make import report
+from foreread.analyzer.advise.advise import advise
+from foreread.analyzer.error import AnalyzerError
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.report.make import report
 
 DATA = Path(__file__).parents[2]
 CAPTURE = DATA / "foreread/data/no-completions/no-completions.capture.tar.xz"

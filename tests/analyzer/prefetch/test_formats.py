@@ -10,10 +10,10 @@ from capture_builder import capture_of, recording_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.prefetch import PrefetchError, find_ranges
-from analyzer.prefetch.android import MAGIC, cbor
-from analyzer.prefetch.formats import FORMATS, written
-from analyzer.prefetch.listing import can_be_listed, decode
+from foreread.analyzer.prefetch import PrefetchError, find_ranges
+from foreread.analyzer.prefetch.android import MAGIC, cbor
+from foreread.analyzer.prefetch.formats import FORMATS, written
+from foreread.analyzer.prefetch.listing import can_be_listed, decode
 
 PAGE = 4096
 ACCESSES = [(1, 5), (0, 9), (1, 6), (0, 2), (2, 0)]

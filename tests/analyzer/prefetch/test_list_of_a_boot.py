@@ -5,10 +5,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from analyzer.ingest.load import load
-from analyzer.prefetch import compare
-from analyzer.prefetch.cases import OF_BOOT
-from tracer.formats.capture import Boot
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.prefetch import compare
+from foreread.analyzer.prefetch.cases import OF_BOOT
+from foreread.tracer.formats.capture import Boot
 
 START = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 

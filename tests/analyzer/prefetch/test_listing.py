@@ -13,7 +13,7 @@ from property_tests import examples
 from shells import DASH, each_shell
 from waiting import left_s
 
-from analyzer.prefetch.listing import (
+from foreread.analyzer.prefetch.listing import (
     LARGEST_RANGE,
     MAGIC,
     MOST_OFFSET,
@@ -97,7 +97,7 @@ def test_a_list_too_large_for_the_replayers(monkeypatch):
     assert len(encode(Listing(many))) > 20000
     with pytest.raises(PrefetchError, match="larger than 16,777,216 bytes"):
         decode(bytes((16 << 20) + 1))
-    monkeypatch.setattr("analyzer.prefetch.listing.LARGEST_LIST", 20000)
+    monkeypatch.setattr("foreread.analyzer.prefetch.listing.LARGEST_LIST", 20000)
     with pytest.raises(PrefetchError, match="more than 20,000"):
         encode(Listing(many))
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from analyzer.prefetch import CASES, PrefetchError
-from analyzer.prefetch.measured import read_measurement
+from foreread.analyzer.prefetch import CASES, PrefetchError
+from foreread.analyzer.prefetch.measured import read_measurement
 
 
 def document(**changes):

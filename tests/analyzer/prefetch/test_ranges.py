@@ -7,10 +7,10 @@ from capture_builder import recording_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.prefetch import PrefetchError, Range, decode, encode, find_ranges
-from analyzer.prefetch.ranges import LARGEST_GAP, cheapest_gap
-from emulator.devices.device import FixedCost
-from tracer.formats.capture import Extent, FileEntry
+from foreread.analyzer.prefetch import PrefetchError, Range, decode, encode, find_ranges
+from foreread.analyzer.prefetch.ranges import LARGEST_GAP, cheapest_gap
+from foreread.emulator.devices.device import FixedCost
+from foreread.tracer.formats.capture import Extent, FileEntry
 
 PAGE = 4096
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from programs import PAGE, Script
 
-from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
-from analyzer.program.opening import Opening
-from emulator.devices.device import FixedCost
-from emulator.linux.operations import Machine, Op
-from emulator.linux.requests import EXTENT, Layout, Limits
-from emulator.linux.rules import rules_for
-from emulator.linux.steps import ONCE, STEP, CpuCost, Run
-from emulator.linux.timed_windows import timed_windows
-from emulator.stepwise.replay import emulate, pages_of
-from emulator.stepwise.timed import timed
+from foreread.analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
+from foreread.analyzer.program.opening import Opening
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.operations import Machine, Op
+from foreread.emulator.linux.requests import EXTENT, Layout, Limits
+from foreread.emulator.linux.rules import rules_for
+from foreread.emulator.linux.steps import ONCE, STEP, CpuCost, Run
+from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.stepwise.replay import emulate, pages_of
+from foreread.emulator.stepwise.timed import timed
 
 DEVICE = FixedCost(1000, 100)
 RULES = rules_for((6, 12))

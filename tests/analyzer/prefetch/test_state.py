@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from analyzer.prefetch import Listing, PrefetchError, Range
-from analyzer.prefetch.rooted import rooted
-from analyzer.prefetch.state import SUFFIX, changes, read_state, state_of
+from foreread.analyzer.prefetch import Listing, PrefetchError, Range
+from foreread.analyzer.prefetch.rooted import rooted
+from foreread.analyzer.prefetch.state import SUFFIX, changes, read_state, state_of
 
 PAGE = 4096
 LISTING = Listing((Range("/lib/a", 0, 2 * PAGE), Range("/lib/a", 3 * PAGE, 100)))

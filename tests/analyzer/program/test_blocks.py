@@ -6,15 +6,15 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, event, insert, read, switch, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.predict.inputs import inputs
-from analyzer.predict.linux import on_disk
-from analyzer.program.blocks import blocks_of
-from analyzer.program.build import build
-from emulator.linux.operations import FILE, Op
-from tracer.formats.capture import FileEntry, Mount, Segment
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.linux import on_disk
+from foreread.analyzer.program.blocks import blocks_of
+from foreread.analyzer.program.build import build
+from foreread.emulator.linux.operations import FILE, Op
+from foreread.tracer.formats.capture import FileEntry, Mount, Segment
 
 PAGE = 4096
 BLOCK = 32  # pages

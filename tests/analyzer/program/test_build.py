@@ -18,9 +18,9 @@ from replayed import (
     pages,
 )
 
-from analyzer.ingest.tables import Kind
-from emulator.linux.operations import MapFlag, Op
-from tracer.formats.capture import Extent, Segment
+from foreread.analyzer.ingest.tables import Kind
+from foreread.emulator.linux.operations import MapFlag, Op
+from foreread.tracer.formats.capture import Extent, Segment
 
 FAR, LARGE = 400, 500 * PAGE  # of a page, bytes
 PROGRAM = [Segment(0, 3 * PAGE, False, False), Segment(3 * PAGE, 4 * PAGE, True, False)]

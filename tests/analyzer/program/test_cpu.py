@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from event_table import R, event, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import EVENTS, Kind, Table
-from analyzer.program.cpu import cpu_samples, event_cost
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import EVENTS, Kind, Table
+from foreread.analyzer.program.cpu import cpu_samples, event_cost
+from foreread.tracer.formats.capture import NO_METADATA
 
 
 def test_the_processor_s_work_is_determined_by_faults():

@@ -2,12 +2,12 @@
 
 from event_table import R, event, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.program.driver import handover_ns, with_driver
-from emulator.devices.device import FixedCost
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.program.driver import handover_ns, with_driver
+from foreread.emulator.devices.device import FixedCost
+from foreread.tracer.formats.capture import NO_METADATA
 
 
 def queued(asked_ns, issued_ns, number):

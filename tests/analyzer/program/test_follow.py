@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from property_tests import examples
 from replayed import brought, entry, fault, pages
 
-from analyzer.ingest.tables import Kind
-from analyzer.program import _follow
-from analyzer.program.evidence import INSERTED, PIECE, Evidence, Shown
-from analyzer.program.follow import FollowError, follow
-from analyzer.program.timeline import MOMENT, What
-from analyzer.reference.follow import follow_slowly
-from emulator.linux.operations import Op
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.program import _follow
+from foreread.analyzer.program.evidence import INSERTED, PIECE, Evidence, Shown
+from foreread.analyzer.program.follow import FollowError, follow
+from foreread.analyzer.program.timeline import MOMENT, What
+from foreread.analyzer.reference.follow import follow_slowly
+from foreread.emulator.linux.operations import Op
+from foreread.tracer.formats.capture import NO_METADATA
 
 ALL = Shown(7)
 
@@ -223,9 +223,9 @@ def test_every_error_has_a_message_and_a_remedy():
 def test_recordings_of_other_tests_agree_too():
     from event_table import table
 
-    from analyzer.ingest.interpret import interpret
-    from analyzer.ingest.recording import Trace
-    from analyzer.program.evidence import evidence
+    from foreread.analyzer.ingest.interpret import interpret
+    from foreread.analyzer.ingest.recording import Trace
+    from foreread.analyzer.program.evidence import evidence
 
     events = [fault(1, 1), *brought(1, 1), event(Kind.MAP_PAGES, ino=1, index=0, value=15)]
     events += [*brought(2, 0), pages(2, 0, 0), *brought(1, 7), event(Kind.FORK, value=2)]

@@ -8,21 +8,21 @@ from capture_builder import capture_of, recording_of, table_of
 from program_strategy import Script
 from timed_runs import run_of
 
-from analyzer.ingest.tables import REQUESTS, Rwbs
-from analyzer.program import inode_tables
-from analyzer.program.inode_tables import (
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs
+from foreread.analyzer.program import inode_tables
+from foreread.analyzer.program.inode_tables import (
     InodeTables,
     more_reads,
     recorded_reads,
     tables_of,
 )
-from emulator.devices.device import FixedCost
-from emulator.linux.inode_tables import InodeTable
-from emulator.linux.requests import Limits
-from emulator.linux.steps import AHEAD, META, ONCE
-from emulator.stepwise.timed import timed
-from tracer.formats.capture import InodeTables as Recorded
-from tracer.formats.capture import Mount
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.linux.inode_tables import InodeTable
+from foreread.emulator.linux.requests import Limits
+from foreread.emulator.linux.steps import AHEAD, META, ONCE
+from foreread.emulator.stepwise.timed import timed
+from foreread.tracer.formats.capture import InodeTables as Recorded
+from foreread.tracer.formats.capture import Mount
 
 DISK = 7 << 20
 FIRST = 2048  # of the partition, in sectors

@@ -6,14 +6,14 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import R, event, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.program.build import build
-from analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Way
-from analyzer.reference.missed import Missed
-from emulator.linux.operations import FILE, MapFlag, Op
-from tracer.formats.capture import FileEntry, Mount, Segment
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.program.build import build
+from foreread.analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Way
+from foreread.analyzer.reference.missed import Missed
+from foreread.emulator.linux.operations import FILE, MapFlag, Op
+from foreread.tracer.formats.capture import FileEntry, Mount, Segment
 
 PAGE = 4096
 AHEAD = R | int(Rwbs.AHEAD)

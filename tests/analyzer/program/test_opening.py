@@ -5,11 +5,11 @@ import pytest
 from capture_builder import ROOT_PID, capture_of, recording_of, table_of
 from event_table import BLOCKS, event, switch, table
 
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import EVENTS, REQUESTS, Kind, Table
-from analyzer.program.cpu import event_cost
-from analyzer.program.opening import opening_of
-from tracer.formats.capture import Boot
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import EVENTS, REQUESTS, Kind, Table
+from foreread.analyzer.program.cpu import event_cost
+from foreread.analyzer.program.opening import opening_of
+from foreread.tracer.formats.capture import Boot
 
 ENTER, EXIT = "syscalls:sys_enter_openat", "syscalls:sys_exit_openat"
 ERROR = np.uint64(2**64 - 2)  # -ENOENT

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from analyzer.ingest.tables import EVENTS, Kind, Table
-from analyzer.program.other_work import OtherWork
+from foreread.analyzer.ingest.tables import EVENTS, Kind, Table
+from foreread.analyzer.program.other_work import OtherWork
 
 APPLICATION, DRIVER, STRANGER = 10, 20, 30
 EACH_NS = 2.0

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from event_table import DISK, R, event, insert, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.program.plug import unplugged_ns, with_plugs
-from analyzer.program.steps import own_requests
-from emulator.linux.operations import OPERATION, Op
-from emulator.linux.steps import STEP
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.program.plug import unplugged_ns, with_plugs
+from foreread.analyzer.program.steps import own_requests
+from foreread.emulator.linux.operations import OPERATION, Op
+from foreread.emulator.linux.steps import STEP
+from foreread.tracer.formats.capture import NO_METADATA
 
 AHEAD = R | int(Rwbs.AHEAD)
 

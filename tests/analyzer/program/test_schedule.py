@@ -6,8 +6,8 @@ from event_table import BLOCKS, RUNS, SLEEPS, SOFTIRQ, event, switch, table, wak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.tables import Kind
-from analyzer.program.schedule import NOBODY, Left, stays
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.program.schedule import NOBODY, Left, stays
 
 A, B, IDLE = 7, 8, 0
 

@@ -3,9 +3,9 @@
 import numpy as np
 from event_table import event, table
 
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.program.spared_faults import SparedFaults
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.program.spared_faults import SparedFaults
 
 PAGE = 4096
 NAMES = frozenset({"filemap:mm_filemap_map_pages"})

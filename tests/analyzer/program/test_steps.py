@@ -5,14 +5,14 @@ import pytest
 from capture_builder import capture_of, host_of
 from event_table import R, event, insert, metadata_insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.requests import find_requests
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.program.cpu import event_cost
-from analyzer.program.steps import Busy, own_requests, steps_of, without_recording
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
-from tracer.formats.capture import NO_METADATA, Extent, FileEntry, Mount
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.requests import find_requests
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.program.cpu import event_cost
+from foreread.analyzer.program.steps import Busy, own_requests, steps_of, without_recording
+from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
+from foreread.tracer.formats.capture import NO_METADATA, Extent, FileEntry, Mount
 
 
 def request(sector, issue, complete, sectors=8, flags=R):

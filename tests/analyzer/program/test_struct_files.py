@@ -4,9 +4,9 @@ import pytest
 from event_table import event, insert, read
 from replayed import BASE, PAGE, PRIVATE, PROT_READ, brought, done, entry, fault, made, pages
 
-from analyzer.ingest.tables import Kind
-from emulator.linux.operations import Op
-from tracer.formats.capture import Segment
+from foreread.analyzer.ingest.tables import Kind
+from foreread.emulator.linux.operations import Op
+from foreread.tracer.formats.capture import Segment
 
 CLONE_VM, CLONE_FILES, CLOEXEC = 0x100, 0x400, 0o2000000
 AROUND = [event(Kind.MAP_PAGES, ino=9, index=0, value=0)]  # the kernel has such events

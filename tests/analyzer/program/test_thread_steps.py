@@ -5,9 +5,9 @@ import pytest
 from event_table import BLOCKS, SLEEPS, SOFTIRQ, R, event, insert, read, switch, wake
 from recorded_threads import IDLE, OTHER, A, B, C, ended, missed, rows, steps
 
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.program import thread_steps
-from tracer.formats.capture import Boot
+from foreread.analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.program import thread_steps
+from foreread.tracer.formats.capture import Boot
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ from programs import Script
 from recorded_threads import IDLE, A, B, ended, rows, steps
 from timed_runs import run_of
 
-from analyzer.ingest.tables import Kind
-from analyzer.program import thread_steps
-from emulator.devices.device import FixedCost
-from emulator.stepwise.timed import timed
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.program import thread_steps
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.stepwise.timed import timed
 
 TICK = 1000
 

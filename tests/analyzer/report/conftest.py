@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from capture_builder import capture_of, device_of, host_of, recording_of
 
-from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import EVENTS, REQUESTS, Rwbs, Table
-from analyzer.predict.prediction import Curve, Prediction, Verdict
-from analyzer.predict.waste import waste
-from tracer.formats.capture import Cold, Mount, Resident
-from tracer.formats.sweep import Point, Sweep
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.ingest.tables import EVENTS, REQUESTS, Rwbs, Table
+from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
+from foreread.analyzer.predict.waste import waste
+from foreread.tracer.formats.capture import Cold, Mount, Resident
+from foreread.tracer.formats.sweep import Point, Sweep
 
 PAGE = 4096
 WINDOWS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1023]

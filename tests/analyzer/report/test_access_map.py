@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analyzer.predict.prediction import Verdict
-from analyzer.report.access_map import LONGEST_GAP, access_map, spread, stack
-from analyzer.report.style import WIDTH_IN, drawing
-from analyzer.report.subject import Subject
+from foreread.analyzer.predict.prediction import Verdict
+from foreread.analyzer.report.access_map import LONGEST_GAP, access_map, spread, stack
+from foreread.analyzer.report.style import WIDTH_IN, drawing
+from foreread.analyzer.report.subject import Subject
 
 
 def subject_at(make, accesses, kb, **fields):

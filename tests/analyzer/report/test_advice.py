@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.advise.document import AdviceDocument, AdviceRow
-from analyzer.report.advice import advice
-from analyzer.report.blocks import Bullets, Code, Paragraph, Table
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.report.advice import advice
+from foreread.analyzer.report.blocks import Bullets, Code, Paragraph, Table
 
 
 def row(**changes):

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.predict.linux import predict_linux
-from analyzer.predict.validate import validate
-from analyzer.report.answer import answer, headline
-from analyzer.report.by_seconds import start_up, wasted
-from analyzer.report.page import render
-from analyzer.report.sections import sections
-from analyzer.report.style import drawing
-from analyzer.report.subject import Subject
-from analyzer.report.wording import percent
-from analyzer.report.write import write_report
-from emulator.devices.device import FixedCost
-from tracer.formats.sweep import read_sweep
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.linux import predict_linux
+from foreread.analyzer.predict.validate import validate
+from foreread.analyzer.report.answer import answer, headline
+from foreread.analyzer.report.by_seconds import start_up, wasted
+from foreread.analyzer.report.page import render
+from foreread.analyzer.report.sections import sections
+from foreread.analyzer.report.style import drawing
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.wording import percent
+from foreread.analyzer.report.write import write_report
+from foreread.emulator.devices.device import FixedCost
+from foreread.tracer.formats.sweep import read_sweep
 
 EXAMPLE = Path(__file__).parents[2] / "foreread/data/arm64-madplay"
 WINDOWS = [0, 1, 2, 4, 8, 12, 16, 24, 32, 128]

@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 
-from analyzer.report.blocks import Figure, Paragraph, Section
-from analyzer.report.pdf import FULL, SCALES, Sheets, _scale, _set
-from analyzer.report.pdf_text import wrapped
-from analyzer.report.plots import Plot
-from analyzer.report.style import drawing
+from foreread.analyzer.report.blocks import Figure, Paragraph, Section
+from foreread.analyzer.report.pdf import FULL, SCALES, Sheets, _scale, _set
+from foreread.analyzer.report.pdf_text import wrapped
+from foreread.analyzer.report.plots import Plot
+from foreread.analyzer.report.style import drawing
 
 
 class Paper:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzer.prefetch import CASES, Case, Comparison, Found, Listing, Range
-from analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
-from analyzer.report.prefetch import prefetch
+from foreread.analyzer.prefetch import CASES, Case, Comparison, Found, Listing, Range
+from foreread.analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
+from foreread.analyzer.report.prefetch import prefetch
 
 MIB = 1 << 20
 LISTING = Listing((Range("/a", 0, MIB), Range("/b", 0, MIB)))

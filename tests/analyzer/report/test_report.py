@@ -14,16 +14,16 @@ import matplotlib
 import msgspec
 import pytest
 
-from analyzer.predict.validate import validate
-from analyzer.report.answer import answer
-from analyzer.report.page import render
-from analyzer.report.provenance import again
-from analyzer.report.sections import sections
-from analyzer.report.style import drawing
-from analyzer.report.subject import Subject
-from analyzer.report.worth import spread_of
-from analyzer.report.write import write_report
-from tracer.formats.capture import NO_METADATA
+from foreread.analyzer.predict.validate import validate
+from foreread.analyzer.report.answer import answer
+from foreread.analyzer.report.page import render
+from foreread.analyzer.report.provenance import again
+from foreread.analyzer.report.sections import sections
+from foreread.analyzer.report.style import drawing
+from foreread.analyzer.report.subject import Subject
+from foreread.analyzer.report.worth import spread_of
+from foreread.analyzer.report.write import write_report
+from foreread.tracer.formats.capture import NO_METADATA
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
@@ -449,7 +449,8 @@ def test_a_damaged_page_index_is_survived(make):
 def test_figures_are_made_without_pyplot():
     """Nothing remains that could leak, and no display or window system is looked for."""
     script = (
-        "import sys; from matplotlib.figure import Figure; from analyzer.report import style\n"
+        "import sys\nfrom matplotlib.figure import Figure\n"
+        "from foreread.analyzer.report import style\n"
         "with style.drawing(): style.axes(Figure(figsize=(4, 3)))\n"
         "print('matplotlib.figure' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
     )

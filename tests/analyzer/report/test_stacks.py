@@ -8,7 +8,7 @@ import pytest
 from capture_builder import capture_of, device_of, recording_of, stack_of
 from prediction_builder import curve_of, prediction_of
 
-from analyzer.report.stacks import knobs_now, stack_facts, whose_window
+from foreread.analyzer.report.stacks import knobs_now, stack_facts, whose_window
 
 BY_UUID = "/sys/fs/btrfs/26c877ca-2d7d-47ef-ac87-622e60ee297d/bdi/read_ahead_kb"
 VERITY = stack_of("253:1", "dm-1", layers=["dm-1", "vda"], disks=["vda"], facts=["dm-1 counts"])

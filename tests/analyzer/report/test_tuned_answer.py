@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
-from analyzer.report.tuning import compared
-from analyzer.tuner.findings.results import read_results
+from foreread.analyzer.report.tuned_answer import answering, tuned_answer, tuned_headline
+from foreread.analyzer.report.tuning import compared
+from foreread.analyzer.tuner.findings.results import read_results
 
 TUNING = Path(__file__).parents[3] / "examples/php-start/php-start.tuning.gz"
 

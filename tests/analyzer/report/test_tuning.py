@@ -10,11 +10,11 @@ import pytest
 from tuned_stores import tuned
 from tuner_landscapes import SPACE
 
-from analyzer.report.blocks import Bullets, Figure, Paragraph, Table
-from analyzer.report.page import render
-from analyzer.report.pdf import write_pdf
-from analyzer.report.style import drawing
-from analyzer.report.tuning import tuning_sections
+from foreread.analyzer.report.blocks import Bullets, Figure, Paragraph, Table
+from foreread.analyzer.report.page import render
+from foreread.analyzer.report.pdf import write_pdf
+from foreread.analyzer.report.style import drawing
+from foreread.analyzer.report.tuning import tuning_sections
 
 HOSTILE = "reader:/<script>alert(1)</script>$\\frac{a}{"
 

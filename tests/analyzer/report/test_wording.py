@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.report import wording
-from analyzer.report.style import drawable
-from boards.base.printable import printable
+from foreread.analyzer.report import wording
+from foreread.analyzer.report.style import drawable
+from foreread.boards.base.printable import printable
 
 any_text = st.text(st.characters(), max_size=30)  # surrogates included
 

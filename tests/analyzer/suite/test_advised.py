@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.suite.advised import advise_suite
-from analyzer.suite.predicted import predict_suite
-from analyzer.suite.read import decode_suite
+from foreread.analyzer.suite.advised import advise_suite
+from foreread.analyzer.suite.predicted import predict_suite
+from foreread.analyzer.suite.read import decode_suite
 
 DATA = Path(__file__).parents[2] / "foreread/data/suite"
 TEXT = b"""schema = 1

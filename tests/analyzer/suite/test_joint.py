@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analyzer.predict.bands import Bands
-from analyzer.suite.joint import Joint, Weighted
+from foreread.analyzer.predict.bands import Bands
+from foreread.analyzer.suite.joint import Joint, Weighted
 
 WINDOWS = [0, 8, 32, 128]
 SECONDS = st.lists(st.floats(0.1, 100), min_size=4, max_size=4)

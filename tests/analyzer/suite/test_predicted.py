@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from unpacked import unpack
 
-from analyzer.ingest.load import load
-from analyzer.predict.choice import PUBLISHED, predict_by
-from analyzer.suite.predicted import SuiteQuestion, predict_suite
-from analyzer.suite.read import SuiteError, decode_suite, read_suite
-from tracer.formats.sweep import read_sweep
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.choice import PUBLISHED, predict_by
+from foreread.analyzer.suite.predicted import SuiteQuestion, predict_suite
+from foreread.analyzer.suite.read import SuiteError, decode_suite, read_suite
+from foreread.tracer.formats.sweep import read_sweep
 
 DATA = Path(__file__).parents[2] / "foreread/data/suite"
 WEIGHTS = {"python": 2, "perl": 1, "madplay": 5}

@@ -2,8 +2,8 @@
 
 from capture_builder import PAGE, recording_of
 
-from analyzer.predict.window import predict
-from analyzer.suite.published import summed
+from foreread.analyzer.predict.window import predict
+from foreread.analyzer.suite.published import summed
 
 FIRST = [(0, page) for page in (0, 1, 2, 9, 10, 30)]
 SECOND = [(0, page) for page in (5, 40, 41, 42, 43, 80)]

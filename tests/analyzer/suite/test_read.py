@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.suite import is_suite
-from analyzer.suite.read import SuiteError, decode_suite, line_of, read_suite
+from foreread.analyzer.suite import is_suite
+from foreread.analyzer.suite.read import SuiteError, decode_suite, line_of, read_suite
 
 DATA = Path(__file__).parent / "data"
 REFUSED = sorted(path.stem for path in DATA.glob("*.error"))

@@ -5,13 +5,13 @@ from event_table import DISK, event, insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.tables import Kind
-from analyzer.top.emulated import fates
-from analyzer.top.machine import FileSystem, watched
-from analyzer.top.rows import Figures, by_key
-from analyzer.top.seen import Seen
-from boards.mounts import MountPoint
-from boards.stack import Stack
+from foreread.analyzer.ingest.tables import Kind
+from foreread.analyzer.top.emulated import fates
+from foreread.analyzer.top.machine import FileSystem, watched
+from foreread.analyzer.top.rows import Figures, by_key
+from foreread.analyzer.top.seen import Seen
+from foreread.boards.mounts import MountPoint
+from foreread.boards.stack import Stack
 
 FILE, CAT, PERL = 40, 7, 8
 MOUNT = MountPoint("7:0", "/", "/", "rw", "ext4", "/dev/loop0", "rw")

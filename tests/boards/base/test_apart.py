@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from locked_files import is_locked
 
-from boards.base import apart as module
-from boards.base.apart import apart
+from foreread.boards.base import apart as module
+from foreread.boards.base.apart import apart
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from waiting import left_s
 
-from boards.base.bounded import UnboundedError, open_regular, read_bounded
+from foreread.boards.base.bounded import UnboundedError, open_regular, read_bounded
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10])
@@ -62,7 +62,7 @@ def test_a_missing_file_is_an_os_error(tmp_path):
 def test_a_regular_file_that_waits_for_more_raises_instead():
     """/proc/kmsg is a regular file by its mode, and its reader waits for the next message."""
     code = (
-        "from boards.base.bounded import read_bounded\n"
+        "from foreread.boards.base.bounded import read_bounded\n"
         "try: read_bounded('/proc/kmsg', 1 << 26, '')\n"
         "except (OSError, ValueError) as error: print(type(error).__name__, error)\n"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.base.counted import plural
+from foreread.boards.base.counted import plural
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("analyzer", "boards", "foreread", "tracer")

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.base.bounded import UnboundedError
-from boards.base.document import Document, DocumentError, decode, encode, parse, read_document
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.document import (
+    Document,
+    DocumentError,
+    decode,
+    encode,
+    parse,
+    read_document,
+)
 
 MIB = 1 << 20
 # Each would take gigabytes, or minutes.
@@ -92,7 +99,7 @@ def test_any_text_is_read_or_refused(text):
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_text_of_too_many_values_is_refused_before_any_is_made(bomb):
     code = (
-        "import resource, sys; from boards.base.document import parse, DocumentError\n"
+        "import resource, sys; from foreread.boards.base.document import parse, DocumentError\n"
         "text = sys.stdin.buffer.read()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (512 << 20,) * 2)\n"
         "try: parse(text)\n"

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from waiting import wait_until
 
-from boards.base import guard
-from boards.base.owner import is_alive, start_time
+from foreread.boards.base import guard
+from foreread.boards.base.owner import is_alive, start_time
 
 # Its recovery makes a file, one before it fails, and the first one is killed, as for its memory.
 MODULE = """
@@ -31,7 +31,7 @@ def recovery():
 # Starts a guard; prints the guard's pid and waits for its input.
 PROGRAM = """
 import sys, made_for_test
-from boards.base import guard
+from foreread.boards.base import guard
 guard.recovers(made_for_test.fails)
 guard.recovers(made_for_test.recovery)
 with guard.guarded(), guard.guarded():

@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
-from boards.base.document import Encoded, encode
-from boards.base.note import Note, NoteKind, kind_of
+from foreread.boards.base.document import Encoded, encode
+from foreread.boards.base.note import Note, NoteKind, kind_of
 
 
 class Result(Encoded, frozen=True):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 
 any_text = st.text(st.characters(), max_size=30)  # surrogates included
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from boards.base import scratch
-from boards.base.owner import is_left, owner_tag, tag_in
+from foreread.boards.base import scratch
+from foreread.boards.base.owner import is_left, owner_tag, tag_in
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_signal_just_after_the_folder_was_made_leaves_none(tmp_path, monkeypat
 KILLED = """
 import os, signal
 from pathlib import Path
-from boards.base.scratch import scratch_folder
+from foreread.boards.base.scratch import scratch_folder
 with scratch_folder("load") as folder:
     Path(folder, "unpacked").touch()
     print(folder, flush=True)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from boards.base import toml_document
-from boards.base.bounded import UnboundedError
-from boards.base.document import DocumentError
-from boards.base.toml_document import LARGEST_BYTES, parse_toml, read_toml
+from foreread.boards.base import toml_document
+from foreread.boards.base.bounded import UnboundedError
+from foreread.boards.base.document import DocumentError
+from foreread.boards.base.toml_document import LARGEST_BYTES, parse_toml, read_toml
 
 LONG = "a." * 50_000
 # Those of 100 KB took tomllib a minute and gigabytes, or raised a RecursionError or a ValueError

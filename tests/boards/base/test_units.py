@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.base.units import (
+from foreread.boards.base.units import (
     GIB,
     KIB,
     MIB,

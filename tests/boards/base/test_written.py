@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.base.written import write_whole
+from foreread.boards.base.written import write_whole
 
 
 def test_a_new_file_has_its_content_and_the_usual_permissions(tmp_path):
@@ -46,7 +46,7 @@ def test_a_write_that_is_cut_off_leaves_what_was_there(tmp_path, earlier):
     if earlier is not None:
         file.write_bytes(earlier)
     code = (
-        "import sys; from boards.base.written import write_whole\n"
+        "import sys; from foreread.boards.base.written import write_whole\n"
         "try: write_whole(sys.argv[1], bytes(10_000))\n"
         "except OSError as error: print(error.errno, error.filename)\n"
     )

@@ -8,9 +8,9 @@ from console_board import ConsoleBoard, tty_to
 from ssh_servers import free_port
 from terminal_servers import MISSING, ser2net
 
-from boards.console.line import SerialAddress
-from boards.console.serial import SerialTarget
-from boards.target import TargetError
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.target import TargetError
 
 pytestmark = pytest.mark.skipif(MISSING, reason="no ser2net: consoles by RFC 2217 are not checked")
 

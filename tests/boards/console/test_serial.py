@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from scripted_lines import ScriptedLine
 from waiting import has_text, left_s, wait_until
 
-import boards.console.agent
-import boards.console.serial
-from boards.console.line import SerialAddress
-from boards.console.prompt import Prompt
-from boards.console.serial import PASSWORD_VARIABLE, SerialTarget
-from boards.target import TargetError
+import foreread.boards.console.agent
+import foreread.boards.console.serial
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.prompt import Prompt
+from foreread.boards.console.serial import PASSWORD_VARIABLE, SerialTarget
+from foreread.boards.target import TargetError
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("busybox"), reason="no busybox: serial targets are not checked"
@@ -73,9 +73,11 @@ def test_stdin_and_both_outputs_are_kept_apart(target, size):
 
 def test_after_a_time_out_the_command_is_gone_and_the_prompt_back(target, tmp_path, monkeypatch):
     clock, pid = AheadClock(), tmp_path / "pid"
-    monkeypatch.setattr(boards.console.agent, "time", clock)
-    monkeypatch.setattr(boards.console.serial, "time", clock)
-    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)  # so often the clock is looked at
+    monkeypatch.setattr(foreread.boards.console.agent, "time", clock)
+    monkeypatch.setattr(foreread.boards.console.serial, "time", clock)
+    monkeypatch.setattr(
+        foreread.boards.console.agent, "SILENT_S", 0.3
+    )  # so often the clock is looked at
 
     def pass_time():
         wait_until(lambda: has_text(pid))
@@ -93,7 +95,7 @@ def test_after_a_time_out_the_command_is_gone_and_the_prompt_back(target, tmp_pa
 
 def test_a_command_that_was_begun_is_not_begun_again(target, board, tmp_path, monkeypatch):
     """The answer to its line is lost, so that the line is sent again."""
-    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)
+    monkeypatch.setattr(foreread.boards.console.agent, "SILENT_S", 0.3)
     log = tmp_path / "log"
     target.run(["true"])
     board.faults.silent = True
@@ -239,7 +241,7 @@ def test_noise_without_end_is_given_up(own_board, monkeypatch):
             pytest.raises(TargetError, match=r"running seq .* no valid answer") as lost,
             monkeypatch.context() as impatient,
         ):
-            impatient.setattr(boards.console.agent, "LOST_S", 1.0)
+            impatient.setattr(foreread.boards.console.agent, "LOST_S", 1.0)
             target.run(["seq", "1000"])
         assert lost.value.remedy
         own_board.faults.printk_each = 0

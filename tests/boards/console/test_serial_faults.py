@@ -15,14 +15,14 @@ from rings import further
 from scripted_lines import ScriptedLine
 from waiting import left_s, wait_until
 
-import boards.console.agent
-import boards.console.prompt
-import boards.console.serial
-import boards.shell
-from boards.console.line import SerialAddress, SerialLine
-from boards.console.prompt import wait_until_up
-from boards.console.serial import SerialTarget
-from boards.target import NoRights, TargetError
+import foreread.boards.console.agent
+import foreread.boards.console.prompt
+import foreread.boards.console.serial
+import foreread.boards.shell
+from foreread.boards.console.line import SerialAddress, SerialLine
+from foreread.boards.console.prompt import wait_until_up
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.target import NoRights, TargetError
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("busybox"), reason="no busybox: serial targets are not checked"
@@ -96,8 +96,10 @@ def test_a_fault_in_the_middle_names_the_step(
     board, target, tmp_path, monkeypatch, step, fault, said
 ):
     clock = AheadClock()
-    monkeypatch.setattr(boards.console.agent, "time", clock)
-    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)  # so often the clock is looked at
+    monkeypatch.setattr(foreread.boards.console.agent, "time", clock)
+    monkeypatch.setattr(
+        foreread.boards.console.agent, "SILENT_S", 0.3
+    )  # so often the clock is looked at
     before = len(board.received)
     halfway = threading.Event()
 
@@ -105,7 +107,7 @@ def test_a_fault_in_the_middle_names_the_step(
         wait_until(lambda: begun(board, tmp_path, before))
         fault(board)
         if said == "answer":
-            clock.ahead_s = boards.console.agent.LOST_S
+            clock.ahead_s = foreread.boards.console.agent.LOST_S
         halfway.set()
 
     striker = threading.Thread(target=strike)
@@ -167,17 +169,17 @@ def reboots(tmp_path, monkeypatch):
     boot_id.write_text("first\n")
     command.write_text(f"#!/bin/sh\necho second > {boot_id}\ntouch {tmp_path}/down\n")
     command.chmod(0o755)
-    monkeypatch.setattr(boards.shell, "REBOOT", str(command))
-    monkeypatch.setattr(boards.shell, "BOOT_ID", str(boot_id))
-    monkeypatch.setattr(boards.console.prompt, "STILL_S", 0.3)
-    monkeypatch.setattr(boards.console.prompt, "STILL_UNSURE_S", 1.0)
+    monkeypatch.setattr(foreread.boards.shell, "REBOOT", str(command))
+    monkeypatch.setattr(foreread.boards.shell, "BOOT_ID", str(boot_id))
+    monkeypatch.setattr(foreread.boards.console.prompt, "STILL_S", 0.3)
+    monkeypatch.setattr(foreread.boards.console.prompt, "STILL_UNSURE_S", 1.0)
     listens = threading.Event()
 
     def listening(line, end):
         listens.set()
         wait_until_up(line, end)
 
-    monkeypatch.setattr(boards.console.serial, "wait_until_up", listening)
+    monkeypatch.setattr(foreread.boards.console.serial, "wait_until_up", listening)
     return SimpleNamespace(boot_id=boot_id, listens=listens)
 
 
@@ -233,7 +235,7 @@ def test_a_reboot_sends_nothing_that_would_stop_the_boot_loader(
 
 def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, monkeypatch, reboots):
     (tmp_path / "same").write_text("first\n")
-    monkeypatch.setattr(boards.shell, "BOOT_ID", str(tmp_path / "same"))
+    monkeypatch.setattr(foreread.boards.shell, "BOOT_ID", str(tmp_path / "same"))
     over = threading.Event()
 
     def power():

@@ -7,7 +7,7 @@ import tarfile
 
 import pytest
 
-from boards.emulated import configure, image
+from foreread.boards.emulated import configure, image
 
 needs_dpkg = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")
 

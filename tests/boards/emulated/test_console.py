@@ -5,10 +5,10 @@ import os
 import pytest
 from waiting import left_s
 
-from boards.console.line import SerialAddress
-from boards.console.serial import SerialTarget
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.live import target_profile
+from foreread.boards.console.line import SerialAddress
+from foreread.boards.console.serial import SerialTarget
+from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.boards.live import target_profile
 
 pytestmark = pytest.mark.boards
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

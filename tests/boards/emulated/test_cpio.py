@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from boards.emulated.cpio import DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
-from boards.emulated.initramfs import base_initramfs, job_initramfs
+from foreread.boards.emulated.cpio import DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
+from foreread.boards.emulated.initramfs import base_initramfs, job_initramfs
 
 BUSYBOX = shutil.which("busybox")
 needs_busybox = pytest.mark.skipif(

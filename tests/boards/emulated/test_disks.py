@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from property_tests import examples
 
-from analyzer.predict.disk.device_model import device_of
-from boards.emulated import disks
-from boards.emulated.error import BoardError
-from boards.emulated.launch import LiveOptions
-from boards.emulated.live import LiveBoard
-from boards.emulated.slowdisk_build import SOURCES
-from emulator.devices.stateful import Stateful
+from foreread.analyzer.predict.disk.device_model import device_of
+from foreread.boards.emulated import disks
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.launch import LiveOptions
+from foreread.boards.emulated.live import LiveBoard
+from foreread.boards.emulated.slowdisk_build import SOURCES
+from foreread.emulator.devices.stateful import Stateful
 
 HERE = Path(__file__).parent
 NAMED = [name for name in disks.kinds() if name != disks.FIXED]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import settings as settled
 from hypothesis import strategies as st
 
-from boards.emulated.error import BoardError
-from boards.emulated.guest_protocol import (
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.guest_protocol import (
     RESULT_BYTES,
     RunPlan,
     TimedRun,

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from boards.emulated.error import BoardError
-from boards.emulated.image import (
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.image import (
     FILE_SYSTEMS,
     SAMPLE,
     Owner,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from boards.emulated import coming_up, keys, launch, live, live_root, state, systemd_root
-from boards.emulated.error import BoardError
-from boards.emulated.live import LiveOptions, options_of
-from boards.open import open_target
-from boards.profile import PROFILES, load_profile
+from foreread.boards.emulated import coming_up, keys, launch, live, live_root, state, systemd_root
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.live import LiveOptions, options_of
+from foreread.boards.open import open_target
+from foreread.boards.profile import PROFILES, load_profile
 from foreread.cli.main import main
 
 needs_keygen = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")

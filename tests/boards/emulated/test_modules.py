@@ -4,7 +4,7 @@ import lzma
 
 import pytest
 
-from boards.emulated.modules import dependencies, folder, kernel, load_order
+from foreread.boards.emulated.modules import dependencies, folder, kernel, load_order
 
 
 def module(*needs):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from boards.emulated.board import Board
-from boards.emulated.error import BoardError, call
-from boards.emulated.guest_protocol import RunPlan
-from boards.emulated.packages import AptRoot, find_kernel, kernel_packages, unpack
+from foreread.boards.emulated.board import Board
+from foreread.boards.emulated.error import BoardError, call
+from foreread.boards.emulated.guest_protocol import RunPlan
+from foreread.boards.emulated.packages import AptRoot, find_kernel, kernel_packages, unpack
 
 PLAN = RunPlan(["true"])
 

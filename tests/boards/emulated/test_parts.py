@@ -2,9 +2,9 @@
 
 import pytest
 
-from boards.emulated import parts
-from boards.emulated.error import BoardError
-from boards.emulated.image import FILE_SYSTEMS
+from foreread.boards.emulated import parts
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.image import FILE_SYSTEMS
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from waiting import left_s, wait_until
 
-from boards.emulated.error import BoardError
-from boards.emulated.machines import MACHINES, machine
-from boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.machines import MACHINES, machine
+from foreread.boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_absent_qemu_names_its_package(tmp_path, monkeypatch):
 
 
 def test_one_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("boards.emulated.qemu._KILL_AFTER_S", 0.1)
+    monkeypatch.setattr("foreread.boards.emulated.qemu._KILL_AFTER_S", 0.1)
     stuck = ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"]
     with pytest.raises(BoardError, match=r"not finish within 0\.1 s; it printed nothing") as caught:
         run_qemu(stuck, tmp_path / "log", 0.1)
@@ -102,7 +102,7 @@ def test_unknown_boards_and_kernels():
 
 def test_it_ends_when_we_are_killed(tmp_path):
     code = (
-        "import pathlib, sys; from boards.emulated.qemu import run_qemu;"
+        "import pathlib, sys; from foreread.boards.emulated.qemu import run_qemu;"
         "run_qemu(['sh', '-c', 'echo $$; exec sleep 600'], pathlib.Path(sys.argv[1]), 600)"
     )
     log = tmp_path / "log"

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from waiting import wait_until
 
-from boards.emulated import state
+from foreread.boards.emulated import state
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_it_is_known_by_the_id_that_it_wrote(begin, tmp_path):
 
 
 def test_one_that_ignores_sigterm_is_killed(begin, tmp_path, monkeypatch):
-    monkeypatch.setattr("boards.emulated.state._KILL_AFTER_S", 0.1)
+    monkeypatch.setattr("foreread.boards.emulated.state._KILL_AFTER_S", 0.1)
     process = begin(f"trap '' TERM; : >{tmp_path}/deaf; while :; do sleep 0.05; done")
     wait_until((tmp_path / "deaf").exists)
     state.end(tmp_path)
@@ -47,7 +47,7 @@ def test_one_that_ended_is_not_waited_for(begin, tmp_path, monkeypatch):
     process = begin("exec sleep 600")
     process.kill()
     wait_until(lambda: not state.runs(tmp_path))  # it is a zombie until we wait for it
-    monkeypatch.setattr("boards.emulated.state.select.select", pytest.fail)
+    monkeypatch.setattr("foreread.boards.emulated.state.select.select", pytest.fail)
     state.end(tmp_path)
     assert process.wait() == -signal.SIGKILL
 

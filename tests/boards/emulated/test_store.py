@@ -2,8 +2,8 @@
 
 import pytest
 
-from boards.emulated.error import BoardError
-from boards.emulated.store import default_store, digest, folder, sums
+from foreread.boards.emulated.error import BoardError
+from foreread.boards.emulated.store import default_store, digest, folder, sums
 
 
 def fill(into):

@@ -16,13 +16,13 @@ from terminal_servers import MISSING as SER2NET_MISSING
 from terminal_servers import ser2net
 from waiting import left_s, wait_until
 
-from boards import shell
-from boards.labgrid import held, place
-from boards.labgrid.client import PROGRAM, LabgridClient
-from boards.labgrid.place import LabgridAddress, parse_resources
-from boards.open import open_target, transport_of
-from boards.profile import LabgridTransport
-from boards.target import TargetError
+from foreread.boards import shell
+from foreread.boards.labgrid import held, place
+from foreread.boards.labgrid.client import PROGRAM, LabgridClient
+from foreread.boards.labgrid.place import LabgridAddress, parse_resources
+from foreread.boards.open import open_target, transport_of
+from foreread.boards.profile import LabgridTransport
+from foreread.boards.target import TargetError
 
 ROOT = Path(__file__).parents[3]
 pytestmark = [
@@ -170,7 +170,7 @@ def test_two_forereads_of_one_user_do_not_share_a_place(lab, server):
 def other_foreread(server):
     """Start another process that holds the place until it is ended."""
     script = (
-        "import sys, time, pathlib; from boards.open import open_target\n"
+        "import sys, time, pathlib; from foreread.boards.open import open_target\n"
         "with open_target('labgrid://by-ssh', *map(pathlib.Path, sys.argv[1:])):\n"
         "    print('held', flush=True); time.sleep(1000)\n"
     )

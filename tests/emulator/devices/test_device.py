@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emulator.devices.device import FixedCost
+from foreread.emulator.devices.device import FixedCost
 
 FIXED = FixedCost(1000, 100)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.measured import Measured, Point
 
 US = 1000.0
 TABLE = Measured(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.devices.device import FixedCost
-from emulator.devices.paced import Paced
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.paced import Paced
 
 MS = 1e6
 BASE = FixedCost(10_000, 0)

@@ -8,11 +8,11 @@ import pytest
 from image_trees import built, make_tree
 from rings import further
 
-from emulator.images import erofs as module
-from emulator.images.compressors import unpack
-from emulator.images.erofs import read_erofs
-from emulator.images.erofs_format import read_erofs_inode, read_erofs_superblock
-from emulator.images.source import ImageError, Source
+from foreread.emulator.images import erofs as module
+from foreread.emulator.images.compressors import unpack
+from foreread.emulator.images.erofs import read_erofs
+from foreread.emulator.images.erofs_format import read_erofs_inode, read_erofs_superblock
+from foreread.emulator.images.source import ImageError, Source
 
 DATA = Path(__file__).parent / "data"
 EXTENT = re.compile(r"(\d+)\.\.\s*(\d+) \|\s*\d+ :\s*(\d+)\.\.\s*(\d+)")

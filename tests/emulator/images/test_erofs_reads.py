@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_trees import make_tree
 
-from emulator.images.erofs import read_erofs
-from emulator.images.erofs_format import COMPRESSED
-from emulator.images.erofs_reads import ErofsReader
-from emulator.images.erofs_rules import PAGE, ErofsRules, erofs_rules
-from emulator.images.source import ImageError
-from emulator.reference.erofs import Mount
+from foreread.emulator.images.erofs import read_erofs
+from foreread.emulator.images.erofs_format import COMPRESSED
+from foreread.emulator.images.erofs_reads import ErofsReader
+from foreread.emulator.images.erofs_rules import PAGE, ErofsRules, erofs_rules
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.reference.erofs import Mount
 
 KINDS = [name for name in IMAGES if "fragments" not in name and name != "uncompressed"]
 RULES = [ErofsRules(more, partial) for more in (False, True) for partial in (False, True)]

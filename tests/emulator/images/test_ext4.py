@@ -7,10 +7,10 @@ import subprocess
 import pytest
 from image_trees import make_tree
 
-from emulator.images.ext4 import read_ext4
-from emulator.images.ext4_lookups import Ext4Lookups
-from emulator.images.source import ImageError
-from tracer.local.ext4 import places
+from foreread.emulator.images.ext4 import read_ext4
+from foreread.emulator.images.ext4_lookups import Ext4Lookups
+from foreread.emulator.images.source import ImageError
+from foreread.tracer.local.ext4 import places
 
 OPTIONS = {
     "ext4": ("-t", "ext4", "-b", "4096"),

@@ -5,8 +5,8 @@ import os
 import pytest
 from image_trees import squashfs
 
-from emulator.images.links import resolved
-from emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.links import resolved
+from foreread.emulator.images.squashfs import read_squashfs
 
 NAMES = {"/", "/usr", "/usr/lib", "/usr/lib/libc", "/lib", "/lib64", "/a", "/b", "/out", "/up"}
 LINKS = {"/lib": "usr/lib", "/lib64": "/lib", "/a": "b", "/b": "a", "/out": "../../usr/lib"}

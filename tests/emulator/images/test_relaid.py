@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from image_trees import make_tree, squashfs
 
-from analyzer.layout.order import Ordered
-from analyzer.layout.sort_files import mksquashfs_sort_file
-from emulator.images.reads import Touched
-from emulator.images.relaid import duplicates, plan, relaid
-from emulator.images.squashfs import read_squashfs
-from emulator.images.squashfs_contents import Contents
-from emulator.images.touched import touched_blocks
-from emulator.linux.operations import FILE
-from emulator.linux.windows import INSERT
+from foreread.analyzer.layout.order import Ordered
+from foreread.analyzer.layout.sort_files import mksquashfs_sort_file
+from foreread.emulator.images.reads import Touched
+from foreread.emulator.images.relaid import duplicates, plan, relaid
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs_contents import Contents
+from foreread.emulator.images.touched import touched_blocks
+from foreread.emulator.linux.operations import FILE
+from foreread.emulator.linux.windows import INSERT
 
 
 def reader(contents):

@@ -7,16 +7,16 @@ import pytest
 from image_trees import make_tree, squashfs
 from rings import further
 
-from analyzer.layout.order import Ordered
-from analyzer.layout.predicted import reader_of, rows_in_order, rows_in_tree_order
-from analyzer.layout.sort_files import mksquashfs_sort_file
-from emulator.images.reads import TOUCH, ReadOf, Touched
-from emulator.images.relaid import duplicates, plan, relaid
-from emulator.images.relaid_metadata import with_metadata
-from emulator.images.squashfs import read_squashfs
-from emulator.images.squashfs_contents import Contents
-from emulator.images.squashfs_reads import squashfs_reads
-from emulator.images.squashfs_rules import squashfs_rules
+from foreread.analyzer.layout.order import Ordered
+from foreread.analyzer.layout.predicted import reader_of, rows_in_order, rows_in_tree_order
+from foreread.analyzer.layout.sort_files import mksquashfs_sort_file
+from foreread.emulator.images.reads import TOUCH, ReadOf, Touched
+from foreread.emulator.images.relaid import duplicates, plan, relaid
+from foreread.emulator.images.relaid_metadata import with_metadata
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs_contents import Contents
+from foreread.emulator.images.squashfs_reads import squashfs_reads
+from foreread.emulator.images.squashfs_rules import squashfs_rules
 
 RULES = squashfs_rules((6, 12))
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from image_trees import built, make_tree, squashfs
 
-from emulator.images import compressors
-from emulator.images import squashfs as module
-from emulator.images.compressors import MissingCompressor, packed_size, remedy_of, unpack
-from emulator.images.source import ImageError
-from emulator.images.squashfs import read_squashfs
-from emulator.images.squashfs_contents import Contents
+from foreread.emulator.images import compressors
+from foreread.emulator.images import squashfs as module
+from foreread.emulator.images.compressors import MissingCompressor, packed_size, remedy_of, unpack
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.emulator.images.squashfs_contents import Contents
 
 DATA = Path(__file__).parent / "data"
 GOLDEN = sorted(DATA.glob("*.squashfs"))

@@ -7,14 +7,28 @@ from hypothesis import strategies as st
 from image_trees import make_tree, squashfs
 from property_tests import examples
 
-from emulator.images.reads import READ, TOUCH, ReadOf, Touched, metadata_rows, request_count
-from emulator.images.source import ImageError
-from emulator.images.squashfs import BLOCK, FILE, METADATA, NAME, SquashfsImage, read_squashfs
-from emulator.images.squashfs_metadata import Superblock
-from emulator.images.squashfs_reads import squashfs_reads
-from emulator.images.squashfs_rules import SquashfsRules, squashfs_rules
-from emulator.linux.requests import Limits
-from emulator.reference.squashfs import squashfs_reads_reference
+from foreread.emulator.images.reads import (
+    READ,
+    TOUCH,
+    ReadOf,
+    Touched,
+    metadata_rows,
+    request_count,
+)
+from foreread.emulator.images.source import ImageError
+from foreread.emulator.images.squashfs import (
+    BLOCK,
+    FILE,
+    METADATA,
+    NAME,
+    SquashfsImage,
+    read_squashfs,
+)
+from foreread.emulator.images.squashfs_metadata import Superblock
+from foreread.emulator.images.squashfs_reads import squashfs_reads
+from foreread.emulator.images.squashfs_rules import SquashfsRules, squashfs_rules
+from foreread.emulator.linux.requests import Limits
+from foreread.emulator.reference.squashfs import squashfs_reads_reference
 
 RULES = {
     "5.4": squashfs_rules((5, 4)),

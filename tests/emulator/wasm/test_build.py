@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.wasm.build import COMPILER, CORE, PACKAGES, BuildError, build, is_current, missing
+from foreread.emulator.wasm.build import (
+    COMPILER,
+    CORE,
+    PACKAGES,
+    BuildError,
+    build,
+    is_current,
+    missing,
+)
 
 
 def test_the_shipped_module_is_built_from_these_sources():
     lacking = missing()
     if lacking:
         pytest.skip(f"this machine lacks the pinned compiler of the WebAssembly module: {lacking}")
-    assert is_current(), "type: python -m emulator.wasm.build"
+    assert is_current(), "type: python -m foreread.emulator.wasm.build"
 
 
 def test_another_compiler_is_refused_with_the_packages_to_install(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import json
 import pytest
 from special_files import calls_of_foreread
 
-import analyzer.report.write
+import foreread.analyzer.report.write
 from foreread.cli.main import main
 
 
@@ -45,5 +45,5 @@ def page_only(monkeypatch):
 
     The PDF and the pictures of such reports are drawn in test_example.py and test_tune.py.
     """
-    monkeypatch.setattr(analyzer.report.write, "write_pdf", lambda *_: None)
-    monkeypatch.setattr(analyzer.report.write, "_write_figures", lambda *_: ())
+    monkeypatch.setattr(foreread.analyzer.report.write, "write_pdf", lambda *_: None)
+    monkeypatch.setattr(foreread.analyzer.report.write, "_write_figures", lambda *_: ())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from boards.base.note import Note, NoteKind
+from foreread.boards.base.note import Note, NoteKind
 from foreread.cli.text.answer import answer_text, cut
 
 NOTES = (

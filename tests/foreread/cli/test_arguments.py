@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator import MAX_WINDOW
 from foreread.cli.arguments import UsageError, duration, percent, seconds, whole_number
 from foreread.cli.arguments.capture import pid_filter
 from foreread.cli.arguments.windows import parse_windows
+from foreread.emulator import MAX_WINDOW
 
 
 def test_windows_are_kib_and_become_pages():

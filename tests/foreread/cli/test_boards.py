@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from boards.profile import builtin_names, decode_profile
+from foreread.boards.profile import builtin_names, decode_profile
 from foreread.cli.main import main
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from boards.emulated import BoardError, BoardRun, TimedRun
+from foreread.boards.emulated import BoardError, BoardRun, TimedRun
 from foreread.cli.arguments import UsageError
 from foreread.cli.commands import boards_run
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from analyzer.predict.disk.calibration import Trial, simulate
-from analyzer.predict.disk.device_model import read_device_model
-from boards.profile import load_profile
-from emulator.devices.device import FixedCost
-from emulator.devices.paced import Paced
+from foreread.analyzer.predict.disk.calibration import Trial, simulate
+from foreread.analyzer.predict.disk.device_model import read_device_model
+from foreread.boards.profile import load_profile
 from foreread.cli.main import main
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.paced import Paced
 from foreread.machine import calibration as calibrating
-from tracer.calibrate.fio import CalibrateError, Place, Seen
-from tracer.calibrate.run import jobs
+from foreread.tracer.calibrate.fio import CalibrateError, Place, Seen
+from foreread.tracer.calibrate.run import jobs
 
 PROFILE = 'schema = 1\nname = "mine"\ntitle = "Mine"\nmeasured_here = true\n'
 DISKS = '[[storage]]\nkind = "SD"\nname = "sda"\n[[storage]]\nkind = "eMMC"\nname = "sdb"\n'

@@ -111,30 +111,30 @@ def imported_by(*words):
     [
         (
             ["--help"],
-            ["numpy", "msgspec", "analyzer", "emulator"],
+            ["numpy", "msgspec", "foreread.analyzer", "foreread.emulator"],
         ),
         (
             ["predict", CAPTURE],
             [
                 "matplotlib",
                 "jinja2",
-                "boards.console",
-                "boards.emulated",
-                "boards.labgrid",
-                "boards.open",
-                "boards.ssh",
-                "tracer.local",
-                "analyzer.advise",
-                "analyzer.confirm",
-                "analyzer.ingest.blktrace",
-                "analyzer.ingest.perfdata",
-                "analyzer.ingest.perfetto",
-                "analyzer.ingest.text",
-                "analyzer.ingest.tracedat",
-                "analyzer.suite.read",
+                "foreread.boards.console",
+                "foreread.boards.emulated",
+                "foreread.boards.labgrid",
+                "foreread.boards.open",
+                "foreread.boards.ssh",
+                "foreread.tracer.local",
+                "foreread.analyzer.advise",
+                "foreread.analyzer.confirm",
+                "foreread.analyzer.ingest.blktrace",
+                "foreread.analyzer.ingest.perfdata",
+                "foreread.analyzer.ingest.perfetto",
+                "foreread.analyzer.ingest.text",
+                "foreread.analyzer.ingest.tracedat",
+                "foreread.analyzer.suite.read",
                 "uniplot",
-                "emulator.reference",
-                "emulator.stepwise.replay",
+                "foreread.emulator.reference",
+                "foreread.emulator.stepwise.replay",
             ],
         ),
     ],
@@ -146,8 +146,10 @@ def test_a_command_imports_what_it_needs(words, others):
 
 
 def test_help_imports_of_boards_only_how_text_is_escaped():
-    packages = {"boards", "boards.base", "boards.base.printable"}
-    assert {name for name in imported_by("--help") if name.split(".")[0] == "boards"} == packages
+    packages = {"foreread.boards", "foreread.boards.base", "foreread.boards.base.printable"}
+    assert {
+        name for name in imported_by("--help") if name.startswith("foreread.boards")
+    } == packages
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from rings import further
 
-from analyzer.ingest.archive import unpack
-from boards.device import Disk
-from boards.target import LocalTarget
+from foreread.analyzer.ingest.archive import unpack
+from foreread.boards.device import Disk
+from foreread.boards.target import LocalTarget
 from foreread.cli.main import main
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring import sweep as sweeping
 from foreread.question import Question
 from foreread.recording.words import recorded_run
-from tracer import machines
-from tracer.error import RecordError
-from tracer.formats.capture import CaptureError, read
-from tracer.local.command import Streams
-from tracer.local.trial import Outcome
+from foreread.tracer import machines
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import CaptureError, read
+from foreread.tracer.local.command import Streams
+from foreread.tracer.local.trial import Outcome
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 HOLDS = "predicted for an idle machine; beside other readers or writers measure it"

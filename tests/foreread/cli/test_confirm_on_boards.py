@@ -14,13 +14,13 @@ from paired_benches import PairedBench, open_paired_bench
 from rings import further
 from waiting import wait_until
 
-from analyzer.confirm.boards import board_gains
-from analyzer.confirm.sequential import assess
-from analyzer.ingest.archive import unpack
+from foreread.analyzer.confirm.boards import board_gains
+from foreread.analyzer.confirm.sequential import assess
+from foreread.analyzer.ingest.archive import unpack
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring import confirm_fleet as fleet_confirming
 from foreread.question import Question
-from tracer.formats.capture import read
+from foreread.tracer.formats.capture import read
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples/python-start/python-start.capture.tar.xz"

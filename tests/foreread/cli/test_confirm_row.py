@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from row_benches import RowBench
 
-from analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
-from analyzer.advise.offer import Offer, trial_of
-from analyzer.confirm.text import stored, stored_changes, windows_text
-from analyzer.ingest.archive import unpack
-from boards.base.document import read_document
-from boards.target import LocalTarget
+from foreread.analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
+from foreread.analyzer.advise.offer import Offer, trial_of
+from foreread.analyzer.confirm.text import stored, stored_changes, windows_text
+from foreread.analyzer.ingest.archive import unpack
+from foreread.boards.base.document import read_document
+from foreread.boards.target import LocalTarget
 from foreread.measuring import confirm as confirm_start
 from foreread.measuring.confirm import BY_SCRIPT
 from foreread.question import Question
-from tracer import machines
-from tracer.formats.capture import read
+from foreread.tracer import machines
+from foreread.tracer.formats.capture import read
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 

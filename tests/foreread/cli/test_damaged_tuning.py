@@ -15,9 +15,9 @@ from rings import further
 from trial_benches import KnownBench
 from tuned_stores import tuned
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn
-from analyzer.tuner.store import limits
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn
+from foreread.analyzer.tuner.store import limits
 from foreread.cli.main import main
 from foreread.tuning import campaign as tuning
 
@@ -80,7 +80,7 @@ def test_the_sound_file_is_refused_by_no_command(sound, capsys):
 def every_column():
     path = Path(limits.__file__).with_name("schema.py")
     assert path.exists()
-    from analyzer.tuner.store.store_file import new_memory
+    from foreread.analyzer.tuner.store.store_file import new_memory
 
     with closing(new_memory()) as memory:
         tables = memory.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()

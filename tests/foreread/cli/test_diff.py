@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import foreread
-from analyzer.diff.document import DiffCause, DiffFile
+from foreread.analyzer.diff.document import DiffCause, DiffFile
 from foreread.cli.commands import diff as command
 from foreread.cli.main import main
 from foreread.cli.text.diff import cause_text

@@ -8,7 +8,7 @@ import pytest
 from json_outputs import check
 from judgements import judged_of
 
-from boards.profile import read_profile
+from foreread.boards.profile import read_profile
 from foreread.cli.commands import doctor
 from foreread.cli.main import main
 from foreread.judging.judge import Judgement

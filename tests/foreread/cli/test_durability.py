@@ -6,14 +6,14 @@ import sqlite3
 import pytest
 from trial_benches import KNOBS, KnownBench
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn, read_plans
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.store.store import StoreError
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn, read_plans
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.store.store import StoreError
 from foreread.cli.main import main
+from foreread.tracer.interrupts import Interrupted
+from foreread.tracer.local.trial import Outcome
 from foreread.tuning import campaign as tuning
-from tracer.interrupts import Interrupted
-from tracer.local.trial import Outcome
 
 COMMIT = "mount:commit=:/"
 LAZYTIME = "mount:nolazytime,lazytime:/"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminals import shown_until
 
-from boards.base.printable import printable
+from foreread.boards.base.printable import printable
 from foreread.cli.main import main
 from foreread.cli.text.escaped import EscapedStream, escaped_output
 from foreread.cli.text.progress import ProgressLine

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from json_outputs import validator
 
-from emulator.reference.fixed_window import fixed_window_at
 from foreread.cli.main import main
+from foreread.emulator.reference.fixed_window import fixed_window_at
 
 ROOT = Path(__file__).parents[3]
 CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
@@ -106,7 +106,7 @@ def test_total_is_the_sum_of_the_devices():
 
 @pytest.mark.parametrize("window", [0, 2, 33])
 def test_prediction_equals_the_plain_reference(window):
-    from analyzer.ingest.load import load
+    from foreread.analyzer.ingest.load import load
 
     recording = load(CAPTURE)
     size = recording.files["size_bytes"]

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 from tuned_stores import tuned
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn
 from foreread.cli.commands import fingerprint
 from foreread.cli.main import main
-from tracer.remote.job import Fact
+from foreread.tracer.remote.job import Fact
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1.5", "x", "99999999"])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.predict.basis import Answer, lacking
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.basis import Answer, lacking
 
 ROOT = Path(__file__).parents[3]
 BROUGHT = ROOT / "tests/analyzer/ingest/data/brought"

@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 from tuned_stores import tuned
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn
 from foreread.cli.main import main
 
 COMMANDS = {

@@ -15,7 +15,7 @@ from rings import further
 from waiting import left_s
 
 import foreread
-from analyzer.ingest import load
+from foreread.analyzer.ingest import load
 from foreread.error import ERRORS
 
 MIB = 1 << 20

@@ -14,10 +14,10 @@ import pytest
 from made_once import CAPTURE
 from row_benches import RowBench
 
-import analyzer.report.make
-from analyzer.ingest.archive import unpack
-from boards.base.document import decode
-from boards.target import LocalTarget, TargetError
+import foreread.analyzer.report.make
+from foreread.analyzer.ingest.archive import unpack
+from foreread.boards.base.document import decode
+from foreread.boards.target import LocalTarget, TargetError
 from foreread.cli.main import COMMANDS, build_parser, main
 from foreread.cli.text.improve import improved_text, step_text
 from foreread.documents.improve import ImproveDocument
@@ -25,9 +25,9 @@ from foreread.improving import steps as improve_steps
 from foreread.improving.improve import improve
 from foreread.measuring import confirm as confirm_start
 from foreread.question import Question
+from foreread.tracer.formats.capture import read, write
+from foreread.tracer.local.tunable import Finding
 from foreread.version import VERSION
-from tracer.formats.capture import read, write
-from tracer.local.tunable import Finding
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests/foreread/data"
@@ -73,7 +73,7 @@ def machine(monkeypatch, tmp_path, example_advice, example_prediction):
     monkeypatch.setattr(Question, "predicted", lambda *_: example_prediction)
     monkeypatch.setattr(improve_steps, "diagnose", lambda _: found.diagnosis)
     monkeypatch.setattr(improve_steps, "advise", lambda *_, **__: example_advice)
-    monkeypatch.setattr(analyzer.report.make, "report", report)
+    monkeypatch.setattr(foreread.analyzer.report.make, "report", report)
     monkeypatch.setattr(confirm_start, "bench_on", bench_on)
     monkeypatch.setattr(
         confirm_start, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())

@@ -11,21 +11,21 @@ from types import SimpleNamespace
 
 import pytest
 
-import analyzer.report.make
 import foreread
-from analyzer.ingest.archive import unpack
-from analyzer.suite.advised import SuiteAdvised
-from analyzer.suite.answer import SuiteAdvice
-from analyzer.suite.predicted import predict_suite
-from analyzer.suite.read import read_suite
-from boards.target import TargetError
+import foreread.analyzer.report.make
+from foreread.analyzer.ingest.archive import unpack
+from foreread.analyzer.suite.advised import SuiteAdvised
+from foreread.analyzer.suite.answer import SuiteAdvice
+from foreread.analyzer.suite.predicted import predict_suite
+from foreread.analyzer.suite.read import read_suite
+from foreread.boards.target import TargetError
 from foreread.cli.main import build_parser, main
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument
 from foreread.improving import suite as improve_suite
 from foreread.improving.improve import improve
 from foreread.recording.recorded_start import Question
 from foreread.recording.suite import SuiteRecorded
-from tracer.formats.capture import read
+from foreread.tracer.formats.capture import read
 
 CAPTURES = Path(__file__).parents[1] / "data/suite"
 TARGETS = {"arm64": "ssh://root@board", "x86_64": "local"}
@@ -142,7 +142,7 @@ def bench(monkeypatch, predicted):
     monkeypatch.setattr(improve_suite, "predict_suite", lambda *_, **__: predicted.suite)
     monkeypatch.setattr(improve_suite, "advise_suite", stand_in.advise)
     monkeypatch.setattr(improve_suite, "confirm_suite", stand_in.confirm)
-    monkeypatch.setattr(analyzer.report.make, "report", stand_in.report)
+    monkeypatch.setattr(foreread.analyzer.report.make, "report", stand_in.report)
     by_machine = predicted.by_machine
     monkeypatch.setattr(Question, "predicted", lambda _, of: by_machine[of.capture.host.machine])
     return stand_in

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from image_trees import built, squashfs, tree_of
 
-from emulator.images import compressors
-from emulator.images.squashfs import read_squashfs
 from foreread import load
 from foreread.cli.main import main
+from foreread.emulator.images import compressors
+from foreread.emulator.images.squashfs import read_squashfs
 
 CAPTURE = Path(__file__).parents[1] / "data/squashfs-madplay/squashfs-madplay.capture.tar.xz"
 ONE_LAYOUT = ("--block-size", 1024, "--compressor", "gzip")

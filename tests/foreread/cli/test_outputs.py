@@ -14,9 +14,9 @@ from parsed_options import declared_outputs, text_options
 from special_files import AT_WORK, Outcome, special_files
 from tuned_stores import tuned
 
-from analyzer.prefetch.state import SUFFIX
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn
+from foreread.analyzer.prefetch.state import SUFFIX
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn
 from foreread.cli.commands import boards
 
 BOTH = "--target ssh://a --target ssh://b"

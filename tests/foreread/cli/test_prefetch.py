@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.ingest.load import load
-from analyzer.predict.doubts import start as doubts_of_starts
-from analyzer.predict.doubts.doubt import Doubt
-from analyzer.prefetch import Comparison, decode, find_ranges
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.doubts import start as doubts_of_starts
+from foreread.analyzer.predict.doubts.doubt import Doubt
+from foreread.analyzer.prefetch import Comparison, decode, find_ranges
 from foreread.cli.main import main
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")

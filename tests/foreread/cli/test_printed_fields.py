@@ -18,20 +18,20 @@ from hostile_documents import HOSTILE, hostile, text_fields
 from rings import further
 from tuned_stores import tuned
 
-import analyzer.report.make
+import foreread.analyzer.report.make
 import foreread.cli.commands.advise
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn
-from boards.base.document import encode
-from boards.profile import Profile, load_profile
-from boards.profile_toml import encode_profile
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn
+from foreread.boards.base.document import encode
+from foreread.boards.profile import Profile, load_profile
+from foreread.boards.profile_toml import encode_profile
 from foreread.cli.commands import show
 from foreread.cli.main import main
 from foreread.error import ERRORS
-from tracer.formats.archive import unpack
-from tracer.formats.capture import DISK, FILES, METADATA, Capture, FileEntry
-from tracer.formats.disk_probe import DiskProbe
-from tracer.formats.sweep import Sweep
+from foreread.tracer.formats.archive import unpack
+from foreread.tracer.formats.capture import DISK, FILES, METADATA, Capture, FileEntry
+from foreread.tracer.formats.disk_probe import DiskProbe
+from foreread.tracer.formats.sweep import Sweep
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples/python-start"
@@ -150,8 +150,8 @@ def test_every_text_of_a_capture_and_a_sweep_is_escaped(documents, tmp_path, mon
         kept.append(kept[0] if kept else advise(*args, **more))
         return kept[0]
 
-    advise = analyzer.report.make.advise
-    monkeypatch.setattr(analyzer.report.make, "advise", advised)
+    advise = foreread.analyzer.report.make.advise
+    monkeypatch.setattr(foreread.analyzer.report.make, "advise", advised)
     monkeypatch.setattr(foreread.cli.commands.advise, "advise", advised)
     written(tmp_path / "in", source, forged(values, KEPT))
     codes = run_all(tmp_path / "in", tmp_path)

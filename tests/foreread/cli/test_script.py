@@ -8,11 +8,11 @@ import pytest
 from chroot_board import ChrootBoard, plan
 from requirements import busybox_chroot_missing
 
-from boards.emulated.live import EmulatedTarget
+from foreread.boards.emulated.live import EmulatedTarget
 from foreread.cli.commands import script
 from foreread.machine.install import install
-from tracer.install.install import check_installed
-from tracer.local.doctor import Diagnosis, SeenDisk
+from foreread.tracer.install.install import check_installed
+from foreread.tracer.local.doctor import Diagnosis, SeenDisk
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
 PUBLISHED = [CAPTURE, "--criterion", "published"]  # its disk is unknown, so it has no seconds

@@ -14,8 +14,8 @@ from rings import further
 from special_files import NAMES, special_files
 from tuned_stores import tuned
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn
 
 SMALL = Path(__file__).parents[1] / "data/arm64-madplay/arm64-madplay.capture.tar.xz"
 CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it

@@ -10,7 +10,7 @@ import foreread
 from foreread.cli.main import main
 from foreread.recording import suite as suite_recording
 from foreread.recording.suite import run_of
-from tracer.formats.capture import METADATA
+from foreread.tracer.formats.capture import METADATA
 
 DATA = Path(__file__).parents[1] / "data/suite"
 SUITE = str(DATA / "one-board.toml")

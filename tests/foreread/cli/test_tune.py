@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from trial_benches import QUEUE, KnownBench
 
-from analyzer.ingest.load import load, load_any
-from analyzer.predict.choice import predict_by
-from analyzer.tuner.campaign import quiet
-from analyzer.tuner.engines.proposed import ProposedGenes
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.space.genes import Gene, Space
-from boards.target import TargetError
+from foreread.analyzer.ingest.load import load, load_any
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.tuner.campaign import quiet
+from foreread.analyzer.tuner.engines.proposed import ProposedGenes
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.boards.target import TargetError
 from foreread.cli.commands import tune
 from foreread.cli.main import main
+from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.interrupts import Interrupted
 from foreread.tuning import campaign as tuning
 from foreread.tuning import evaluator
 from foreread.tuning.earlier import changed_files
-from tracer.formats.capture import FileEntry
-from tracer.interrupts import Interrupted
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
 COMMAND = ["--", "true"]

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 from trial_benches import QUEUE, KnownBench
 
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.store.store import Store
 from foreread.cli.main import main
 from foreread.tuning import campaign as tuning
 

@@ -3,11 +3,11 @@
 import pytest
 from trial_benches import KnownBench
 
-from analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.findings.results import read_results
 from foreread.cli.main import main
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.trial import Outcome
 from foreread.tuning import campaign as tuning
-from tracer.error import RecordError
-from tracer.local.trial import Outcome
 
 ENDED = ("the reader of the scenario ended: cat: /film: No such file", "see that it is there")
 

@@ -13,7 +13,7 @@ from fleet_turns import take_turns
 from rings import further
 from waiting import wait_until
 
-from analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.findings.results import read_results
 from foreread.benches.boards import check_targets
 from foreread.cli.main import main
 from foreread.error import ArgumentError

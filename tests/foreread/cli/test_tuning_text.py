@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from terminals import shown_until
 
-from analyzer.tuner.campaign.progress import CampaignProgress
-from analyzer.tuner.findings.confirming import Confirming
+from foreread.analyzer.tuner.campaign.progress import CampaignProgress
+from foreread.analyzer.tuner.findings.confirming import Confirming
 from foreread.cli.text.tuning import TuningLine
 
 SOME = CampaignProgress(

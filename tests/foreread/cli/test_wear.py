@@ -7,12 +7,12 @@ import sqlite3
 import pytest
 from trial_benches import QUEUE, KnownBench
 
-from analyzer.tuner.findings.results import read_results
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.findings.results import read_results
+from foreread.analyzer.tuner.store.store import Store
 from foreread.cli.main import main
+from foreread.tracer.interrupts import Interrupted
+from foreread.tracer.local.trial import Outcome
 from foreread.tuning import campaign as tuning
-from tracer.interrupts import Interrupted
-from tracer.local.trial import Outcome
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
 WINDOW = f"{QUEUE}/read_ahead_kb"

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from json_outputs import check
 
-from analyzer.confirm.document import confirmation_document
-from analyzer.ingest.load import load
-from boards.base.document import OtherSchemaError, decode, encode
+from foreread.analyzer.confirm.document import confirmation_document
+from foreread.analyzer.ingest.load import load
+from foreread.boards.base.document import OtherSchemaError, decode, encode
 from foreread.cli.main import main
 from foreread.documents.boards import BoardRunDocument, StartedBoard, StoppedDocument
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument
 from foreread.documents.record import record_document
-from tracer.formats.capture import Capture
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.sweep import Sweep, read_sweep
+from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.sweep import Sweep, read_sweep
 
 EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
 BOARD = Path(__file__).parents[1] / "data/arm64-madplay/arm64-madplay.capture.tar.xz"

@@ -6,11 +6,12 @@ import pytest
 from event_table import table
 from replayed import brought, done, entry, fault
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from analyzer.predict.inputs import inputs
-from boards.emulated.machines import MACHINES
-from emulator.linux.operations import Op
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.analyzer.predict.inputs import inputs
+from foreread.boards.emulated.machines import MACHINES
+from foreread.emulator.linux.operations import Op
+from foreread.tracer.formats.capture import NO_METADATA
 from studies.accuracy import (
     cli,
     coverage_tables,
@@ -24,7 +25,6 @@ from studies.accuracy import (
     tables,
 )
 from studies.accuracy.store import Cell, Store, chosen
-from tracer.formats.capture import NO_METADATA
 
 
 def validation(**changed):

@@ -3,13 +3,13 @@
 from capture_builder import capture_of
 from event_table import DISK, insert, read, table
 
-from analyzer.ingest.interpret import interpret
-from analyzer.ingest.recording import Trace
-from boards.emulated.image import FILE_SYSTEMS
-from boards.emulated.machines import MACHINES
+from foreread.analyzer.ingest.interpret import interpret
+from foreread.analyzer.ingest.recording import Trace
+from foreread.boards.emulated.image import FILE_SYSTEMS
+from foreread.boards.emulated.machines import MACHINES
+from foreread.tracer.formats.capture import Mount
 from studies.accuracy import filesystem_tables, on_boards, on_filesystems, page_sets
 from studies.accuracy.store import Cell
-from tracer.formats.capture import Mount
 
 
 def test_three_starts_are_measured_from_each_root_on_each_kernel():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from boards.emulated.machines import MACHINES
+from foreread.boards.emulated.machines import MACHINES
 from studies.accuracy import cli, forecast_tables, on_boards, on_kernels
 from studies.accuracy.store import Cell
 

@@ -2,8 +2,8 @@
 
 import json
 
-from analyzer.predict.doubts.kernel import PAGES, SECONDS
-from boards.emulated import MACHINES
+from foreread.analyzer.predict.doubts.kernel import PAGES, SECONDS
+from foreread.boards.emulated import MACHINES
 from studies.accuracy import kernel_cells, kernel_confirmed, kernel_tables
 from studies.accuracy.on_boards import SD, Board, Live
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from analyzer.tuner.space.genes import Gene
+from foreread.analyzer.tuner.space.genes import Gene
 from studies.tuning import confirmation_noise
 from studies.tuning.confirmation_noise import confirmed, counted, winner_of
 from studies.tuning.landscape import Landscape, Row, Table

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from analyzer.tuner import Gene, RecipeError, Scored, Space
+from foreread.analyzer.tuner import Gene, RecipeError, Scored, Space
 from studies.tuning import contest, peers
 from studies.tuning.landscape import Landscape, Row, Table
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.tuner import make_engine
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.operators import decode, encode
-from analyzer.tuner.engines.patterns import RANGES
+from foreread.analyzer.tuner import make_engine
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.operators import decode, encode
+from foreread.analyzer.tuner.engines.patterns import RANGES
 from studies.tuning.ioperf_chromosomes import (
     factor,
     fitness,

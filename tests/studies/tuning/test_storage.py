@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from boards.target import Result
+from foreread.boards.target import Result
 from studies.tuning import storage, storage_places, storage_runs, storage_search
 from studies.tuning.landscape import Row, Table, read_landscape, write_table
 from studies.tuning.storage_chromosomes import (

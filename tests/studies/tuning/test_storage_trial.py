@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from boards.target import Result
+from foreread.boards.target import Result
 from studies.tuning.storage_trial import FileSystem, StorageBench, StorageError
 
 

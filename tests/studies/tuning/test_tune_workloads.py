@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from boards.target import TargetError
+from foreread.boards.target import TargetError
+from foreread.tracer.remote.bios import SUMS
 from studies.tuning import (
     fingerprint_table,
     fingerprint_trials,
@@ -15,7 +16,6 @@ from studies.tuning import (
     workload_board,
 )
 from studies.tuning.workload import Done, Seen, Workload
-from tracer.remote.bios import SUMS
 
 
 def measured(name, one, rate):

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from analyzer.tuner.engines.operators import mutate, random_child
-from analyzer.tuner.space.catalogue import entries
+from foreread.analyzer.tuner.engines.operators import mutate, random_child
+from foreread.analyzer.tuner.space.catalogue import entries
 from studies.tuning.whole_catalogue import WholeCatalogue, board_space
 
 SPACE = board_space()

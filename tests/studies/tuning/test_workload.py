@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.target import LocalTarget, Result
+from foreread.boards.target import LocalTarget, Result
+from foreread.tracer.calibrate.fio import CalibrateError
+from foreread.tracer.error import RecordError
 from studies.tuning.workload import Ground, Workload, job_text, parse, run, run_watched
-from tracer.calibrate.fio import CalibrateError
-from tracer.error import RecordError
 
 GROUND = Ground("/mnt/data", 64 << 20)
 READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)

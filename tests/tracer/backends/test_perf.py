@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracer.backends import perf
+from foreread.tracer.backends import perf
 
 # perf 6.1 on Linux 6.18: one page of buffer, dd with 400,000 reads of one byte.
 STATS = """

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tracer.backends.base import Probe, Recorded
-from tracer.backends.select import candidates, choose
-from tracer.error import RecordError
+from foreread.tracer.backends.base import Probe, Recorded
+from foreread.tracer.backends.select import candidates, choose
+from foreread.tracer.error import RecordError
 
 
 class Fake:

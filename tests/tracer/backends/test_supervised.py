@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from waiting import left_s, wait_until
 
-from boards.base.owner import PREFIX, owner_tag
-from tracer.backends import supervised
-from tracer.backends.supervised import Supervised, leftovers, remedy_for
-from tracer.error import RecordError
+from foreread.boards.base.owner import PREFIX, owner_tag
+from foreread.tracer.backends import supervised
+from foreread.tracer.backends.supervised import Supervised, leftovers, remedy_for
+from foreread.tracer.error import RecordError
 
 # A recorder as perf and trace-cmd are: runs its workload (the arguments) and ends with it.
 RECORDER = ["sh", "-c", 'echo data >"$0"; "$@"']

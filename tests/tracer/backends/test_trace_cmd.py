@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracer.backends import trace_cmd
+from foreread.tracer.backends import trace_cmd
 
 # trace-cmd 3.1.6: trace-cmd report --stat, numbers changed to tell them apart.
 STAT = """

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from boards.base.owner import start_time
-from tracer.backends import tracefs_mount
-from tracer.error import RecordError
+from foreread.boards.base.owner import start_time
+from foreread.tracer.backends import tracefs_mount
+from foreread.tracer.error import RecordError
 
 HERE = Path(__file__).parent
 
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 USER = """
 import sys
 from pathlib import Path
-from tracer.backends import tracefs_mount
+from foreread.tracer.backends import tracefs_mount
 from test_tracefs import Fake
 place = Path(sys.argv[1])
 fake = Fake(place)

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from boards.base.owner import is_alive, owner_tag
-from tracer.backends.tracefs import is_partial, lost_events, missed_marks
+from foreread.boards.base.owner import is_alive, owner_tag
+from foreread.tracer.backends.tracefs import is_partial, lost_events, missed_marks
 
 # per_cpu/cpu0/stats of Linux 6.18, numbers changed
 STATS = """\

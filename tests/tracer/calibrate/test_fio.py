@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import left_s
 
-from boards.target import LocalTarget, Result
-from tracer.calibrate import run
-from tracer.calibrate.fio import CalibrateError, Job, Place, find_place, measure, parse
-from tracer.calibrate.run import jobs
+from foreread.boards.target import LocalTarget, Result
+from foreread.tracer.calibrate import run
+from foreread.tracer.calibrate.fio import CalibrateError, Job, Place, find_place, measure, parse
+from foreread.tracer.calibrate.run import jobs
 
 JOB = Job(4, sequential=False, depth=1, seconds=1.0)
 GOOD = b'report {"jobs": [{"error": 0, "jobname": "x"}]}\n'

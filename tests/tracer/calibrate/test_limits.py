@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracer.calibrate.limits import Limit, parse
+from foreread.tracer.calibrate.limits import Limit, parse
 
 GROUP = "/sys/fs/cgroup/blkio/slow"
 

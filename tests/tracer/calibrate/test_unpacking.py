@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from boards.target import LocalTarget, Result
-from emulator.images.squashfs import read_squashfs
-from tracer.calibrate.fio import CalibrateError
-from tracer.calibrate.unpacking import PackedSample, Sample, measure_unpacking
+from foreread.boards.target import LocalTarget, Result
+from foreread.emulator.images.squashfs import read_squashfs
+from foreread.tracer.calibrate.fio import CalibrateError
+from foreread.tracer.calibrate.unpacking import PackedSample, Sample, measure_unpacking
 
 PAGES = 20  # of a block
 SAMPLE = Sample((b"a" * PAGES * 4096,) * 3, (b"b" * PAGES * 4096,) * 2)

@@ -14,9 +14,9 @@ from image_trees import contents
 from shells import each_shell
 from waiting import left_s
 
-from boards.target import LocalTarget
-from tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
-from tracer.calibrate.unpacking import passes_of
+from foreread.boards.target import LocalTarget
+from foreread.tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
+from foreread.tracer.calibrate.unpacking import passes_of
 
 CALIBRATE = Path(__file__).parents[3] / "tracer/calibrate"
 SAMPLE = 2 << 20  # bytes

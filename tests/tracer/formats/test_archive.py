@@ -10,12 +10,12 @@ import tarfile
 import hostile_archives as hostile
 import pytest
 
-from boards.base.bounded import UnboundedError
-from tracer.formats.archive import check, is_archive, unpack
-from tracer.formats.capture import CaptureError
-from tracer.formats.decompressed import Decompressed
-from tracer.formats.limits import LimitError, check_size
-from tracer.formats.tar_members import TarReader
+from foreread.boards.base.bounded import UnboundedError
+from foreread.tracer.formats.archive import check, is_archive, unpack
+from foreread.tracer.formats.capture import CaptureError
+from foreread.tracer.formats.decompressed import Decompressed
+from foreread.tracer.formats.limits import LimitError, check_size
+from foreread.tracer.formats.tar_members import TarReader
 
 MIB = 1 << 20
 # Decompressed before an archive is refused: the zeros at its end take most.
@@ -59,7 +59,7 @@ def test_a_bomb_is_refused_before_much_of_it_is_decompressed(make, tmp_path, mon
 
 
 def test_an_archive_of_more_than_is_read_in_all_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("tracer.formats.decompressed.MOST_ARCHIVE_BYTES", 3 * MIB)
+    monkeypatch.setattr("foreread.tracer.formats.decompressed.MOST_ARCHIVE_BYTES", 3 * MIB)
     one = hostile.header("c/trace/cpu0.raw", MIB)
     archive = hostile._packed(tmp_path, "total.tar.gz", [one, MIB] * 4)
     with pytest.raises(LimitError, match="unpacks to more than 3 MiB"):
@@ -67,7 +67,7 @@ def test_an_archive_of_more_than_is_read_in_all_is_refused(tmp_path, monkeypatch
 
 
 def test_small_members_count_in_all(tmp_path, monkeypatch):
-    monkeypatch.setattr("tracer.formats.limits.MOST_FORMATS_BYTES", 1000)
+    monkeypatch.setattr("foreread.tracer.formats.limits.MOST_FORMATS_BYTES", 1000)
     body = b"".join(hostile.member(f"c/events/s/e{i}/format", b"x" * 400) for i in range(3))
     archive = tmp_path / "a.tar"
     archive.write_bytes(body + hostile.END)

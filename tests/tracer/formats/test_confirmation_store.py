@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from rings import further
 
-from analyzer.confirm.sequential import assess
-from analyzer.confirm.text import cited, contradicting, stored
-from analyzer.ingest.archive import unpack
-from analyzer.ingest.load import load_any
-from tracer.formats.capture import CaptureError, read
-from tracer.formats.confirmation import Confirmation
-from tracer.formats.confirmation_store import change_stored, check_storable
+from foreread.analyzer.confirm.sequential import assess
+from foreread.analyzer.confirm.text import cited, contradicting, stored
+from foreread.analyzer.ingest.archive import unpack
+from foreread.analyzer.ingest.load import load_any
+from foreread.tracer.formats.capture import CaptureError, read
+from foreread.tracer.formats.confirmation import Confirmation
+from foreread.tracer.formats.confirmation_store import change_stored, check_storable
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 PAIRS = [(1.01, 0.92), (1.02, 0.93), (1.0, 0.921), (1.03, 0.93)]

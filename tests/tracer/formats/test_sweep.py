@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tracer.formats.sweep import Point, Sweep, SweepError, read_sweep, write_sweep
+from foreread.tracer.formats.sweep import Point, Sweep, SweepError, read_sweep, write_sweep
 
 POINT = {"read_ahead_kb": 4, "seconds": [1.5], "requests": [7], "pages": [9.5]}
 

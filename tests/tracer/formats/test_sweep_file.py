@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tracer.formats.sweep import Point, Sweep, SweepError, read_sweep, write_sweep
+from foreread.tracer.formats.sweep import Point, Sweep, SweepError, read_sweep, write_sweep
 
 GOOD = Point(read_ahead_kb=4, seconds=[1.0], requests=[2], pages=[3.0])
 

@@ -16,14 +16,14 @@ from rings import further
 from waiting import wait_until
 
 from foreread.machine.install import install
-from tracer.error import InstallError
-from tracer.install.boot_hook import BoardHook, hook_layout
+from foreread.tracer.error import InstallError
+from foreread.tracer.install.boot_hook import BoardHook, hook_layout
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 APPLETS = ("cat", "chmod", "cmp", "dd", "grep", "kill", "mkfifo", "sed", "sleep", "wc")
-SCRIPT = (resources.files("tracer.remote") / "boot_hook.sh").read_bytes()
-PLACE = (resources.files("tracer.remote") / "place.sh").read_bytes()
+SCRIPT = (resources.files("foreread.tracer.remote") / "boot_hook.sh").read_bytes()
+PLACE = (resources.files("foreread.tracer.remote") / "place.sh").read_bytes()
 TOKEN = "0123456789abcdef"
 JOB = f"run/foreread-{TOKEN}"
 # Stands in for the recorder: it begins, waits for the end of the boot, and is over.

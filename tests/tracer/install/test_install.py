@@ -14,13 +14,13 @@ from console_board import ConsoleBoard
 from requirements import busybox_chroot_missing
 from rings import further
 
-from analyzer.apply import Board, Prefetch
-from boards.console.serial import SerialAddress, SerialTarget
-from boards.target import Result, TargetError
+from foreread.analyzer.apply import Board, Prefetch
+from foreread.boards.console.serial import SerialAddress, SerialTarget
+from foreread.boards.target import Result, TargetError
 from foreread.machine.install import install
-from tracer.error import InstallError
-from tracer.install.install import uninstall
-from tracer.install.manifest import MANIFEST
+from foreread.tracer.error import InstallError
+from foreread.tracer.install.install import uninstall
+from foreread.tracer.install.manifest import MANIFEST
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)

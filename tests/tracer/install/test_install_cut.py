@@ -12,10 +12,10 @@ import pytest
 from chroot_board import ChrootBoard, plan
 from requirements import busybox_chroot_missing
 
-from boards.target import TargetError
+from foreread.boards.target import TargetError
 from foreread.machine.install import install
-from tracer.install.install import uninstall
-from tracer.install.manifest import MANIFEST
+from foreread.tracer.install.install import uninstall
+from foreread.tracer.install.manifest import MANIFEST
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)

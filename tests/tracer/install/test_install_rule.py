@@ -9,12 +9,12 @@ from chroot_board import ChrootBoard, board_with_init, plan
 from requirements import busybox_chroot_missing
 from rings import further
 
-from analyzer.apply import Board, Prefetch, Setting
+from foreread.analyzer.apply import Board, Prefetch, Setting
 from foreread.machine.install import install
-from tracer.error import InstallError
-from tracer.formats.boot_files import RULE_PLACE
-from tracer.install.install import check_installed, uninstall
-from tracer.install.manifest import MANIFEST
+from foreread.tracer.error import InstallError
+from foreread.tracer.formats.boot_files import RULE_PLACE
+from foreread.tracer.install.install import check_installed, uninstall
+from foreread.tracer.install.manifest import MANIFEST
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tracer.local import trial
-from tracer.local.changed import Change, ChangedKnobError, overridden
-from tracer.local.trial import Outcome, unless_changed
+from foreread.tracer.local import trial
+from foreread.tracer.local.changed import Change, ChangedKnobError, overridden
+from foreread.tracer.local.trial import Outcome, unless_changed
 
 WINDOW = "/sys/block/sda/queue/read_ahead_kb"
 MOVED = Change(WINDOW, "16", "64")

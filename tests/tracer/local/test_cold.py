@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from locked_files import is_locked
 
-from boards.mounts import MountPoint
-from tracer.local import cold
-from tracer.local.cold import cached_pages, mapped_files, resident_pages
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.local import cold
+from foreread.tracer.local.cold import cached_pages, mapped_files, resident_pages
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

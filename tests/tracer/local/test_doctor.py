@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from boards.target import LocalTarget
-from tracer.backends.base import Probe, Recorded
-from tracer.local import doctor
-from tracer.local.tunable import Finding
-from tracer.remote.doctor import examine
+from foreread.boards.target import LocalTarget
+from foreread.tracer.backends.base import Probe, Recorded
+from foreread.tracer.local import doctor
+from foreread.tracer.local.tunable import Finding
+from foreread.tracer.remote.doctor import examine
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -115,8 +115,8 @@ def test_only_journals_of_the_dead_are_left_over(tmp_path: Path) -> None:
 def run_doctor(*prefix: str, path: str = "/usr/bin:/bin") -> dict[str, dict[str, object]]:
     """Return findings by name of a doctor run with ``path`` for programs."""
     script = (
-        "import dataclasses, json; from tracer.remote.doctor import examine;"
-        "from boards.target import LocalTarget;"
+        "import dataclasses, json; from foreread.tracer.remote.doctor import examine;"
+        "from foreread.boards.target import LocalTarget;"
         "print(json.dumps(dataclasses.asdict(examine(LocalTarget()))))"
     )
     done = subprocess.run(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from boards.mounts import parse_mount
-from boards.sysfs_copy import copied_devices
-from tracer.local.doctor import seen_mounts, stack_findings
+from foreread.boards.mounts import parse_mount
+from foreread.boards.sysfs_copy import copied_devices
+from foreread.tracer.local.doctor import seen_mounts, stack_findings
 
 SDA = {"block/sda/dev": "8:0", "block/sda/queue/read_ahead_kb": "128"}
 VERITY = {

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracer.error import RecordError
-from tracer.local.command import HeldCommand, find_executable
-from tracer.local.ending import Ending, Watch, _Tee
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.command import HeldCommand, find_executable
+from foreread.tracer.local.ending import Ending, Watch, _Tee
 
 PATTERN = re.compile(rb"ready \d+\n")
 

@@ -5,9 +5,9 @@ import fcntl
 import pytest
 from locked_files import is_locked
 
-from boards.mounts import MountPoint
-from tracer.local import files
-from tracer.local.files import find_files
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.local import files
+from foreread.tracer.local.files import find_files
 
 NAMES = ["plain", "with space", 'quo"te', "new\nline", "<script>", "$(reboot)", "b\udcffd"]
 DEV = "8:1"
@@ -82,7 +82,7 @@ def test_a_mount_hidden_by_a_later_one_is_not_searched(tree):
 
 
 def test_the_search_ends_in_time_and_says_so(tree, monkeypatch):
-    monkeypatch.setattr("tracer.local.files.paths_by_handle", lambda *_: ({}, set()))
+    monkeypatch.setattr("foreread.tracer.local.files.paths_by_handle", lambda *_: ({}, set()))
     _, complete = find_files({inode(tree / "a/b/plain")}, [mount(tree)], {}, limit_s=0)
     assert not complete
 
@@ -112,5 +112,5 @@ def test_a_file_system_whose_search_is_cut_does_not_keep_another_waiting(tree, m
 def test_the_search_by_walk_and_by_handle_find_the_same(tree, monkeypatch):
     wanted = {inode(tree / "a/b/plain"), inode(tree / "a")}
     by_handle = find_files(wanted, [mount(tree)], {})
-    monkeypatch.setattr("tracer.local.files.paths_by_handle", lambda *_: ({}, set()))
+    monkeypatch.setattr("foreread.tracer.local.files.paths_by_handle", lambda *_: ({}, set()))
     assert find_files(wanted, [mount(tree)], {}) == by_handle

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tracer.formats.capture import InodeTables, Mount
-from tracer.local.inode_tables import devices_of, with_tables, without_readahead
-from tracer.local.knobs import KnobRefused
-from tracer.remote.inode_tables import knobs_off, tables_off
+from foreread.tracer.formats.capture import InodeTables, Mount
+from foreread.tracer.local.inode_tables import devices_of, with_tables, without_readahead
+from foreread.tracer.local.knobs import KnobRefused
+from foreread.tracer.remote.inode_tables import knobs_off, tables_off
 
 KNOB = "/sys/fs/ext4/sda1/inode_readahead_blks"
 TABLES = [(40, 60), (1040, 1100), (2040, 2050)]
@@ -67,7 +67,7 @@ def test_readahead_that_cannot_be_turned_off_leaves_no_tables(devices, monkeypat
         raise error
 
     journal = SimpleNamespace(target=SimpleNamespace(read_knob=lambda knob: "32"), set=refuse)
-    monkeypatch.setattr("tracer.local.inode_tables._read", lambda *_: (4096, TABLES))
+    monkeypatch.setattr("foreread.tracer.local.inode_tables._read", lambda *_: (4096, TABLES))
     assert without_readahead(journal, devices) == {}
     journal.set = lambda knob, value: value
     assert without_readahead(journal, devices) == {"8:1": tables()}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from boards.base.owner import owner_tag
-from boards.target import LocalTarget
-from tracer.local import jobs
-from tracer.remote import job as remote_job
-from tracer.remote import watch
+from foreread.boards.base.owner import owner_tag
+from foreread.boards.target import LocalTarget
+from foreread.tracer.local import jobs
+from foreread.tracer.remote import job as remote_job
+from foreread.tracer.remote import watch
 
 DEAD = f"{os.getpid()}-1"
 

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tracer
-from boards.target import LocalTarget
-from tracer.error import RecordError
-from tracer.interrupts import Interrupted, orderly_exit
-from tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
-from tracer.local.knobs import KnobRefused, check_knob
+import foreread
+from foreread.boards.target import LocalTarget
+from foreread.tracer.error import RecordError
+from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
+from foreread.tracer.local.knobs import KnobRefused, check_knob
 
 KNOBS = [f"/sys/block/disk{n}/queue/read_ahead_kb" for n in range(3)]
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from boards.target import LocalTarget
-from tracer.local.journal import Journal
+from foreread.boards.target import LocalTarget
+from foreread.tracer.local.journal import Journal
 
 class DyingTarget(LocalTarget):
     writes = 0
@@ -137,7 +137,7 @@ def test_a_signal_while_knobs_are_put_back_waits_until_they_are(machine, number)
 def test_a_process_killed_after_any_write_is_undone(machine, writes):
     process = subprocess.run(
         [sys.executable, "-c", KILLED, machine.root, str(writes), *KNOBS],
-        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(foreread.__file__).parents[1])},
         check=False,
     )
     assert process.returncode == -9

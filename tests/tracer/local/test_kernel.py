@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from tracer.local.kernel import GENERATIONS, cost_of_missing, generation_of
+from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
+from foreread.tracer.local.kernel import GENERATIONS, cost_of_missing, generation_of
 
 
 # The first and the last release of each generation.

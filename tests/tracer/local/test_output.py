@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from capture_builder import capture_of
 
-from boards.base.scratch import prefix
-from boards.error import BoardsError
+from foreread.boards.base.scratch import prefix
+from foreread.boards.error import BoardsError
 from foreread.recording.boot import record_boot
 from foreread.recording.start import record
-from tracer.error import RecordError
-from tracer.formats import capture as capture_files
-from tracer.formats import packing
-from tracer.formats.archive import is_archive, unpack
-from tracer.formats.capture import CaptureError
-from tracer.local.output import check_capture, output_directory, recording_folder
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats import packing
+from foreread.tracer.formats.archive import is_archive, unpack
+from foreread.tracer.formats.capture import CaptureError
+from foreread.tracer.local.output import check_capture, output_directory, recording_folder
 
 ARCHIVES = ["a.tar", "a.tar.gz", "a.tgz", "a.tar.bz2", "a.tbz2", "a.tar.xz", "a.TXZ"]
 OTHERS = ["a.tar.zst", "a.zip", "a.7z", "a.tar.lz4", "a.xz", "a.gz", "a.tar.Z", "a.tzst"]
@@ -109,7 +109,7 @@ def test_a_recording_is_kept_where_packing_fails(error, tmp_path, monkeypatch):
 
 def test_the_folder_of_a_killed_recorder_is_removed_by_the_next_one(tmp_path):
     name = f"{str(tmp_path)!r} + '/' + prefix('capture')"
-    code = f"from boards.base.scratch import prefix; print({name})"
+    code = f"from foreread.boards.base.scratch import prefix; print({name})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     left = Path(done.stdout.strip() + "01234567_x")
     (left / "a/trace").mkdir(parents=True)

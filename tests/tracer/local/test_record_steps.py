@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tracer.formats.capture import FileEntry
-from tracer.formats.seen import Seen
-from tracer.local import record
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
+from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.local import record
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
 
 MISSING = FileEntry(dev="8:0", ino=7, path=None, size_bytes=-1)
 

@@ -10,12 +10,12 @@ import struct
 import pytest
 from image_trees import squashfs
 
-from boards.device import Devices
-from boards.mounts import MountPoint
-from tracer.formats.capture import HUGE_PAGES, Squashfs, dev_text
-from tracer.local import kernel_options
-from tracer.local.kernel_options import local_options, parse_options
-from tracer.local.squashfs import local_images, parse_superblock
+from foreread.boards.device import Devices
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.formats.capture import HUGE_PAGES, Squashfs, dev_text
+from foreread.tracer.local import kernel_options
+from foreread.tracer.local.kernel_options import local_options, parse_options
+from foreread.tracer.local.squashfs import local_images, parse_superblock
 
 needs_mksquashfs = pytest.mark.skipif(
     shutil.which("mksquashfs") is None,

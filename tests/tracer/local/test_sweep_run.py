@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracer.error import RecordError
-from tracer.local.run import RunOptions
-from tracer.local.sweep_run import SweepOptions, schedule, sweep, whole_pages
-from tracer.local.trial import Outcome
+from foreread.tracer.error import RecordError
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.sweep_run import SweepOptions, schedule, sweep, whole_pages
+from foreread.tracer.local.trial import Outcome
 
 
 class UnusedBench:

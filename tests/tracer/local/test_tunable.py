@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from boards.mounts import parse_mount
-from tracer.local.tunable import Seen, tuning_findings
+from foreread.boards.mounts import parse_mount
+from foreread.tracer.local.tunable import Seen, tuning_findings
 
 DISK = "20 1 179:2 / / rw,relatime - ext4 /dev/mmcblk0p2 rw"
 ALL = Seen(

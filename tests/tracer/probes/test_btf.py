@@ -12,9 +12,9 @@ from btf_files import CONST, STRUCT, TYPEDEF, UNION, BtfFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracer.probes import ProbeError
-from tracer.probes.btf import Btf
-from tracer.probes.offsets import MEMBERS
+from foreread.tracer.probes import ProbeError
+from foreread.tracer.probes.btf import Btf
+from foreread.tracer.probes.offsets import MEMBERS
 
 KERNEL = Path("/sys/kernel/btf/vmlinux")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from btf_files import BtfFile
 
-from tracer.probes import FAULT, MAP, OPEN, PROBES, READ, ProbeError, plan
-from tracer.probes.offsets import MEMBERS, TABLE, find_offsets, own_table, read_table
+from foreread.tracer.probes import FAULT, MAP, OPEN, PROBES, READ, ProbeError, plan
+from foreread.tracer.probes.offsets import MEMBERS, TABLE, find_offsets, own_table, read_table
 
 ARMHF = ("6.1.0-50-armmp", "armv7l")
 MIPS = ("6.1.0-50-4kc-malta", "mips")

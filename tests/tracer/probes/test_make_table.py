@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from tracer.probes.make_table import derive, entry_text, main
-from tracer.probes.offsets import MEMBERS, Entry, own_table, read_table
+from foreread.tracer.probes.make_table import derive, entry_text, main
+from foreread.tracer.probes.offsets import MEMBERS, Entry, own_table, read_table
 
 pytestmark = pytest.mark.skipif(
     shutil.which("make") is None or shutil.which("gcc") is None, reason="needs make and gcc"

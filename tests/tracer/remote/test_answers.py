@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from boards.device import Devices
-from boards.stacks import stacks
-from boards.target import LocalTarget, Result
-from tracer.error import RecordError
-from tracer.local import metadata
-from tracer.remote.job import Fact, Job, facts
-from tracer.remote.machine import Machine
-from tracer.remote.record import PARTS
-from tracer.remote.run_facts import RunFacts, TraceFacts
+from foreread.boards.device import Devices
+from foreread.boards.stacks import stacks
+from foreread.boards.target import LocalTarget, Result
+from foreread.tracer.error import RecordError
+from foreread.tracer.local import metadata
+from foreread.tracer.remote.job import Fact, Job, facts
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.record import PARTS
+from foreread.tracer.remote.run_facts import RunFacts, TraceFacts
 
 DISK = "/sys/block/mmcblk0"
 PROBE = f"""kernel 6.1.0

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shells import BUSYBOX, DASH, each_shell
 
-from tracer.remote.bios import SUMS, parse_sums
+from foreread.tracer.remote.bios import SUMS, parse_sums
 
 SHELLS = pytest.mark.parametrize("shell", each_shell())
 DISKS = "8,0=0 8,1=0 259,3=1"
@@ -28,7 +28,7 @@ def bio(sector, sectors, flags="R", dev="8,0"):
 
 def summed(shell, *lines, by_process=""):
     """Return the sums of a trace's lines; by process too, as numbers."""
-    text = (resources.files("tracer.remote") / "bios.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "bios.sh").read_text()
     with TemporaryDirectory(dir="/dev/shm") as folder:
         with open(f"{folder}/trace", "w") as trace:  # noqa: PTH123
             trace.writelines(["# tracer: nop\n", "#\n", *lines])

@@ -8,17 +8,17 @@ from types import SimpleNamespace
 import pytest
 from capture_builder import capture_of
 
-from boards.target import Result, TargetError
+from foreread.boards.target import Result, TargetError
 from foreread.recording.steps import recorded
-from tracer.error import RecordError
-from tracer.formats.capture import Boot, ReadBefore, read
-from tracer.formats.seen import Seen
-from tracer.local.record import RecordOptions
-from tracer.local.run import RunOptions
-from tracer.remote import boot
-from tracer.remote.boot import BootEnding, BootRun, boot_on, repair
-from tracer.remote.boot_facts import boot_of
-from tracer.remote.job import Fact
+from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import Boot, ReadBefore, read
+from foreread.tracer.formats.seen import Seen
+from foreread.tracer.local.record import RecordOptions
+from foreread.tracer.local.run import RunOptions
+from foreread.tracer.remote import boot
+from foreread.tracer.remote.boot import BootEnding, BootRun, boot_on, repair
+from foreread.tracer.remote.boot_facts import boot_of
+from foreread.tracer.remote.job import Fact
 
 WORDS = ("--target", "ssh://root@board", "--boot")
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import left_s
 
-from boards.target import LocalTarget, Result
-from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from tracer.remote.doctor import APPLETS, examine
+from foreread.boards.target import LocalTarget, Result
+from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
+from foreread.tracer.remote.doctor import APPLETS, examine
 
 
 class Liar:
@@ -143,4 +143,4 @@ def test_the_target_says_whether_its_user_may_mount():
 
 
 def doctor_script():
-    return (resources.files("tracer.remote") / "doctor.sh").read_text()
+    return (resources.files("foreread.tracer.remote") / "doctor.sh").read_text()

@@ -9,16 +9,16 @@ from importlib import resources
 import pytest
 from shells import each_shell
 
-from boards.mounts import parse_mount
-from boards.target import Result
-from tracer.remote.files import find_files
+from foreread.boards.mounts import parse_mount
+from foreread.boards.target import Result
+from foreread.tracer.remote.files import find_files
 
 
 @pytest.fixture(params=each_shell())
 def search(request, tmp_path):
     """Return how to search for an inode below a folder, with settings of the job."""
     parts = ("lib.sh", "knobs.sh", "inodes.sh", "record.sh", "verb.sh")
-    folder = resources.files("tracer.remote")
+    folder = resources.files("foreread.tracer.remote")
     job = tmp_path / "job"
     job.mkdir()
     os.mkfifo(job / "never")

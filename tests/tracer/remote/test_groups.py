@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from shells import BUSYBOX, DASH, each_shell, function, printed
 
-from boards.mounts import MountPoint
-from tracer.local.disk.groups import group_folder, io_group
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.local.disk.groups import group_folder, io_group
 
 V1 = ("cgroup", "/sys/fs/cgroup/blkio", "rw,relatime,blkio")
 BOTH = ("cgroup", "/sys/fs/cgroup/io,cpu", "rw,cpu,blkio")

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from shells import each_shell
 
-from boards.mounts import MountPoint
-from boards.target import LocalTarget
-from tracer.formats.capture import Squashfs
-from tracer.local.kernel_options import KERNEL_OPTIONS, local_options
-from tracer.remote.images import images_on, options_on
-from tracer.remote.job import Job, facts
-from tracer.remote.machine import Machine
-from tracer.remote.record import PARTS
+from foreread.boards.mounts import MountPoint
+from foreread.boards.target import LocalTarget
+from foreread.tracer.formats.capture import Squashfs
+from foreread.tracer.local.kernel_options import KERNEL_OPTIONS, local_options
+from foreread.tracer.remote.images import images_on, options_on
+from foreread.tracer.remote.job import Job, facts
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.record import PARTS
 
 MOUNTINFO = """\
 22 1 179:2 / / ro - squashfs /dev/root ro
@@ -40,7 +40,7 @@ NO_STAT = "stat() { return 127; }"
 
 def printed(shell, part, words, file, place):
     """Return what a part of a job's script prints, with a file in the place of one of /proc."""
-    text = (resources.files("tracer.remote") / part).read_text().replace(file, str(place))
+    text = (resources.files("foreread.tracer.remote") / part).read_text().replace(file, str(place))
     done = subprocess.run(
         [*shell, "-c", f"{text}\n{words}"], capture_output=True, text=True, check=True
     )

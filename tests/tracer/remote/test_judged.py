@@ -10,9 +10,9 @@ import pytest
 from shells import each_shell
 from waiting import left_s
 
-from boards.mounts import MountPoint
-from tracer.remote.job import script
-from tracer.remote.judged import _problem
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.remote.job import script
+from foreread.tracer.remote.judged import _problem
 
 SIZES = (1, 13_412, 262_144, 600_000)
 

@@ -9,7 +9,7 @@ import pytest
 from scratch_roots import below
 from shells import BUSYBOX, DASH, each_shell
 
-from boards import knobs, remount, scheduler
+from foreread.boards import knobs, remount, scheduler
 
 SWAPPINESS, WINDOW = "/proc/sys/vm/swappiness", "/sys/block/sda/queue/read_ahead_kb"
 VICTIMS = [
@@ -46,7 +46,7 @@ class Target:
     def run(self, call, *words):
         """Run a function of knobs.sh; paths in its output are the machine's again."""
         shared = (knobs, remount, scheduler)
-        own = (resources.files("tracer.remote") / "knobs.sh").read_text()
+        own = (resources.files("foreread.tracer.remote") / "knobs.sh").read_text()
         script = "\n".join([*(part.shell_functions() for part in shared), own])
         head = f"set -u\ntab='\t' job='{self.job}'\n"
         done = subprocess.run(

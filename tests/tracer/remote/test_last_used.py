@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shells import BUSYBOX, DASH, each_shell
 
-from tracer.local.cold import keeps_last_used
+from foreread.tracer.local.cold import keeps_last_used
 
 RELEASES = {
     "3.18.140": True,
@@ -35,7 +35,7 @@ def test_python_knows_them():
 
 @pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_a_boards_shell_knows_them(shell):
-    text = (resources.files("tracer.remote") / "lib.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "lib.sh").read_text()
     done = subprocess.run(
         [*shell, "-c", f"{text}\n{ASK}"],
         input="".join(f"{release}\n" for release in RELEASES),
@@ -51,7 +51,7 @@ def test_a_boards_shell_knows_them(shell):
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_board_flushes_every_mounted_disk_of_such_a_kernel(shell, keeps):
     """Nothing else is looked up: that would cache the root directory for the run."""
-    text = (resources.files("tracer.remote") / "lib.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "lib.sh").read_text()
     stubs = f'keeps_last_used() {{ {"true" if keeps else "false"}; }}\nblockdev() {{ echo "$*"; }}'
     done = subprocess.run(
         [*shell, "-c", f"{text}\n{stubs}\nrelease_last_used"],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from boards.mounts import parse_mount
-from boards.sysfs_copy import copied_devices
-from tracer.formats.capture import FileEntry
-from tracer.remote.layered import of_layers
+from foreread.boards.mounts import parse_mount
+from foreread.boards.sysfs_copy import copied_devices
+from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.remote.layered import of_layers
 
 LAYERS = ["8:0 / /rom ro - squashfs /dev/sda ro", "0:9 / /up rw - tmpfs up rw"]
 OVER = "0:30 / / rw - overlay over rw,lowerdir=/rom,upperdir=/up/upper"

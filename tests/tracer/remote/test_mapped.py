@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from tracer.remote.mapped import parse_mapped
+from foreread.tracer.remote.mapped import parse_mapped
 
 PRESENT, FILE = 1 << 63, 1 << 61
 BASE = 0x7F0000000  # virtual page: even, as its pieces are read in blocks of several entries

@@ -23,7 +23,7 @@ def token():
 @pytest.fixture
 def place(token, tmp_path):
     """Return how to look for a place while those that a shell pattern matches are full."""
-    text = (resources.files("tracer.remote") / "place.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "place.sh").read_text()
     mounts = tmp_path / "mounts"
     mounts.write_text("".join(f"tmpfs {one} tmpfs rw 0 0\n" for one in ("/dev/shm", "/tmp")))
     text = text.replace("/proc/mounts", str(mounts))

@@ -36,7 +36,7 @@ class Watcher:
 
     def __init__(self, shell, folder, patience=3, recheck=0, busy_ms=0, of=(WORK,)):
         plans = "\n".join(f"{name}\t/sys/block/sda/queue/read_ahead_kb\t16" for name in of)
-        text = (resources.files("tracer.remote") / "plans.sh").read_text()
+        text = (resources.files("foreread.tracer.remote") / "plans.sh").read_text()
         words = [str(folder), plans, str(patience), str(recheck), str(busy_ms)]
         self._words = [*shell, "-c", f"{text}{WATCHER}", "sh", *words]
 
@@ -263,7 +263,7 @@ echo "$latency,$drag"
 def test_latency_is_that_of_the_requests_that_the_workload_waits_for(
     shell, fingerprint, requests, expected
 ):
-    text = (resources.files("tracer.remote") / "plans.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "plans.sh").read_text()
     words = [*shell, "-c", f"set -u\n{text}{COUNTERS}", "sh", fingerprint, requests]
     done = subprocess.run([*words, "10 10 10 30 30 30"], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == expected
@@ -280,7 +280,7 @@ echo $(($1 + $4 - before)) $# "$busy_ms" "$done_bytes"
 
 @BOTH_SHELLS
 def test_requests_are_those_of_all_disks(shell):
-    text = (resources.files("tracer.remote") / "plans.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "plans.sh").read_text()
     words = [*shell, "-c", f"set -u\n{text}{COUNTED}"]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     more, fields, busy_ms, done_bytes = map(int, done.stdout.split())
@@ -320,7 +320,7 @@ def test_a_knob_of_a_plan_that_another_program_sets_is_left_to_it(shell, tmp_pat
     for name in "ab":
         (tmp_path / name).write_text("0\n")
     parts = ("knobs.sh", "plans.sh")
-    text = "".join((resources.files("tracer.remote") / part).read_text() for part in parts)
+    text = "".join((resources.files("foreread.tracer.remote") / part).read_text() for part in parts)
     words = [*shell, "-c", f"{text}{IN_FORCE}", "sh", str(tmp_path), other]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stderr == ""

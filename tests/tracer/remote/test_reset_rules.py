@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from shells import each_shell
 
-from tracer.local import knobs
+from foreread.tracer.local import knobs
 
 QUEUE = "/sys/block/sda/queue"
-LIBRARY = (resources.files("tracer.remote") / "knobs.sh").read_text()
+LIBRARY = (resources.files("foreread.tracer.remote") / "knobs.sh").read_text()
 
 
 class WithoutTunables:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from shells import BUSYBOX, DASH, each_shell
 from waiting import wait_until
 
-from tracer.remote.top import among, one_of
+from foreread.tracer.remote.top import among, one_of
 
 
 @pytest.fixture(params=each_shell(DASH, BUSYBOX))
 def verb(request, tmp_path):
     """Run a verb of the job; the instance of the trace is a folder."""
     parts = ("lib.sh", "search.sh", "verb.sh")
-    folder = resources.files("tracer.remote")
+    folder = resources.files("foreread.tracer.remote")
     job = tmp_path / "job"
     (job / "instance" / "options").mkdir(parents=True)
     (job / "instances").write_text(f"{job}/instance\n")

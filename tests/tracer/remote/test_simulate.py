@@ -26,7 +26,7 @@ def simulated(shell, folder, *numbers, disk_mib=512, writes=None):
         place.write_text(text)
     (folder / "bin/dd").chmod(0o755)
     calls.write_text("")
-    text = (resources.files("tracer.remote") / "simulate.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "simulate.sh").read_text()
     words = [*map(str, numbers), f"../..{disk}", "8", *([str(writes)] if writes else [])]
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     # busybox prefers its own applet dd to a file.
@@ -108,7 +108,7 @@ def test_a_disk_that_is_gone_fails(shell, tmp_path):
     (tmp_path / "disk").mkdir()
     status, _ = simulated(shell, tmp_path, 1, 100, 0, 4)
     assert status == 0
-    text = (resources.files("tracer.remote") / "simulate.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "simulate.sh").read_text()
     words = ["1", "100", "0", "4", "none0", "8"]
     done = subprocess.run([*shell, "-c", text, "sh", *words], check=False, capture_output=True)
     assert done.returncode == 1

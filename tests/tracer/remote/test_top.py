@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracer.error import RecordError
-from tracer.remote.job import making_sense
-from tracer.remote.top import Taken, parse_taken
+from foreread.tracer.error import RecordError
+from foreread.tracer.remote.job import making_sense
+from foreread.tracer.remote.top import Taken, parse_taken
 
 PAGE = 4096
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shells import BUSYBOX, DASH, each_shell
 
-from tracer.error import RecordError
-from tracer.remote.bios import SUMS
-from tracer.remote.job import Fact
-from tracer.remote.watch import WatchOptions, parse_period, parse_verdict, resident_script
+from foreread.tracer.error import RecordError
+from foreread.tracer.remote.bios import SUMS
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import WatchOptions, parse_period, parse_verdict, resident_script
 
 KNOB = "/sys/block/sda/queue/read_ahead_kb"
 PLANS = {"read-random-small": [(KNOB, "16")], "read-sequential-large": [(KNOB, "1024")]}

@@ -9,10 +9,10 @@ from importlib import resources
 import pytest
 from shells import each_shell
 
-from analyzer.tuner.engines.patterns import Pattern, nearest, pattern_of
-from tracer.error import RecordError
-from tracer.remote.job import Fact
-from tracer.remote.watch import BY_PROCESS, WatchOptions, parse_period, resident_script
+from foreread.analyzer.tuner.engines.patterns import Pattern, nearest, pattern_of
+from foreread.tracer.error import RecordError
+from foreread.tracer.remote.job import Fact
+from foreread.tracer.remote.watch import BY_PROCESS, WatchOptions, parse_period, resident_script
 
 SHELLS = pytest.mark.parametrize("shell", each_shell())
 # The functions alone: what follows them in watch.sh is not reached.
@@ -29,7 +29,7 @@ CLASS = "read-random-large"
 
 def found(shell, known, periods, in_force=""):
     """Return the names that are found for periods of (reads, writes, sectors, by process…)."""
-    text = (resources.files("tracer.remote") / "watch.sh").read_text()
+    text = (resources.files("foreread.tracer.remote") / "watch.sh").read_text()
     lines = [f"{name} {' '.join(map(str, numbers))}" for name, numbers in known.items()]
     done = subprocess.run(
         [*shell, "-c", f"{text}{_FIND}", "sh", shell[0], "\n".join(lines), in_force],

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 from waiting import left_s
 
-from tracer.error import RecordError
-from tracer.runner.executable import FAILED, executable
-from tracer.runner.machines import CODES, code_of
-from tracer.runner.steps import Advice, Advise, Map, Open, Pause, Read, Touch
+from foreread.tracer.error import RecordError
+from foreread.tracer.runner.executable import FAILED, executable
+from foreread.tracer.runner.machines import CODES, code_of
+from foreread.tracer.runner.steps import Advice, Advise, Map, Open, Pause, Read, Touch
 
 MAPPED, PIECE = 0x2000_0000, 0x0100_0000
 PAGE = 65536  # a multiple of every machine's page

@@ -6,7 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-from boards.mounts import MountPoint, read_mounts
+from foreread.boards.mounts import MountPoint, read_mounts
 
 _FIRST_S, _LONGEST_S = 0.004, 0.25  # between two checks: a wrapper joins its cgroup soon or never
 

@@ -12,8 +12,8 @@ import os
 import time
 from contextlib import ExitStack
 
-from tracer.formats.disk_probe import PageReads
-from tracer.local.disk.spans import Places
+from foreread.tracer.formats.disk_probe import PageReads
+from foreread.tracer.local.disk.spans import Places
 
 SIZES = (4096, 131072)  # bytes: both contain the cost of the request itself
 _ROUNDS = 60

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from tracer.formats.disk_probe import ProbeTrial
-from tracer.local.disk.reader import Pattern
+from foreread.tracer.formats.disk_probe import ProbeTrial
+from foreread.tracer.local.disk.reader import Pattern
 
 Run = Callable[[Pattern, float], ProbeTrial | None]
 

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import msgspec
 
-from boards.base.guard import die_with_parent
-from boards.device import Devices, Disk
-from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
-from tracer.interrupts import uninterrupted
-from tracer.local import cold
-from tracer.local.disk.groups import group_folder
-from tracer.local.disk.pages import read_pages
-from tracer.local.disk.plan import is_held, probe
-from tracer.local.disk.reader import DirectReader, open_direct
-from tracer.local.disk.spans import Places, Span, spans_of_disk
+from foreread.boards.base.guard import die_with_parent
+from foreread.boards.device import Devices, Disk
+from foreread.tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
+from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.local import cold
+from foreread.tracer.local.disk.groups import group_folder
+from foreread.tracer.local.disk.pages import read_pages
+from foreread.tracer.local.disk.plan import is_held, probe
+from foreread.tracer.local.disk.reader import DirectReader, open_direct
+from foreread.tracer.local.disk.spans import Places, Span, spans_of_disk
 
 Read = tuple[int, int]  # first sector, sectors
 _LIMIT_S = 20.0  # under a limit of a few KiB a second one request takes seconds

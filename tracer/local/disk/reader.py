@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from boards.base.units import KIB
-from tracer.formats.disk_probe import ProbeTrial
-from tracer.local.disk.spans import Places
+from foreread.boards.base.units import KIB
+from foreread.tracer.formats.disk_probe import ProbeTrial
+from foreread.tracer.local.disk.spans import Places
 
 MOST_REQUESTS = 2000  # of a trial: more add no information, and the capture stores each
 

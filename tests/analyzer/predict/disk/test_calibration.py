@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.predict.disk.calibration import Trial, explain, simulate
-from emulator.devices.device import FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.paced import Paced
+from foreread.analyzer.predict.disk.calibration import Trial, explain, simulate
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.paced import Paced
 
 SIZES = (4, 16, 64, 256, 1024)
 FAST = FixedCost(40_000, 300)

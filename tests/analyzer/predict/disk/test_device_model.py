@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from analyzer.predict.disk.device_model import DeviceModelError, learn, read_device_model
-from boards.profile import ProfileError
-from emulator.devices.device import FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.paced import Paced
-from emulator.devices.stateful import Stateful
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, learn, read_device_model
+from foreread.boards.profile import ProfileError
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.paced import Paced
+from foreread.emulator.devices.stateful import Stateful
 
 LARGE = [8, 16, 32, 64, 128]
 EXAMPLES = Path(__file__).parents[4] / "examples/device-models"

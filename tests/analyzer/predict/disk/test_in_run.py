@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analyzer.ingest.tables import REQUESTS, Table
-from analyzer.predict.disk.in_run import FEWEST, as_in_run
-from emulator.devices.measured import Measured, Point
+from foreread.analyzer.ingest.tables import REQUESTS, Table
+from foreread.analyzer.predict.disk.in_run import FEWEST, as_in_run
+from foreread.emulator.devices.measured import Measured, Point
 
 DISK = Measured(
     (

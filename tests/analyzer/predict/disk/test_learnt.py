@@ -7,14 +7,14 @@ import pytest
 from disk_kinds import model_of
 from rings import further
 
-from analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
-from analyzer.predict.disk.observed import observed, unexplained
-from analyzer.predict.doubts.start import of_table
-from boards.emulated import disks
-from emulator.devices.device import FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.stateful import Stateful
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
+from foreread.analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
+from foreread.analyzer.predict.disk.observed import observed, unexplained
+from foreread.analyzer.predict.doubts.start import of_table
+from foreread.boards.emulated import disks
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.stateful import Stateful
 
 COPY_NS, COPY_NS_PER_KIB = 2e3, 400
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from probed_disks import probe_on, trial_on
 from property_tests import examples
 
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.disk.probed import device_of_probe, page_cost, probe_of
-from boards.cost import FixedCost as FixedFigures
-from emulator.devices.device import FixedCost
-from emulator.devices.measured import Measured, Point
-from emulator.devices.paced import Paced
-from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
-from tracer.local.disk.plan import probe
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.disk.probed import device_of_probe, page_cost, probe_of
+from foreread.boards.cost import FixedCost as FixedFigures
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.paced import Paced
+from foreread.tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
+from foreread.tracer.local.disk.plan import probe
 
 FAST = FixedCost(60_000, 500)
 

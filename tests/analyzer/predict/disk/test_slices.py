@@ -18,14 +18,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from property_tests import examples
 
-from analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from analyzer.predict.disk.device_model import DeviceModelError
-from analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe
-from analyzer.predict.disk.slices import held
-from emulator.devices.device import FixedCost
-from emulator.devices.paced import Paced
-from tracer.formats.disk_probe import DiskProbe, ProbeTrial
-from tracer.local.disk.plan import probe
+from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
+from foreread.analyzer.predict.disk.device_model import DeviceModelError
+from foreread.analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe
+from foreread.analyzer.predict.disk.slices import held
+from foreread.emulator.devices.device import FixedCost
+from foreread.emulator.devices.paced import Paced
+from foreread.tracer.formats.disk_probe import DiskProbe, ProbeTrial
+from foreread.tracer.local.disk.plan import probe
 
 BUSY = json.loads((Path(__file__).parent / "busy_probes.json").read_text())
 

@@ -10,8 +10,8 @@ from browser import chromium
 from live_pages import CAPTURES, Native, live_of, subject_of
 from waiting import wait_until
 
-from analyzer.report.live.inputs import live_inputs
-from analyzer.report.write import write_report
+from foreread.analyzer.report.live.inputs import live_inputs
+from foreread.analyzer.report.write import write_report
 
 pytestmark = [
     pytest.mark.thorough,

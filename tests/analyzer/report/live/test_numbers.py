@@ -12,10 +12,10 @@ import pytest
 from live_pages import CAPTURES, Native, answers, device_of_numbers, live_of, subject_of
 from rings import further
 
-from analyzer.report.live import bundle
-from analyzer.report.live.inputs import live_inputs
-from emulator.devices.measured import Measured, Point
-from emulator.devices.stateful import Stateful
+from foreread.analyzer.report.live import bundle
+from foreread.analyzer.report.live.inputs import live_inputs
+from foreread.emulator.devices.measured import Measured, Point
+from foreread.emulator.devices.stateful import Stateful
 
 WINDOWS = [0, 1, 3, 8, 32, 100, 512, 1023]
 KERNELS = ["2.6.18", "3.10", "5.10", "6.12", "7.2"]

@@ -5,13 +5,13 @@ from collections import Counter
 import pytest
 import tuning
 
-from analyzer.tuner.campaign.campaign import DEFAULT_FIRST, Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engine import Believer
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.campaign import DEFAULT_FIRST, Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engine import Believer
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.evaluation import Attempt, key_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.store.store import Store
 from studies.tuning.landscape import Landscape
 
 DEFAULT, BEST = tuning.SPACE.default(), tuning.BEST

@@ -8,11 +8,11 @@ import pytest
 import tuning
 from rings import further
 
-from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.engines.stopping import Budget, Patience
-from analyzer.tuner.evaluation import STATUSES, Attempt, TargetGone, key_of
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.engines.stopping import Budget, Patience
+from foreread.analyzer.tuner.evaluation import STATUSES, Attempt, TargetGone, key_of
+from foreread.analyzer.tuner.store.store import Store
 from studies.tuning.landscape import Landscape
 
 DEFAULT = tuning.SPACE.default()

@@ -12,8 +12,8 @@ import tuning
 import tuning_process
 from waiting import wait_until
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.store.store import Store, StoreError
 
 PROGRAM = Path(tuning_process.__file__)
 ROOT = Path(__file__).parents[4]

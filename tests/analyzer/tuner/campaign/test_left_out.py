@@ -2,15 +2,15 @@
 
 import pytest
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.left_out import left_out
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.space.genes import Gene, Space
-from analyzer.tuner.store.records import Board, Spec
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.left_out import left_out
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.store.records import Board, Spec
+from foreread.analyzer.tuner.store.store import Store
 
 WINDOW = Gene(name="read_ahead_kb", kind="integer", choices=(16, 64, 128, 512), default=128)
 SWAPPINESS = Gene(name="swappiness", kind="integer", choices=(0, 60, 100), default=60)

@@ -5,10 +5,10 @@ import pytest
 import tuning
 from rings import further
 
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.store.store import Store
 from studies.tuning.landscape import Landscape
 from studies.tuning.study_recipes import load_recipe
 

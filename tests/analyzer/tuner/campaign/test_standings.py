@@ -6,12 +6,12 @@ import random
 import pytest
 import tuning
 
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.standings import Standings
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.space.genes import GeneError
-from analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.standings import Standings
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.evaluation import Attempt, key_of
+from foreread.analyzer.tuner.space.genes import GeneError
+from foreread.analyzer.tuner.store.records import Evaluation
 
 DEFAULT, BEST = tuning.SPACE.default(), tuning.BEST
 OTHER = {**BEST, "window": 64}

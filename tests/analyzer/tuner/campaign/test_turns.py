@@ -8,21 +8,21 @@ import pytest
 from tuned_stores import KnownLandscape, spec_of
 from tuner_landscapes import SPACE as WHOLE
 
-from analyzer.apply import plan_of_tuning
-from analyzer.apply.plan import ApplyError
-from analyzer.report.tuning import tuning_sections
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.engines.stopping import Budget, Patience
-from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.confirming import ConfirmingRuns
-from analyzer.tuner.findings.document import document
-from analyzer.tuner.findings.plans import learn, read_plans
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.genes import Space
-from analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.apply import plan_of_tuning
+from foreread.analyzer.apply.plan import ApplyError
+from foreread.analyzer.report.tuning import tuning_sections
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engines.stopping import Budget, Patience
+from foreread.analyzer.tuner.evaluation import key_of
+from foreread.analyzer.tuner.findings.confirming import ConfirmingRuns
+from foreread.analyzer.tuner.findings.document import document
+from foreread.analyzer.tuner.findings.plans import learn, read_plans
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.space.genes import Space
+from foreread.analyzer.tuner.store.store import Store, StoreError
 from foreread.cli.text.tuning import outcome_text
 
 SCENARIOS = ("idle", "reader")

@@ -3,12 +3,12 @@
 import pytest
 from rings import further
 
-from analyzer.tuner.engine import Scored, run
-from analyzer.tuner.engines.genetic import GeneticEngine
-from analyzer.tuner.engines.make import make_engine
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.space.catalogue import space_of
-from analyzer.tuner.space.losses import losses_of, worst_losses
+from foreread.analyzer.tuner.engine import Scored, run
+from foreread.analyzer.tuner.engines.genetic import GeneticEngine
+from foreread.analyzer.tuner.engines.make import make_engine
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.space.catalogue import space_of
+from foreread.analyzer.tuner.space.losses import losses_of, worst_losses
 
 PROBE = {
     "/proc/sys/vm/swappiness": "60",

@@ -6,16 +6,16 @@ from statistics import median
 import pytest
 import tuning
 
-from analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engine import run
-from analyzer.tuner.engines.earlier import MOST, Earlier, Expectation, Measured
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.findings import earlier as of_findings
-from analyzer.tuner.findings.earlier import earlier_of
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engine import run
+from foreread.analyzer.tuner.engines.earlier import MOST, Earlier, Expectation, Measured
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.findings import earlier as of_findings
+from foreread.analyzer.tuner.findings.earlier import earlier_of
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.store.store import Store
 from studies.tuning.landscape import Landscape
 
 RECIPE = load_recipe("start-up")

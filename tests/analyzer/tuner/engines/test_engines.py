@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rings import further
 from tuner_spaces import BOARD, spaces
 
-from analyzer.tuner import Scored, make_engine, recipe_names
+from foreread.analyzer.tuner import Scored, make_engine, recipe_names
 from studies.tuning.study_recipes import load_recipe
 
 REPAIRING = recipe_names()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.tuner.engines.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
 
 
 def stream(sectors, count):

@@ -2,9 +2,9 @@ import msgspec
 import pytest
 from tuner_spaces import BOARD
 
-from analyzer.tuner import RecipeError, Scored, make_engine
-from analyzer.tuner.engines.niches import cells, inside
-from analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner import RecipeError, Scored, make_engine
+from foreread.analyzer.tuner.engines.niches import cells, inside
+from foreread.analyzer.tuner.space.genes import Gene, Space
 from studies.tuning.study_recipes import load_recipe
 
 LIBRARY, STORAGE, IOPERF = map(load_recipe, ("genetic-library", "storage-v1", "ioperf"))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rings import further
 from tuner_spaces import BOARD, spaces
 
-from analyzer.tuner import RecipeError, Scored, Space, load_recipe, make_engine
-from analyzer.tuner.engine import Believer
-from analyzer.tuner.engines.judged import Judged
-from analyzer.tuner.engines.recipe import decode_recipe
-from analyzer.tuner.engines.start_up import StartUpEngine
+from foreread.analyzer.tuner import RecipeError, Scored, Space, load_recipe, make_engine
+from foreread.analyzer.tuner.engine import Believer
+from foreread.analyzer.tuner.engines.judged import Judged
+from foreread.analyzer.tuner.engines.recipe import decode_recipe
+from foreread.analyzer.tuner.engines.start_up import StartUpEngine
 from studies.tuning import study_recipes
 
 FOUNDERS = load_recipe("start-up").founders

@@ -5,9 +5,9 @@ import math
 import msgspec
 import pytest
 
-from analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
-from analyzer.tuner.engine import run
-from analyzer.tuner.engines.one_gene import OneGeneEngine
+from foreread.analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
+from foreread.analyzer.tuner.engine import run
+from foreread.analyzer.tuner.engines.one_gene import OneGeneEngine
 
 SPACE = Space(
     (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tuner_spaces import BOARD, chromosomes, spaces
 
-from analyzer.tuner.engines import operators
-from analyzer.tuner.space.genes import NONE, Gene, Space
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.space.genes import NONE, Gene, Space
 
 RNGS = st.integers(0, 1 << 30).map(Random)
 PARENTS = spaces().flatmap(

@@ -6,9 +6,9 @@ import optuna
 import pytest
 from tuner_spaces import BOARD
 
-from analyzer.tuner import RecipeError, Scored, make_engine
-from analyzer.tuner.engines.optuna_samplers import OptunaSampler, make_optuna_sampler
-from analyzer.tuner.space.genes import NONE
+from foreread.analyzer.tuner import RecipeError, Scored, make_engine
+from foreread.analyzer.tuner.engines.optuna_samplers import OptunaSampler, make_optuna_sampler
+from foreread.analyzer.tuner.space.genes import NONE
 from studies.tuning.study_recipes import load_recipe
 
 

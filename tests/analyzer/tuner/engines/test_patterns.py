@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.engines.patterns import (
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.engines.patterns import (
     LARGEST_KIB,
     Pattern,
     closeness,

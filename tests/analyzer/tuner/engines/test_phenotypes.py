@@ -1,8 +1,8 @@
 from tuner_spaces import BOARD
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines.phenotypes import Phenotype, general_fitness, weighted
-from analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines.phenotypes import Phenotype, general_fitness, weighted
+from foreread.analyzer.tuner.engines.recipe import load_recipe
 
 REAL_TIME = Phenotype(name="real-time", uid=1, figures=("rt_delay",), better="less")
 TOTAL_DELAY = Phenotype(name="total-delay", uid=2, figures=("delay",), better="less", weight=3)

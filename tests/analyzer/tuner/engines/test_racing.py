@@ -4,8 +4,15 @@ import math
 
 import pytest
 
-from analyzer.tuner.engines.racing import NEGLIGIBLE, Sample, Z, decided, error_of_difference, noise
-from analyzer.tuner.engines.stopping import (
+from foreread.analyzer.tuner.engines.racing import (
+    NEGLIGIBLE,
+    Sample,
+    Z,
+    decided,
+    error_of_difference,
+    noise,
+)
+from foreread.analyzer.tuner.engines.stopping import (
     Patience,
     Stage,
     expected_runs,

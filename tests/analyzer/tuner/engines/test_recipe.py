@@ -1,6 +1,6 @@
 import pytest
 
-from analyzer.tuner.engines.recipe import RecipeError, decode_recipe, recipe_names
+from foreread.analyzer.tuner.engines.recipe import RecipeError, decode_recipe, recipe_names
 from studies.tuning.study_recipes import RECIPES, load_recipe, study_names
 
 GOOD = (RECIPES / "ioperf.toml").read_text()

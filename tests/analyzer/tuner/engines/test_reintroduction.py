@@ -4,13 +4,13 @@ import msgspec
 import pytest
 from tuner_spaces import BOARD
 
-from analyzer.tuner import load_recipe, make_engine
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.engines import operators
-from analyzer.tuner.engines.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
-from analyzer.tuner.engines.genetic import GeneticEngine
-from analyzer.tuner.engines.reintroduction import Fingerprinting
-from analyzer.tuner.store.records import TopGenes
+from foreread.analyzer.tuner import load_recipe, make_engine
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.engines import operators
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
+from foreread.analyzer.tuner.engines.genetic import GeneticEngine
+from foreread.analyzer.tuner.engines.reintroduction import Fingerprinting
+from foreread.analyzer.tuner.store.records import TopGenes
 
 READ = BY_NAME["read-sequential-small"]
 WRITE = BY_NAME["write-sequential-small"]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
-from analyzer.tuner.engine import run
-from analyzer.tuner.engines import start_up
-from analyzer.tuner.engines.predicted import Prediction
+from foreread.analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
+from foreread.analyzer.tuner.engine import run
+from foreread.analyzer.tuner.engines import start_up
+from foreread.analyzer.tuner.engines.predicted import Prediction
 
 WINDOWS = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 SPACE = Space(

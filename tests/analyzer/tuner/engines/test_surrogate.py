@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from property_tests import examples
 from tuner_spaces import BOARD, spaces
 
-from analyzer.tuner.engines.operators import spread
-from analyzer.tuner.engines.surrogate import (
+from foreread.analyzer.tuner.engines.operators import spread
+from foreread.analyzer.tuner.engines.surrogate import (
     Guess,
     Runs,
     Surrogate,
@@ -16,7 +16,7 @@ from analyzer.tuner.engines.surrogate import (
     expected_improvement,
     whitened,
 )
-from analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.space.genes import Gene, Space
 
 NUMBERS = Space(
     tuple(

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.findings.board_effects import BoardEffect, board_effects
-from analyzer.tuner.findings.contest import good_runs
-from analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.findings.board_effects import BoardEffect, board_effects
+from foreread.analyzer.tuner.findings.contest import good_runs
+from foreread.analyzer.tuner.store.records import Evaluation
 
 TRUE = (-0.2, 0.05, 0.15)
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from analyzer.tuner.findings.compare import Run, Runs, student_t
+from foreread.analyzer.tuner.findings.compare import Run, Runs, student_t
 
 A, B, C = {"g": 0}, {"g": 1}, {"g": 2}
 

@@ -6,11 +6,11 @@ import random
 import pytest
 from tuner_landscapes import BEST, SPACE, USELESS, bred, run
 
-from analyzer.tuner.campaign.budget import LADDER
-from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import SHOWN, confirm, differing, only
-from analyzer.tuner.findings.effects import Effects, main_effects
-from analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.campaign.budget import LADDER
+from foreread.analyzer.tuner.findings.compare import Run, Runs
+from foreread.analyzer.tuner.findings.confirm import SHOWN, confirm, differing, only
+from foreread.analyzer.tuner.findings.effects import Effects, main_effects
+from foreread.analyzer.tuner.space.genes import Gene, Space
 
 NO_EFFECTS = Effects((), None, 0.0, 0)
 

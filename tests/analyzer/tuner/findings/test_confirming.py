@@ -6,16 +6,16 @@ import pytest
 from tuned_stores import KnownLandscape, spec_of, tuned
 from tuner_landscapes import SPACE, USELESS
 
-from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.campaign.campaign import Campaign, Rules
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.findings.confirm import SHOWN
-from analyzer.tuner.findings.confirming import ConfirmingRuns
-from analyzer.tuner.findings.document import document
-from analyzer.tuner.findings.results import Results, read_results
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.campaign.attempts import CampaignError
+from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.engines.stopping import Budget
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.findings.confirm import SHOWN
+from foreread.analyzer.tuner.findings.confirming import ConfirmingRuns
+from foreread.analyzer.tuner.findings.document import document
+from foreread.analyzer.tuner.findings.results import Results, read_results
+from foreread.analyzer.tuner.store.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from statistics import median
 import pytest
 from tuner_landscapes import BEST, SPACE, USELESS, anything, bred, run, scattered
 
-from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.effects import main_effects
-from analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.findings.compare import Run, Runs
+from foreread.analyzer.tuner.findings.effects import main_effects
+from foreread.analyzer.tuner.space.genes import Gene, Space
 
 SEEDS = range(12)
 

@@ -6,7 +6,7 @@ from statistics import fmean, variance
 
 import pytest
 
-from analyzer.tuner.findings.noise import OWN, Noises, digamma, trigamma
+from foreread.analyzer.tuner.findings.noise import OWN, Noises, digamma, trigamma
 
 
 def drawn(rng, deviation, runs=OWN):

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.pareto import Point, disagree, front, points
+from foreread.analyzer.tuner.findings.compare import Run, Runs
+from foreread.analyzer.tuner.findings.pareto import Point, disagree, front, points
 
 COSTS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))
 

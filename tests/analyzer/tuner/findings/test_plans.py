@@ -5,9 +5,9 @@ import sqlite3
 import pytest
 from tuned_stores import tuned
 
-from analyzer.tuner.engines.fingerprint import BY_NAME
-from analyzer.tuner.findings.plans import learn, read_plans
-from analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
+from foreread.analyzer.tuner.findings.plans import learn, read_plans
+from foreread.analyzer.tuner.store.store import Store, StoreError
 
 READS = BY_NAME["read-random-small"]
 

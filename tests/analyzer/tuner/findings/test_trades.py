@@ -3,16 +3,16 @@
 import pytest
 import tuning
 
-from analyzer.report.blocks import Paragraph, Table
-from analyzer.report.tuning_genes import disagreement
-from analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from analyzer.tuner.campaign.feasibility import CONSTRAINTS, Limits
-from analyzer.tuner.engines.recipe import load_recipe
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.findings.document import document
-from analyzer.tuner.findings.results import Results
-from analyzer.tuner.findings.trades import trades
-from analyzer.tuner.store.records import Evaluation
+from foreread.analyzer.report.blocks import Paragraph, Table
+from foreread.analyzer.report.tuning_genes import disagreement
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from foreread.analyzer.tuner.campaign.feasibility import CONSTRAINTS, Limits
+from foreread.analyzer.tuner.engines.recipe import load_recipe
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.findings.document import document
+from foreread.analyzer.tuner.findings.results import Results
+from foreread.analyzer.tuner.findings.trades import trades
+from foreread.analyzer.tuner.store.records import Evaluation
 from foreread.cli.text.trades import trades_text
 
 WEAR, MEMORY = CONSTRAINTS

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.tuner import GeneError
-from analyzer.tuner.space.catalogue import (
+from foreread.analyzer.tuner import GeneError
+from foreread.analyzer.tuner.space.catalogue import (
     CATALOGUE,
     LESS_DURABLE,
     entries,
@@ -13,7 +13,7 @@ from analyzer.tuner.space.catalogue import (
     space_of,
     usual_names,
 )
-from analyzer.tuner.space.losses import loss_of
+from foreread.analyzer.tuner.space.losses import loss_of
 
 QUEUE = "/sys/block/sda/queue"
 DEADLINE = {

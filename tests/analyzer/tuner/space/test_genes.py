@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from property_tests import examples
 from tuner_spaces import BACKGROUND, BOARD, RATIO, SCHEDULER, SLICE_IDLE, chromosomes, spaces
 
-from analyzer.tuner.engines.operators import random_child
-from analyzer.tuner.space.genes import NONE, Gene, GeneError, Space
+from foreread.analyzer.tuner.engines.operators import random_child
+from foreread.analyzer.tuner.space.genes import NONE, Gene, GeneError, Space
 
 QUEUE = "/sys/block/{disk}/queue"
 

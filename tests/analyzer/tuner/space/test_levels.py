@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.tuner.space.levels import MOST_LEVELS, RANGES, Level, levels_of
+from foreread.analyzer.tuner.space.levels import MOST_LEVELS, RANGES, Level, levels_of
 
 NUMBERS = st.lists(st.integers(-500, 500), min_size=0, max_size=80)
 

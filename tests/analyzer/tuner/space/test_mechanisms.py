@@ -2,9 +2,9 @@
 
 import pytest
 
-from analyzer.tuner.space.catalogue import entries
-from analyzer.tuner.space.genes import Gene, Space
-from analyzer.tuner.space.mechanisms import SIGNS, absent, acts_on, idle_genes, without
+from foreread.analyzer.tuner.space.catalogue import entries
+from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.analyzer.tuner.space.mechanisms import SIGNS, absent, acts_on, idle_genes, without
 
 QUIET = {
     "vmstat.pgscan_kswapd": 0.0,

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import tuning
 
-from analyzer.tuner.engine import Scored
-from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.store.limits import check_files
-from analyzer.tuner.store.records import Evaluation, TopGenes
-from analyzer.tuner.store.store import Store, StoreError
-from analyzer.tuner.store.store_file import is_store
+from foreread.analyzer.tuner.engine import Scored
+from foreread.analyzer.tuner.evaluation import Attempt
+from foreread.analyzer.tuner.store.limits import check_files
+from foreread.analyzer.tuner.store.records import Evaluation, TopGenes
+from foreread.analyzer.tuner.store.store import Store, StoreError
+from foreread.analyzer.tuner.store.store_file import is_store
 
 ROOT = Path(__file__).parents[4]
 
@@ -105,7 +105,7 @@ def test_a_second_writer_is_refused(path):
 READ = """
 import sys
 from pathlib import Path
-from analyzer.tuner.store.store import Store
+from foreread.analyzer.tuner.store.store import Store
 Store.read(Path(sys.argv[1])).close()
 """
 

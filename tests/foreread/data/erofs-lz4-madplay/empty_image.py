@@ -8,9 +8,9 @@ import lzma
 import sys
 from pathlib import Path
 
-from analyzer.layout.on_erofs import on_erofs
-from emulator.images.erofs import read_erofs
 from foreread import load
+from foreread.analyzer.layout.on_erofs import on_erofs
+from foreread.emulator.images.erofs import read_erofs
 
 BLOCK = 4096
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.mounts import MountPoint
-from tracer.local.disk import pages
-from tracer.local.disk.groups import group_folder, io_group
-from tracer.local.disk.pages import SIZES, read_pages
-from tracer.local.disk.reader import DirectReader, Pattern
-from tracer.local.disk.spans import Places, Span, spans_of_disk
+from foreread.boards.mounts import MountPoint
+from foreread.tracer.local.disk import pages
+from foreread.tracer.local.disk.groups import group_folder, io_group
+from foreread.tracer.local.disk.pages import SIZES, read_pages
+from foreread.tracer.local.disk.reader import DirectReader, Pattern
+from foreread.tracer.local.disk.spans import Places, Span, spans_of_disk
 
 MIB = 1 << 20
 

@@ -10,9 +10,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from boards.emulated.cpio import DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
-from boards.emulated.modules import load_order
-from boards.emulated.packages import unpack
+from foreread.boards.emulated.cpio import DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
+from foreread.boards.emulated.modules import load_order
+from foreread.boards.emulated.packages import unpack
 
 HERE = Path(__file__).parent
 MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4")

@@ -10,10 +10,10 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from boards.emulated.cpio import DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
-from boards.emulated.modules import load_order
-from boards.emulated.packages import unpack
-from tracer.probes import plan
+from foreread.boards.emulated.cpio import DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
+from foreread.boards.emulated.modules import load_order
+from foreread.boards.emulated.packages import unpack
+from foreread.tracer.probes import plan
 
 HERE = Path(__file__).parent
 MACHINES = {  # uname -m, virtio disk, QEMU's words

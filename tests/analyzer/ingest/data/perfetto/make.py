@@ -10,8 +10,8 @@ from pathlib import Path
 
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from analyzer.ingest import tracedat
-from analyzer.ingest.tables import Kind, Rwbs
+from foreread.analyzer.ingest import tracedat
+from foreread.analyzer.ingest.tables import Kind, Rwbs
 
 HERE = Path(__file__).parent
 NAMES = {
