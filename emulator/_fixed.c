@@ -1,4 +1,5 @@
-/* foreread.emulator._fixed: binds core/fixed_window.h to Python. Checks arrays, releases the GIL. */
+/* foreread.emulator._fixed: binds core/fixed_window.h to Python. Checks arrays, releases the GIL.
+ */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

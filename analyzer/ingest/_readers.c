@@ -15,8 +15,8 @@ module_exec(PyObject *module)
         if (PyModule_AddFunctions(module, tables[i]) != 0)
             return -1;
     if (bind_reader_error == NULL)
-        bind_reader_error =
-            PyErr_NewException("foreread.analyzer.ingest._readers.ReaderError", PyExc_ValueError, NULL);
+        bind_reader_error = PyErr_NewException("foreread.analyzer.ingest._readers.ReaderError",
+                                               PyExc_ValueError, NULL);
     if (bind_reader_error == NULL)
         return -1;
     Py_INCREF(bind_reader_error);

@@ -1,4 +1,5 @@
-/* foreread.analyzer.program._follow: binds core/follow.h to Python. Checks arrays, releases the GIL. */
+/* foreread.analyzer.program._follow: binds core/follow.h to Python. Checks arrays, releases the
+ * GIL. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

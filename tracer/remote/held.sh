@@ -31,15 +31,13 @@ helper() {
 }
 
 # pump STREAM: keep the beginning of the command's output and discard the rest. cat is started only
-# if there is a rest: a program started when the command ends would be part of the measured time. The
-# command waits for it then, so another one keeps its pages in memory while the caches are dropped.
+# if there is a rest: a program started when the command ends would be part of the measured time. A
+# shell without read -n reads a line to see that, byte by byte.
 pump() {
-    mkfifo "$job/$1.copy"
     exec <"$job/$1.pipe" >"$job/$1" 9>&-
-    cat "$job/$1.copy" &
     head -c "$output_bytes"
-    ! read -r _ || cat >/dev/null
-    kill $!
+    # shellcheck disable=SC2086
+    ! read -r ${for_1s:+-n 1} _ || exec cat >/dev/null
 }
 
 # pump_matching STREAM: the same, and end the run when a line of the output matches.
