@@ -6,7 +6,7 @@ import json
 import pkgutil
 from pathlib import Path
 
-OPTIONAL = {"optuna", "serial"}  # packages of the extras
+OPTIONAL = {"optuna", "rich", "serial"}  # packages of the extras; rich is of textual
 
 
 def modules():
