@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from foreread.analyzer.ingest.inserts import Inserts, folio_pages
-from foreread.analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table, of_kinds
+from foreread.analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table, of_kinds, order_by
 
 # A capture at 0 still has a few reads of several pages (WILLNEED, populate): up to this share, a
 # file that does not name its window is assumed to be recorded at 0.
@@ -82,7 +82,7 @@ def group_pairs(major: Array, minor: Array) -> tuple[Array, Array]:
     starts = np.ones(len(major), bool)
     starts[1:] = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
     runs = np.flatnonzero(starts)
-    order = np.lexsort((minor[runs], major[runs]))
+    order = order_by(major[runs], minor[runs])
     rows = runs[order]
     new = np.ones(len(order), bool)
     new[1:] = (major[rows[1:]] != major[rows[:-1]]) | (minor[rows[1:]] != minor[rows[:-1]])
@@ -111,10 +111,11 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     order = np.argsort(key)
     key = key[order]
     touch = np.flatnonzero(of_kinds(events, _ACCESS_KINDS))
-    file, has_file = _rows_of(files, events["dev"][touch], events["ino"][touch])
-    touch, file = touch[has_file], file[has_file]
-    page = events["index"][touch]
-    last = np.where(events["kind"][touch] == Kind.FAULT, page, events["value"][touch])
+    file, has_file = _rows_of(files, events["dev"].take(touch), events["ino"].take(touch))
+    if not has_file.all():
+        touch, file = touch[has_file], file[has_file]
+    page, value = events["index"].take(touch), events["value"].take(touch)
+    last = np.where(events["kind"].take(touch) == Kind.FAULT, page, value)
     low, high = _spans(key, file, page, last)
     first = _first_cover(low, high, len(order))
     hit = first != _NEVER
@@ -122,7 +123,7 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     time_ns, pid = events["time_ns"][touch[by]], events["pid"][touch[by]]
     columns = {"time_ns": time_ns, "pid": pid}
     columns |= {"file": pages["file"][rows], "page": pages["page"][rows]}
-    in_time = np.lexsort((pages["page"][rows], by))
+    in_time = order_by(by, pages["page"][rows])
     return Table(ACCESSES, columns).take(in_time)
 
 
@@ -135,7 +136,7 @@ def _rows_of(files: Table, dev: Array, ino: Array) -> tuple[Array, Array]:
     first, group = group_pairs(
         np.concatenate((files["dev"], dev)), np.concatenate((files["ino"], ino))
     )
-    row_of_group = np.where(first < files.rows, first, 0)  # lexsort is stable: files come first
+    row_of_group = np.where(first < files.rows, first, 0)  # equal ones in order: files come first
     row = row_of_group[group[files.rows :]]
     return row, np.asarray((first < files.rows)[group[files.rows :]])
 
@@ -144,7 +145,7 @@ def _spans(key: Array, file: Array, page: Array, last: Array) -> tuple[Array, Ar
     """Return where the pages from ``page`` to ``last`` begin and end among sorted distinct keys."""
     wanted = page_key(file, page)
     low = np.searchsorted(key, wanted)
-    high = low + (np.append(key, _NEVER)[low] == wanted)  # the common case: a single page
+    high = low + (np.append(key, _NEVER).take(low) == wanted)  # the common case: a single page
     longer = np.flatnonzero(last != page)
     high[longer] = np.searchsorted(key, page_key(file[longer], last[longer]), side="right")
     return low, high
@@ -164,7 +165,7 @@ def _first_cover(low: Array, high: Array, length: int) -> Array:
     within = int(np.searchsorted(ends, _LARGEST_EXPANSION, side="right"))
     size, low = size[:within], low[:within]
     interval = np.repeat(np.arange(within), size)
-    position = np.arange(len(interval)) - np.repeat(np.cumsum(size) - size, size) + low[interval]
+    position = np.arange(len(interval)) + np.repeat(low - (np.cumsum(size) - size), size)
     # Written last to first: what stays is the first interval's number.
     first[position[::-1]] = interval[::-1]
     return first

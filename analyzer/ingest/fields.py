@@ -17,7 +17,7 @@ from foreread.analyzer.ingest.columns import PLACE, decode_fields, in_time_order
 from foreread.analyzer.ingest.formats import SPEC, Formats
 from foreread.analyzer.ingest.recording import TraceError
 from foreread.analyzer.ingest.spec import EventSpec
-from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.ingest.tables import Array, Kind, order_by
 
 _TOGETHER = "syscalls:"
 _ANY = EventSpec(Kind.INSERT, {})  # kind and columns are ignored
@@ -87,7 +87,7 @@ class FieldReader:
 
 def _split(places: Array, number: int) -> list[Array]:
     """Return the places of each of ``number`` specs, each in order of time."""
-    order = np.argsort(places["spec"], kind="stable")
+    order = order_by(places["spec"])
     ends = np.cumsum(np.bincount(places["spec"], minlength=number))
     return np.split(places[order], ends[:-1])
 

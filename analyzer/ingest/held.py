@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, order_by
 from foreread.tracer.formats.capture import Extent
 
 SECTOR = 512
@@ -111,7 +111,7 @@ def _latest(page_keys: Array, inserts: Array, wanted: Array, before: Array) -> A
     key = np.concatenate((page_keys, wanted))
     row = np.concatenate((inserts, before))
     is_insert = np.arange(len(key)) < len(inserts)
-    order = np.lexsort((row, key))
+    order = order_by(key, row)
     at = np.maximum.accumulate(np.where(is_insert[order], np.arange(len(order)), -1))
     source = order[np.maximum(at, 0)]
     same_key = (at >= 0) & (key[source] == key[order]) & (key[order] >= 0)
@@ -122,7 +122,7 @@ def _latest(page_keys: Array, inserts: Array, wanted: Array, before: Array) -> A
 
 def _by_inode(inserts: Table) -> Iterable[tuple[int, int, Array]]:
     """Yield dev_t, inode and rows of the inserts of each inode."""
-    order = np.lexsort((inserts["ino"], inserts["dev"]))
+    order = order_by(inserts["dev"], inserts["ino"])
     dev, ino = inserts["dev"][order], inserts["ino"][order]
     starts = np.flatnonzero((np.diff(dev) != 0) | (np.diff(ino) != 0)) + 1
     for rows in np.split(order, starts):

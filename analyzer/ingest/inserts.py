@@ -22,7 +22,7 @@ from foreread.analyzer.ingest.read_evidence import (
     beside_reads,
     last_inserts,
 )
-from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Rwbs, Table, order_by
 from foreread.boards.base.brief import brief
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
@@ -115,12 +115,14 @@ def find_inserts(
     sequence = events.take(chosen)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     data_rows = sequence["kind"] == Kind.INSERT
-    pages, group, ahead = (column[data_rows] for column in _fill(sequence, page_size, compressing))
+    by_thread = order_by(sequence["pid"])
+    filled = _fill(sequence, by_thread, page_size, compressing)
+    pages, group, ahead = (column[data_rows] for column in filled)
     alone = (group == 1) & ~filled_blocks(data, block_pages)
     pages = np.where(np.isin(data["dev"], every), size, pages)
     group = np.maximum(group, pages)
     evidence = Evidence(events, by_any, layers, np.unique(inserts["pid"]), page_size)
-    beside = beside_reads(sequence, page_size)[data_rows]
+    beside = beside_reads(sequence, by_thread, page_size)[data_rows]
     on_disks = devices_of(fstypes, ON_DISKS).tolist()
     unseen = evidence.unseen(data, size, pages, beside, on_disks)
     pages = np.where(unseen > 0, size, pages)
@@ -136,7 +138,7 @@ def filled_blocks(data: Table, block_pages: Mapping[int, int]) -> Array:
     (squashfs_readpage_block, squashfs_readahead).
     """
     rows = np.flatnonzero(np.isin(data["dev"], np.array([*block_pages], np.uint32)))
-    rows = rows[np.argsort(data["pid"][rows], kind="stable")]
+    rows = rows[order_by(data["pid"][rows])]
     names = ("pid", "dev", "ino")
     same = [data[name][rows][1:] == data[name][rows][:-1] for name in names]
     each = np.ones(len(rows), np.uint64)
@@ -182,7 +184,8 @@ def of_block_device(events: Table, inserts: Table) -> Array:
     block = np.flatnonzero(
         (events["kind"] >= Kind.BIO_QUEUE) & (events["kind"] <= Kind.RQ_COMPLETE)
     )
-    disks = np.union1d(events["dev"][block], inserts["dev"]).astype(np.uint64)
+    devs = (events["dev"].take(block), inserts["dev"])
+    disks = np.unique(np.concatenate([np.unique(dev) for dev in devs])).astype(np.uint64)
     anonymous = (inserts["dev"] >> MINOR_BITS) == 0
     # All other inodes of major 0 (overlay, nfs, btrfs) have small numbers: no real dev_t.
     disks = disks[disks >> np.uint64(MINOR_BITS) > 0]
@@ -194,7 +197,7 @@ def _reads(events: Table) -> Array | None:
     for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
         rows = np.flatnonzero(events["kind"] == kind)
         if len(rows):
-            return np.asarray(rows[(events["flags"][rows] & Rwbs.READ) != 0])
+            return np.asarray(rows[(events["flags"].take(rows) & Rwbs.READ) != 0])
     return None
 
 
@@ -211,95 +214,86 @@ def _of_data(
 
     ``inserts`` are the rows of inserts, ``bdev`` says which are into block-device inodes.
     """
-    reads = reads[(events["flags"][reads] & Rwbs.META) == 0]
+    reads = reads[(events["flags"].take(reads) & Rwbs.META) == 0]
     # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
     # were inserted just before. With blocks below the page size data shares such pages.
     metadata = events.take(inserts[bdev])
-    within = in_block_devices(events.take(reads), metadata, page_size, first_sectors, disks)
-    last = last_inserts(events["pid"], inserts, reads)
-    return np.asarray(reads[~(within & np.append(bdev, False)[last])])
+    dev, sector = events["dev"].take(reads), events["index"].take(reads)
+    within = in_block_devices(dev, sector, metadata, page_size, first_sectors, disks)
+    last = last_inserts(events["pid"], inserts, reads[within])
+    of_data = ~within
+    of_data[within] = ~np.append(bdev, False).take(last)
+    return np.asarray(reads[of_data])
 
 
 def in_block_devices(
-    blocks: Table,
+    dev: Array,
+    sector: Array,
     metadata: Table,
     page_size: int,
     first_sectors: Collection[int],
     disks: Mapping[int, int],
-    at: str = "index",
 ) -> Array:
-    """Return a mask of the block events (or requests, ``at``: "sector") of pages in ``metadata``.
+    """Return a mask of the blocks (disk ``dev``, ``sector``) that are pages in ``metadata``.
 
     These are inserts into block-device inodes. The number of such an inode is the dev_t of a disk
     or partition; 0 (before 5.11) may be any. ``disks`` maps the dev_t of a file system to its
     disk's; a file system that it lacks is on none of these disks.
     """
-    inside = np.zeros(blocks.rows, bool)
+    inside = np.zeros(len(sector), bool)
     all_disks = {*disks, *disks.values()}
-    devs, of = np.unique(blocks["dev"], return_inverse=True)
-    disk = np.array([disks.get(dev, dev) for dev in devs.tolist()], np.uint64)[of]
+    devs = np.unique(dev)
+    disk = np.array([disks.get(each, each) for each in devs.tolist()], np.uint64)
+    disk = disk.take(np.searchsorted(devs, dev))
     elsewhere = ~np.isin(disk, np.array([*all_disks], np.uint64))
     for ino in np.unique(metadata["ino"]).tolist():
         pages = metadata["index"][metadata["ino"] == ino]
         same = (disk == disks.get(ino, ino)) | (ino == 0) | (elsewhere & (ino not in all_disks))
         for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
-            page = (blocks[at] - np.uint64(first)) // np.uint64(page_size // 512)
+            page = (sector - np.uint64(first)) // np.uint64(page_size // 512)
             inside |= same & np.isin(page, pages)
     return inside
 
 
-def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array, Array]:
+def _fill(
+    sequence: Table, order: Array, page_size: int, compressing: Array
+) -> tuple[Array, Array, Array]:
     """Assign reads to the inserts before them in the same thread.
 
-    ``sequence`` holds inserts and reads in time order. Returns arrays by row: pages filled
-    (int64; 0: none, or the row is a read), pages filled by the same reads (int64), and whether
-    one of these reads was flagged as readahead.
+    ``sequence`` holds inserts and reads in time order, ``order`` its rows by thread. Returns arrays
+    by row: pages filled (int64; 0: none, or the row is a read), pages filled by the same reads
+    (int64), and whether one of these reads was flagged as readahead.
     """
-    order = np.argsort(sequence["pid"], kind="stable")
-    pid, is_read = sequence["pid"][order], sequence["kind"][order] != Kind.INSERT
-    size = np.where(is_read, 0, folio_pages(sequence)[order])
-    run = _runs(pid, is_read)
-    sectors = _of_next_run(run, pid, is_read, sequence["value"][order])
-    available = np.ceil(sectors * 512 / page_size)
-    flagged = _of_next_run(run, pid, is_read, sequence["flags"][order] & Rwbs.AHEAD) > 0
-
+    rows = len(order)
+    pages, group, ahead = np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, bool)
+    if not rows:
+        return pages, group, ahead
+    pid, is_read = sequence["pid"].take(order), sequence["kind"].take(order) != Kind.INSERT
+    size = np.where(is_read, 0, folio_pages(sequence).take(order))
+    # Runs of inserts and of reads; a thread's first row starts a run.
+    start = np.flatnonzero(np.append(True, (pid[1:] != pid[:-1]) | (is_read[1:] != is_read[:-1])))
+    length = np.diff(start, append=rows)
+    # The sectors and flags of the reads in the run after each, if it is of the same thread.
+    sectors, flagged = np.zeros(len(start)), np.zeros(len(start), bool)
+    goes_on = ~is_read[start[:-1]] & (pid[start[:-1]] == pid[start[1:]])
+    values = np.add.reduceat(sequence["value"].take(order).astype(np.float64), start)[1:]
+    sectors[:-1] = np.where(goes_on, values, 0)
+    flags = np.bitwise_or.reduceat(sequence["flags"].take(order), start)[1:]
+    flagged[:-1] = goes_on & ((flags & Rwbs.AHEAD) > 0)
     # Of a run of inserts the last ones are filled, as many as the reads have pages; where
     # pages are compressed, those of the last one's inode.
-    end_of_run = np.searchsorted(run, run, side="right") - 1
     total = np.cumsum(size)
-    after = total[end_of_run] - total
-    compresses = np.isin(sequence["dev"][order], compressing)
-    last = order[end_of_run]
-    same_inode = (sequence["ino"][order] == sequence["ino"][last]) & (
-        sequence["dev"][order] == sequence["dev"][last]
+    last = start + length - 1
+    available = np.repeat(np.ceil(sectors * 512 / page_size), length)
+    reached = np.repeat(total[last], length) - total < available
+    compresses = np.flatnonzero(np.isin(sequence["dev"], compressing).take(order))
+    at, final = order[compresses], order[np.repeat(last, length)[compresses]]
+    reached[compresses] = np.logical_and.reduce(
+        [sequence[name][at] == sequence[name][final] for name in ("ino", "dev")]
     )
-    reached = np.where(compresses, same_inode, after < available)
     filled = ~is_read & (available > 0) & reached
-
-    pages = np.empty(len(order), np.int64)
-    group = np.empty(len(order), np.int64)
-    pages[order] = np.where(filled, size, 0)
-    filled_in_run = np.bincount(run, np.where(filled, size, 0))[run] if len(run) else total
-    group[order] = np.where(filled, filled_in_run, 0)
-    ahead = np.empty(len(order), bool)
-    ahead[order] = filled & flagged
+    size = np.where(filled, size, 0)
+    pages[order] = size
+    group[order] = np.where(filled, np.repeat(np.add.reduceat(size, start), length), 0)
+    ahead[order] = filled & np.repeat(flagged, length)
     return pages, group, ahead
-
-
-def _runs(pid: Array, is_read: Array) -> Array:
-    """Number the runs of inserts and of reads; a thread's first row starts a run."""
-    starts = np.diff(pid, prepend=pid[:1]) != 0
-    starts |= np.diff(is_read.view(np.int8), prepend=is_read[:1].view(np.int8)) != 0
-    return np.asarray(np.cumsum(starts))
-
-
-def _of_next_run(run: Array, pid: Array, is_read: Array, values: Array) -> Array:
-    """Return, for each insert, the sum of the reads of the run after its own, if of its thread."""
-    if not len(run):
-        return run
-    runs = int(run[-1]) + 2
-    sum_of = np.bincount(run, np.where(is_read, values, 0), runs)
-    thread_of = np.full(runs, -1, np.int64)
-    thread_of[run] = pid
-    same = thread_of[run] == thread_of[run + 1]
-    return np.asarray(np.where(same & ~is_read, sum_of[run + 1], 0))

@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Table
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Table, order_by
 
 NODE_INODE = 1  # F2FS_NODE_INO of every image that mkfs.f2fs makes
 # Of the nodes that pages of a file follow, so many and this share are the file's.
@@ -62,7 +62,7 @@ def _has_nodes(inserts: Table, dev: int) -> bool:
     A thread reads the node of an inode, then pages of the inode, and so on with the next one.
     """
     here = inserts.take(inserts["dev"] == dev)
-    here = here.take(np.lexsort((np.arange(here.rows), here["pid"])))
+    here = here.take(order_by(here["pid"]))
     node, pid = here["ino"] == NODE_INODE, here["pid"]
     followed = node[:-1] & ~node[1:] & (pid[:-1] == pid[1:])
     pages, after = here["index"][:-1][followed], here["ino"][1:][followed]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foreread.analyzer.ingest.recording import TraceError
-from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, of_kinds
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, of_kinds, order_by
 
 SMALLEST, LARGEST = 1 << 12, 1 << 16  # bytes: those of Linux's architectures with 4 KiB or more
 RANGE_KINDS = (Kind.GET_PAGES, Kind.MAP_PAGES)
@@ -81,7 +81,7 @@ def of_reads(events: Table) -> int | None:
     queued = reads & (kind == Kind.BIO_QUEUE)
     chosen = queued if queued.any() else reads & (kind == Kind.RQ_ISSUE)
     rows = np.flatnonzero(chosen | (kind == Kind.INSERT))
-    rows = rows[np.argsort(events["pid"][rows], kind="stable")]
+    rows = rows[order_by(events["pid"][rows])]
     if not len(rows):
         return None
     pid, is_read = events["pid"][rows], chosen[rows]

@@ -13,7 +13,7 @@ import numpy as np
 
 from foreread.analyzer.ingest.accesses import page_key, read_pages, rows_of
 from foreread.analyzer.ingest.inserts import Inserts, folio_pages
-from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds, order_by
 
 # readahead(2), madvise and fadvise read pages that no probe names, after any probe that found its
 # page cached. With correct offsets, application starts had none; with wrong offsets all are.
@@ -122,7 +122,7 @@ def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
     probes = np.flatnonzero(of_kinds(events, _NATIVE))
     read = np.flatnonzero(inserts.pages > 0)
     row = np.concatenate((probes, inserts.row[read]))
-    order = np.lexsort((row, events["pid"][row]))
+    order = order_by(events["pid"][row], row)
     pid, is_probe = events["pid"][row[order]], order < len(probes)
     at = np.arange(len(order))
     last_probe = np.maximum.accumulate(np.where(is_probe, at, 0))

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table
+from foreread.analyzer.ingest.tables import MINOR_BITS, Array, Kind, Table, order_by
 from foreread.emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
 
 # Of the first reads after inserts of a file system: a disk with fewer is not its own.
@@ -39,16 +39,19 @@ def last_inserts(pid: Array, inserts: Array, rows: Array) -> Array:
 
     Both are rows of events; ``pid`` has the thread of each event.
     """
-    near = np.flatnonzero(np.isin(pid[inserts], np.unique(pid[rows])))
-    row = np.concatenate((inserts[near], rows))
-    # One number for both keys: numpy sorts these several times as fast as lexsort does.
-    order = np.argsort(pid[row].astype(np.int64) << 32 | row)
-    last = np.maximum.accumulate(np.where(order < len(near), np.arange(len(row)), 0))
-    before = order[last]  # an insert, but where a thread has none before
-    has_insert = (before < len(near)) & (pid[row[before]] == pid[row[order]])
-    places = np.full(len(row), -1)
-    places[order[has_insert]] = near[before[has_insert]]
-    return places[len(near) :]
+    near = np.flatnonzero(np.isin(pid.take(inserts), np.unique(pid.take(rows))))
+    row = np.concatenate((inserts.take(near), rows))
+    thread = pid.take(row)
+    order = order_by(thread, row)
+    is_insert = order < len(near)
+    last = np.maximum.accumulate(np.where(is_insert, np.arange(len(row)), 0))
+    at = np.flatnonzero(~is_insert)
+    before, order = order.take(last.take(at)), order.take(at)
+    # An insert, but where a thread has none before.
+    has_insert = (before < len(near)) & (thread.take(before) == thread.take(order))
+    places = np.full(len(rows), -1)
+    places[order[has_insert] - len(near)] = near.take(before[has_insert])
+    return places
 
 
 class Layers:
@@ -59,11 +62,10 @@ class Layers:
     """
 
     def __init__(self, events: Table, inserts: Array, reads: Array) -> None:
-        dev = events["dev"].astype(np.uint64)
         last = last_inserts(events["pid"], inserts, reads)
         self._after = last >= 0
-        own = np.append(dev[inserts], np.uint64(0))[last]
-        pair = (own << np.uint64(32)) | dev[reads]
+        own = np.append(events["dev"].take(inserts), np.uint32(0)).take(last).astype(np.uint64)
+        pair = (own << np.uint64(32)) | events["dev"].take(reads)
         first = np.unique(last, return_index=True)[1]
         first = first[self._after[first]]
         self.pairs, votes = np.unique(pair[first], return_counts=True)
@@ -93,12 +95,12 @@ class Evidence:
     def __init__(
         self, events: Table, reads: Array, layers: Layers, readers: Array, page_size: int
     ) -> None:
-        self._reads = events.take(reads)
-        self._by_readers = np.isin(self._reads["pid"], readers)
+        self._dev, self._sectors = events["dev"].take(reads), events["value"].take(reads)
+        self._by_readers = np.isin(events["pid"].take(reads), readers)
         self._layers = layers
         self._page_size = page_size
         queued = np.flatnonzero(events["kind"] == Kind.BIO_QUEUE)
-        self._queued = np.unique(events["dev"][queued]).tolist()
+        self._queued = np.unique(events["dev"].take(queued)).tolist()
 
     def unseen(
         self, data: Table, pages: Array, filled: Array, beside: Array, on_disks: Collection[int]
@@ -126,7 +128,7 @@ class Evidence:
 
     def read_together(self) -> int:
         """Return how many pages come in one read: the median of all pages."""
-        pages = np.sort(-(-self._reads["value"].astype(np.int64) * 512 // self._page_size))
+        pages = np.sort(-(-self._sectors.astype(np.int64) * 512 // self._page_size))
         if not pages.sum():
             return 1
         return max(int(pages[np.searchsorted(np.cumsum(pages), pages.sum() / 2)]), 1)
@@ -138,31 +140,34 @@ class Evidence:
         disks = self._layers.disks(dev) or {*_may_hold(dev, self._queued)}
         if not disks:
             return Unseen.OTHER_DISKS
-        by_others = np.isin(self._reads["dev"], [*disks]) & ~self._by_readers
-        octets = 512 * int(self._reads["value"][by_others].sum())
+        by_others = np.isin(self._dev, [*disks]) & ~self._by_readers
+        octets = 512 * int(self._sectors[by_others].sum())
         few = octets < _FEW * (inserted - read) * self._page_size
         return None if few else Unseen.OTHER_THREADS
 
 
-def beside_reads(sequence: Table, page_size: int) -> Array:
+def beside_reads(sequence: Table, order: Array, page_size: int) -> Array:
     """Return a mask of the inserts near a page of their file that their thread read meanwhile.
 
-    ``sequence`` holds inserts and reads in time order. squashfs inserts the rest of a block after
-    the read for the touched page; others insert a whole block, and read less than it holds.
+    ``sequence`` holds inserts and reads in time order, ``order`` its rows by thread. squashfs
+    inserts the rest of a block after the read for the touched page; others insert a whole block,
+    and read less than it holds.
     """
-    order = np.argsort(sequence["pid"], kind="stable")
     names = ("pid", "kind", "dev", "ino", "index")
-    by_thread = {name: sequence[name][order] for name in names}
+    by_thread = {name: sequence[name].take(order) for name in names}
     pid, insert = by_thread["pid"], by_thread["kind"] == Kind.INSERT
     read = np.flatnonzero(insert[:-1] & ~insert[1:] & (pid[:-1] == pid[1:]))  # ends a run
-    at = np.searchsorted(read, np.arange(len(pid)))
+    ends = np.zeros(len(pid), np.int64)
+    ends[read + 1] = 1
+    at = np.cumsum(ends)  # how many reads end before each row
     near = np.zeros(len(pid), bool)
     for touched in (at - 1, at):
         has_read = (touched >= 0) & (touched < len(read))
-        other = np.append(read, 0)[np.where(has_read, touched, -1)]
+        other = np.append(read, 0).take(np.where(has_read, touched, -1))
         for name in ("pid", "dev", "ino"):
-            has_read &= by_thread[name][other] == by_thread[name]
-        apart = by_thread["index"][other].astype(np.int64) - by_thread["index"].astype(np.int64)
+            has_read &= by_thread[name].take(other) == by_thread[name]
+        index = by_thread["index"].astype(np.int64)
+        apart = index.take(other) - index
         near |= has_read & (np.abs(apart) < SQUASHFS_LARGEST_BLOCK // page_size)
     back = np.empty(len(pid), bool)
     back[order] = near & insert

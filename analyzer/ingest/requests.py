@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table, of_kinds
+from foreread.analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table, of_kinds, order_by
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 
@@ -21,15 +21,16 @@ def find_requests(events: Table) -> Table:
     A completion belongs to the latest issue before it with the same device and first sector.
     """
     block = np.flatnonzero(of_kinds(events, (Kind.RQ_ISSUE, Kind.RQ_COMPLETE)))
-    order = np.lexsort((events["index"][block], events["dev"][block]))  # equal ones by time
-    dev, sector, kind = (events[name][block[order]] for name in ("dev", "index", "kind"))
+    dev, kind = events["dev"].take(block), events["kind"].take(block)
+    sector = events["index"].take(block) + np.uint64(1)  # a flush has the largest: now 0
+    order = order_by(dev, sector)  # equal ones by time
+    dev, sector, issue = dev.take(order), sector.take(order), (kind == Kind.RQ_ISSUE).take(order)
     pair = np.zeros(len(order), bool)
-    pair[:-1] = (kind[:-1] == Kind.RQ_ISSUE) & (kind[1:] == Kind.RQ_COMPLETE)
-    pair[:-1] &= (np.diff(dev) == 0) & (np.diff(sector) == 0)
+    pair[:-1] = issue[:-1] & ~issue[1:] & (dev[1:] == dev[:-1]) & (sector[1:] == sector[:-1])
     complete_ns = np.zeros(len(block), np.uint64)
     first = np.flatnonzero(pair)
-    complete_ns[order[first]] = events["time_ns"][block[order[first + 1]]]
-    issued = events["kind"][block] == Kind.RQ_ISSUE
+    complete_ns[order[first]] = events["time_ns"].take(block[order[first + 1]])
+    issued = kind == Kind.RQ_ISSUE
     requests = events.take(block[issued])
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
     return _table(requests, complete_ns[issued], _askers(requests, queued), _bios(requests, queued))
@@ -56,8 +57,9 @@ def _askers(issued: Table, queued: Table) -> Array:
     still asked for it. Without a recorded bio it is the thread that issued the request.
     """
     askers = issued["pid"].copy()
-    partitions = ~np.isin(queued["dev"], issued["dev"])
-    for dev in np.unique(issued["dev"]).tolist():
+    disks = np.unique(issued["dev"])
+    partitions = ~np.isin(queued["dev"], disks)
+    for dev in disks.tolist():
         rows = np.flatnonzero(issued["dev"] == dev)
         bios = queued.take(np.flatnonzero(partitions | (queued["dev"] == dev)))
         asker = _bio_of(issued.take(rows), bios)
@@ -75,15 +77,16 @@ def _bio_of(requests: Table, bios: Table) -> Array:
     if not bios.rows:
         return np.full(requests.rows, -1)
     begin, end, time = bios["index"], bios["index"] + bios["value"], bios["time_ns"]
+    sector = requests["index"]
     latest = _nearest(begin, time, requests)
-    within = (begin[latest] == requests["index"]) | (end[latest] > requests["index"])
-    latest = np.where(within & (time[latest] <= requests["time_ns"]), latest, -1)
-    ends = requests["index"] + requests["value"]
+    within = (begin.take(latest) == sector) | (end.take(latest) > sector)
+    latest = np.where(within & (time.take(latest) <= requests["time_ns"]), latest, -1)
+    ends = sector + requests["value"]
     before = _nearest(ends, requests["time_ns"], requests)
-    continues = (before >= 0) & (ends[before] == requests["index"])
+    continues = (before >= 0) & (ends.take(before) == sector)
     for _ in range(_MOST_SPLITS):
         other = np.where(continues, latest[before], -1)
-        later = (other >= 0) & (end[other] > requests["index"])
+        later = (other >= 0) & (end.take(other) > sector)
         later &= (latest < 0) | (time[other] > time[latest])
         if not later.any():
             break
@@ -96,15 +99,14 @@ def _nearest(sector: Array, time_ns: Array, requests: Table) -> Array:
 
     ``sector`` and ``time_ns``: of the rows, which are bios or ends of requests.
     """
-    rows = len(sector)
-    sectors = np.concatenate((sector, requests["index"]))
-    times = np.concatenate((time_ns, requests["time_ns"]))
-    is_request = np.arange(len(sectors)) >= rows
-    order = np.lexsort((is_request, times, sectors))
-    latest = np.maximum.accumulate(np.where(is_request[order], -1, np.arange(len(order))))
-    has_row = is_request[order] & (latest >= 0)
+    in_time = order_by(np.concatenate((time_ns, requests["time_ns"])))
+    order = order_by(np.concatenate((sector, requests["index"])).take(in_time))
+    row = in_time.take(order)
+    is_request = row >= len(sector)
+    latest = np.maximum.accumulate(np.where(is_request, -1, np.arange(len(row))))
+    at = np.flatnonzero(is_request & (latest >= 0))
     nearest = np.full(requests.rows, -1)
-    nearest[order[has_row] - rows] = order[latest[has_row]]
+    nearest[row.take(at) - len(sector)] = row.take(latest.take(at))
     return nearest
 
 
@@ -118,10 +120,11 @@ def _bios(issued: Table, queued: Table) -> Array:
         blocks = issued["value"] // _BLOCK_SECTORS
         return np.where((issued["flags"] & Rwbs.META) > 0, np.maximum(blocks, 1), 1)
     bios = np.ones(issued.rows, np.uint32)
-    partitions = ~np.isin(queued["dev"], issued["dev"])
-    for dev in np.unique(issued["dev"]).tolist():
+    disks = np.unique(issued["dev"])
+    partitions = ~np.isin(queued["dev"], disks)
+    for dev in disks.tolist():
         of_disk = queued.take(partitions | (queued["dev"] == dev))
-        order = np.argsort(of_disk["index"], kind="stable")
+        order = order_by(of_disk["index"])
         sector, time = of_disk["index"][order], of_disk["time_ns"][order]
         starts = np.flatnonzero(np.diff(sector, prepend=~sector[:1]) != 0)  # the first of a sector
         large = np.flatnonzero((issued["dev"] == dev) & (issued["value"] > _BLOCK_SECTORS))

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, order_by
 from foreread.boards.base.units import KIB
 from foreread.emulator.linux.filesystems import SQUASHFS_BLOCK, SQUASHFS_LARGEST_BLOCK
 from foreread.tracer.formats.capture import Mount, Squashfs
@@ -121,7 +121,7 @@ class _Inserts:
         if not insert.any() or not read.any():
             return None
         rows = np.flatnonzero(insert | read)
-        rows = rows[np.argsort(events["pid"][rows], kind="stable")]
+        rows = rows[order_by(events["pid"][rows])]
         at = np.flatnonzero(insert[rows])
         own = rows[at]
         inodes, file = np.unique(events["ino"][own], return_inverse=True)

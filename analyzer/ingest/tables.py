@@ -29,6 +29,8 @@ Array = npt.NDArray[Any]
 
 TEXT = "U"  # dtype of a column of text, of any length
 
+_KEY_BITS = 64  # of the numbers that order_by sorts
+
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 
 
@@ -210,7 +212,7 @@ class Table(Mapping[str, Array]):
             rows = np.flatnonzero(selection)
             columns = {name: array.take(rows, mode="clip") for name, array in self.items()}
         else:
-            columns = {name: array[selection] for name, array in self.items()}
+            columns = {name: array.take(selection) for name, array in self.items()}
         return Table(self.schema, columns)
 
     def to_arrow(self) -> pyarrow.Table:
@@ -253,6 +255,34 @@ class Table(Mapping[str, Array]):
 def of_kinds(events: Table, kinds: Iterable[Kind]) -> Array:
     """Return a mask of the events of these kinds; np.isin takes ten times as long."""
     return np.asarray(np.logical_or.reduce([events["kind"] == kind for kind in kinds]))
+
+
+def order_by(*keys: Array) -> Array:
+    """Return the rows by the first of the integer ``keys``, then by the next; equal ones in order.
+
+    numpy.lexsort does the same in ten times the time. Keys and row are one number here, if they fit
+    into 64 bits; a first key that is too wide is replaced by the rank of its value.
+    """
+    rows = len(keys[0])
+    if not rows:
+        return np.zeros(0, np.int64)
+    limits = [(int(key.min()), int(key.max())) for key in keys]
+    bits = (rows - 1).bit_length()
+    if sum((high - low).bit_length() for low, high in limits) + bits > _KEY_BITS:
+        values = np.unique(keys[0])
+        keys = (np.searchsorted(values, keys[0]), *keys[1:])
+        limits[0] = 0, len(values) - 1
+        if sum((high - low).bit_length() for low, high in limits) + bits > _KEY_BITS:
+            return np.lexsort(keys[::-1])
+    number = np.zeros(rows, np.uint64)
+    for key, (low, high) in zip(keys, limits, strict=True):
+        number <<= np.uint64((high - low).bit_length())
+        number |= key.astype(np.uint64) - np.uint64(low % (1 << 64))
+    number <<= np.uint64(bits)
+    number |= np.arange(rows, dtype=np.uint64)
+    number.sort()
+    number &= np.uint64((1 << bits) - 1)
+    return number.view(np.int64)
 
 
 def _is_of(array: Array, column: Column) -> bool:

@@ -108,10 +108,8 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     if inserts is None:
         return np.asarray(own)
     first_sectors = {mount.first_sector for mount in recording.capture.mounts}
-    metadata = inserts.metadata
-    beside = in_block_devices(
-        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
-    )
+    places = (requests["dev"], requests["sector"], inserts.metadata, recording.page_size)
+    beside = in_block_devices(*places, first_sectors, recording.devices)
     if beside.any():  # with blocks below the page size files share pages of the block device
         own &= ~beside | _in_files(recording, requests)
     nodes = inserts.nodes

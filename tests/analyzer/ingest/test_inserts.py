@@ -135,9 +135,9 @@ def test_inode_tables_of_a_partition_are_found_from_its_start():
     ],
 )
 def test_metadata_is_on_the_disk_that_its_inode_names(disks, ino, metadata):
-    blocks = table(read(320, 1, dev=DISK), read(320, 1, dev=DISK + 5))
+    dev, sector = np.array([DISK, DISK + 5], np.uint32), np.array([320, 320], np.uint64)
     inserts = table(event(Kind.INSERT, dev=BDEV, ino=ino, index=40))
-    assert in_block_devices(blocks, inserts, PAGE, (), disks).tolist() == metadata
+    assert in_block_devices(dev, sector, inserts, PAGE, (), disks).tolist() == metadata
 
 
 def test_small_blocks_of_data_share_pages_with_metadata():
