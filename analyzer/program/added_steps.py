@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.ingest.tables import Array, order_by
 from foreread.emulator.linux.steps import STEP
 
 
@@ -24,7 +24,7 @@ def with_added(steps: Array, rows: Sequence[int], added: Array) -> tuple[Array, 
     several come before one row, the first does.
     """
     at = np.asarray(rows, np.int64)
-    order = np.argsort(at, kind="stable")
+    order = order_by(at)
     at, new = at[order], added[order]
     steps = steps.copy()
     first = np.flatnonzero(np.diff(at, prepend=-1))

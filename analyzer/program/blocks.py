@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, of_kinds, order_by
 from foreread.analyzer.program.schedule import stays
 from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.steps import CpuCost
@@ -216,7 +216,7 @@ def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read
     inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
     rows = {inode: row for row, inode in enumerate(inodes) if block_pages[row]}
     events = recording.trace.events
-    wanted = np.isin(events["kind"], (Kind.INSERT, Kind.BIO_QUEUE))
+    wanted = of_kinds(events, (Kind.INSERT, Kind.BIO_QUEUE))
     wanted &= ~_of_metadata(events)
     columns = ("kind", "time_ns", "pid", "dev", "ino", "index", "value", "flags")
     chosen = (events[name][wanted].tolist() for name in columns)
@@ -248,7 +248,7 @@ def _of_metadata(events: Table) -> Array:
     fs/squashfs/block.c): a read that begins where the thread's one before it did shows one.
     """
     rows = np.flatnonzero((events["kind"] == Kind.BIO_QUEUE) & ((events["flags"] & Rwbs.READ) > 0))
-    rows = rows[np.argsort(events["pid"][rows], kind="stable")]
+    rows = rows[order_by(events["pid"][rows])]
     again = np.logical_and.reduce(
         [np.diff(events[name][rows].astype(np.int64)) == 0 for name in ("pid", "dev", "index")]
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds, order_by
 from foreread.emulator.linux.steps import CpuCost
 
 _SOONEST = 1  # percentile of the time between events: little else happens in it
@@ -31,7 +31,7 @@ def event_cost(events: Table) -> float:
     Kernels before 6.12 lack events that follow each other immediately. There the shortest time is
     the time from a completion to the wake-up, and a share of it is the kernel's own work.
     """
-    order = np.lexsort((events["time_ns"], events["cpu"]))
+    order = order_by(events["cpu"], events["time_ns"])
     time, cpu, kind = (events[name][order] for name in ("time_ns", "cpu", "kind"))
     same = np.diff(cpu) == 0
     apart = np.diff(time.astype(np.float64))
@@ -108,8 +108,8 @@ def _singles(events: Table, pattern: tuple[Kind, ...]) -> tuple[Array, Array, Ar
 
     Events of reads, faults and mappings count, each thread's in their order.
     """
-    rows = np.flatnonzero(np.isin(events["kind"], (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
-    rows = rows[np.argsort(events["pid"][rows], kind="stable")]
+    rows = np.flatnonzero(of_kinds(events, (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
+    rows = rows[order_by(events["pid"][rows])]
     kind, pid = events["kind"][rows], np.append(events["pid"][rows], -1)
     at = np.arange(max(len(rows) - len(pattern) + 1, 0))
     for step, wanted in enumerate(pattern):
@@ -125,7 +125,7 @@ def _request_rows(recording: Recording, bio: Array) -> tuple[Array, Array]:
     request_rows = np.full((2, len(bio)), -1, np.int64)
     if not requests.rows:
         return request_rows[0], request_rows[1]
-    order = np.argsort(requests["sector"], kind="stable")
+    order = order_by(requests["sector"])
     sector = requests["sector"][order]
     at = order[np.minimum(np.searchsorted(sector, events["index"][bio]), len(order) - 1)]
     is_request = (requests["sector"][at] == events["index"][bio]) & (

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Table, order_by
 from foreread.analyzer.program.schedule import rows_by
 
 
@@ -20,7 +20,7 @@ def askers(requests: Table, events: Table) -> tuple[Array, Array]:
     sector = np.concatenate((bios["index"], requests["sector"]))
     time = np.concatenate((bios["time_ns"], requests["issue_ns"]))
     is_bio = np.arange(len(sector)) < bios.rows
-    order = np.lexsort((~is_bio, time, sector))
+    order = order_by(sector, time, ~is_bio)
     latest = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
     bio = order[latest]  # the last one before each, of any sector
     has_bio = ~is_bio[order] & (latest >= 0) & (sector[bio] == sector[order])
@@ -42,7 +42,7 @@ class ThreadEvents:
                 times.append(call["time_ns"])
                 pids.append(call["pid"])
         time, pid = np.concatenate(times), np.concatenate(pids)
-        order = np.argsort(time, kind="stable")
+        order = order_by(time)
         self._time, self._pid = time[order], pid[order]
         self._times = {pid: self._time[rows] for pid, rows in rows_by(self._pid).items()}
 

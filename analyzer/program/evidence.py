@@ -9,7 +9,7 @@ import numpy as np
 
 from foreread.analyzer.ingest.accesses import rows_of
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.ingest.tables import Array, Kind, order_by
 from foreread.analyzer.program.misses import ways_of
 from foreread.analyzer.program.timeline import moments
 from foreread.tracer.formats.capture import FileEntry
@@ -67,28 +67,21 @@ def evidence(recording: Recording, sizes: Array) -> Evidence:
     """Return the evidence of a recording; ``sizes`` (i8, bytes): of its files."""
     missing = len(sizes) - len(recording.entries)
     entries = [*recording.entries, *[None] * max(missing, 0)]
-    return Evidence(
-        moments=moments(recording),
-        inserted=_inserted(recording, entries),
-        segments=_pieces([_segments(entry, recording.page_size) for entry in entries]),
-        cached=_pieces(
-            [
-                _cached(entry, size, recording.page_size)
-                for entry, size in zip(entries, sizes.tolist(), strict=True)
-            ]
-        ),
-        sizes=np.ascontiguousarray(sizes, np.int64),
-        flags=_flags(entries, len(sizes)),
-        page_size=recording.page_size,
-        shown=_shown(recording),
-    )
-
-
-def _shown(recording: Recording) -> Shown:
+    segments, cached, flags = _of_entries(entries, sizes.tolist(), recording.page_size)
     names, kinds = recording.trace.event_names, recording.trace.events["kind"]
     shown = Shown.DUPLICATES if _DUPLICATES & names else Shown(0)
     shown |= Shown.ADVICE if "syscalls:sys_enter_fadvise64" in names else Shown(0)
-    return shown | (Shown.MAPPED if (kinds == Kind.MAP_PAGES).any() else Shown(0))
+    shown |= Shown.MAPPED if (kinds == Kind.MAP_PAGES).any() else Shown(0)
+    return Evidence(
+        moments=moments(recording),
+        inserted=_inserted(recording, entries),
+        segments=segments,
+        cached=cached,
+        sizes=np.ascontiguousarray(sizes, np.int64),
+        flags=flags,
+        page_size=recording.page_size,
+        shown=shown,
+    )
 
 
 def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
@@ -136,7 +129,7 @@ def _within(extents: tuple[Array, Array, Array], of_file: Array, at: Array) -> A
     file, begin, end = extents
     both = np.concatenate((file, of_file)), np.concatenate((begin, at))
     asks = np.arange(len(both[0])) >= len(file)
-    order = np.lexsort((asks, both[1], both[0]))
+    order = order_by(*both, asks)
     last = np.maximum.accumulate(np.where(asks[order], -1, np.arange(len(order))))
     within = np.zeros(len(order), bool)
     extent = order[np.maximum(last, 0)]
@@ -146,36 +139,26 @@ def _within(extents: tuple[Array, Array, Array], of_file: Array, at: Array) -> A
     return within[len(file) :]
 
 
-def _segments(entry: FileEntry | None, page_size: int) -> list[tuple[int, int, bool]]:
-    """Return (first page, end, executable) of the segments that program headers list."""
-    return [
-        (s.at // page_size, -(-(s.at + s.length) // page_size), s.executable)
-        for s in (entry.segments or () if entry else ())
-        if s.length and s.at + s.length <= _MOST_BYTES - page_size
-    ]
-
-
-def _cached(entry: FileEntry | None, size: int, page_size: int) -> list[tuple[int, int, bool]]:
-    """Return (first page, end) of the pages of a file that were cached before the run."""
-    runs = entry.cached_pages if entry else None
-    pages = -(-size // page_size)
-    most = min(pages, MOST_PAGES) if pages > 0 else MOST_PAGES
-    cut = ((first, min(first + number, most), False) for first, number in runs or ())
-    return [run for run in cut if run[0] < run[1]]
-
-
-def _pieces(by_file: list[list[tuple[int, int, bool]]]) -> Array:
-    return np.array(
-        [(*p[:2], file, p[2]) for file, some in enumerate(by_file) for p in some], PIECE
-    )
-
-
-def _flags(entries: list[FileEntry | None], files: int) -> Array:
-    by_file = np.zeros(files, np.uint8)
-    for file, entry in enumerate(entries[:files]):
-        if entry is not None:
-            flags = FileFlag.LINK if entry.link else FileFlag(0)
-            flags |= FileFlag.PROGRAM if entry.segments else FileFlag(0)
-            flags |= FileFlag.CACHED_KNOWN if entry.cached_pages is not None else FileFlag(0)
-            by_file[file] = flags
-    return by_file
+def _of_entries(
+    entries: list[FileEntry | None], sizes: list[int], page_size: int
+) -> tuple[Array, Array, Array]:
+    """Return the segments and the cached pages of files (PIECE), and their flags."""
+    segments: list[tuple[int, int, int, bool]] = []
+    cached: list[tuple[int, int, int, bool]] = []
+    flags = np.zeros(len(sizes), np.uint8)
+    for file, (entry, size) in enumerate(zip(entries, sizes, strict=True)):
+        if entry is None:
+            continue
+        segments += [
+            (part.at // page_size, -(-(part.at + part.length) // page_size), file, part.executable)
+            for part in entry.segments or ()
+            if part.length and part.at + part.length <= _MOST_BYTES - page_size
+        ]
+        pages = -(-size // page_size)
+        most = min(pages, MOST_PAGES) if pages > 0 else MOST_PAGES
+        runs = [(first, min(first + number, most)) for first, number in entry.cached_pages or ()]
+        cached += [(first, end, file, False) for first, end in runs if first < end]
+        flags[file] |= FileFlag.LINK if entry.link else 0
+        flags[file] |= FileFlag.PROGRAM if entry.segments else 0
+        flags[file] |= FileFlag.CACHED_KNOWN if entry.cached_pages is not None else 0
+    return np.array(segments, PIECE), np.array(cached, PIECE), flags

@@ -8,6 +8,7 @@ pages at once, flagged. Before 5.10 both go through ->readpage and look the same
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import IntEnum
 
 import numpy as np
@@ -20,7 +21,7 @@ from foreread.analyzer.ingest.inserts import (
 )
 from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Kind
+from foreread.analyzer.ingest.tables import Array, Kind, of_kinds
 from foreread.boards.base.units import KIB
 from foreread.emulator.linux.rules import KernelError, version_of
 
@@ -70,9 +71,13 @@ def ways_of(recording: Recording) -> Array:
         Way.UNKNOWN,
     )
     plain = np.isin(data["dev"], devices_of(fstypes, PLAIN_FILE_SYSTEMS))
-    flags_tell = inserts.reads_recorded and _flags_reads(recording)
-    way = np.where((plain & flags_tell) | filled, way, Way.UNKNOWN)
-    if _have_events(recording):
+    are_flagged = False
+    with suppress(KernelError):  # not a kernel release
+        flagging = version_of(recording.kernel or "") >= _FORCED_READAHEAD
+        are_flagged = inserts.reads_recorded and flagging
+    way = np.where((plain & are_flagged) | filled, way, Way.UNKNOWN)
+    trace = recording.trace
+    if not trace.event_names.isdisjoint(_EVENTS.values()) or of_kinds(trace.events, _EVENTS).any():
         wanted = filled
     else:
         by_blocks = np.isin(data["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
@@ -80,17 +85,3 @@ def ways_of(recording: Recording) -> Array:
         singly = hole | (way != Way.UNKNOWN) | (group == 1)
         wanted = in_blocks | (~by_blocks & singly)
     return np.where(wanted, way, NO_WAY).astype(np.int8)
-
-
-def _have_events(recording: Recording) -> bool:
-    trace = recording.trace
-    if any(name in trace.event_names for name in _EVENTS.values()):
-        return True
-    return bool(np.isin(trace.events["kind"], list(_EVENTS)).any())
-
-
-def _flags_reads(recording: Recording) -> bool:
-    try:
-        return version_of(recording.kernel or "") >= _FORCED_READAHEAD
-    except KernelError:  # not a kernel release
-        return False

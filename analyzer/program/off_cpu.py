@@ -51,25 +51,14 @@ class Off:
     was_running: Array
     was_free: Array
 
-    def back_ns(self, usual_ns: float) -> Array:
-        """Return the computing time of coming back: the others' work, plus the typical latency.
-
-        If the thread could run throughout, only the others' work.
-        """
-        usual = np.where(self.why == Why.OTHERS, 0.0, usual_ns)
-        return np.maximum(np.minimum(self.latency_ns, usual), self.others_ns)
-
-    def is_known(self) -> Array:
-        """Return which of the times have a recorded end."""
-        return np.asarray((self.why == Why.DISK) | ((self.why != Why.OTHERS) & (self.woken_ns > 0)))
-
     def computed(
         self, stays: Array, did_ns: Array, issued_ns: Array, usual_ns: float
     ) -> Callable[[Array], Array]:
         """Return a function of time: the computing time of the thread up to it (ns).
 
         It computed while it was on a processor, except after the issue of a request that it then
-        waited for (the disk works already), and while it came back (``back_ns``).
+        waited for (the disk works already), and while it came back: the others' work, or else the
+        latency, at most ``usual_ns``; if it could run throughout, the others' work alone.
         ``did_ns`` and ``issued_ns``: the times of its operations and of its requests.
         """
         begin, end = stays["begin_ns"].astype(np.float64), stays["end_ns"].astype(np.float64)
@@ -79,7 +68,8 @@ class Off:
         since = np.maximum(since, stays["begin_ns"][stay])
         issue = np.append(issued_ns, np.iinfo(np.uint64).max)[np.searchsorted(issued_ns, since)]
         end[stay] = np.minimum(end[stay], issue.astype(np.float64))
-        back = self.back_ns(usual_ns) + self.unsent_ns
+        usual = np.where(self.why == Why.OTHERS, 0.0, usual_ns)
+        back = np.maximum(np.minimum(self.latency_ns, usual), self.others_ns) + self.unsent_ns
         came = self.came_ns.astype(np.float64)
         edges = np.concatenate((begin, end, came - back, came))
         slope = np.repeat((1.0, -1.0, 1.0, -1.0), (len(begin), len(end), len(came), len(came)))
@@ -150,8 +140,10 @@ def off_cpu_intervals(
 
 def usual_latency(offs: Iterable[Off]) -> float:
     """Return the median time to come back to a free processor (ns)."""
-    free = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
-    latencies = np.concatenate(free) if free else np.zeros(0)
+    latencies = np.zeros(0)
+    for off in offs:
+        has_end = (off.why == Why.DISK) | ((off.why != Why.OTHERS) & (off.woken_ns > 0))
+        latencies = np.concatenate((latencies, off.latency_ns[off.was_free & has_end]))
     return float(np.median(latencies)) if len(latencies) else 0.0
 
 

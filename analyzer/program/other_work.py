@@ -32,7 +32,9 @@ class OtherWork:
         for cpu, rows in by_cpu.items():
             switches = rows[events["kind"][rows] == Kind.SWITCH]
             switched = events["time_ns"][switches]
-            self._worked[cpu] = _sums(switched, helps[switches])
+            stays_ns = np.where(helps[switches[:-1]], np.diff(switched).astype(float), 0.0)
+            edges = switched.astype(float) if len(switched) > 1 else np.zeros(1)
+            self._worked[cpu] = edges, np.concatenate(([0.0], np.cumsum(stays_ns)))
             self._left[cpu] = switched[of_application[switches]]
             stay = np.searchsorted(switches, rows, side="right")  # 0: before the first switch
             within = np.append(False, helps[switches])[stay]
@@ -88,14 +90,6 @@ class OtherWork:
         times = events.get(cpu, np.zeros(0, np.uint64))
         number = np.searchsorted(times, until) - np.searchsorted(times, since)
         return np.asarray(number * self.each_ns)
-
-
-def _sums(switched: Array, helps: Array) -> tuple[Array, Array]:
-    """Return times, and the total time that workers for the application had run by then."""
-    if len(switched) < 2:
-        return np.zeros(1), np.zeros(1)
-    worked = np.where(helps[:-1], np.diff(switched).astype(float), 0.0)
-    return switched.astype(float), np.concatenate(([0.0], np.cumsum(worked)))
 
 
 def _helping(events: Table, threads: Collection[int]) -> Array:

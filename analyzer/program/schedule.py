@@ -7,7 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds, order_by
 
 IDLE = 0  # pid of the tasks that run when nothing else does
 NOBODY = -1
@@ -54,7 +54,7 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
         return {}
     wakes = events.take(events["kind"] == Kind.WAKING)
     forks = events.take(events["kind"] == Kind.FORK)
-    ready = events.take(np.isin(events["kind"], (Kind.WAKING, Kind.FORK)))
+    ready = events.take(of_kinds(events, (Kind.WAKING, Kind.FORK)))
     switched = np.concatenate(
         [_on_cpu(events, ready, switches, cpu) for cpu in np.unique(switches["cpu"]).tolist()]
     )
@@ -68,8 +68,8 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
         departures = switched[gone.get(thread, nothing)]
         if len(arrivals) or len(departures):
             rows = _paired(arrivals, departures, end_ns)
-            _tell_wakers(rows, wakes.take(woken.get(thread, nothing)))
-            _tell_parent(rows, forks.take(forked.get(thread, nothing)))
+            wakes_of = wakes.take(woken.get(thread, nothing))
+            _add_wakers(rows, wakes_of, forks.take(forked.get(thread, nothing)))
             by_thread[thread] = rows
     return by_thread
 
@@ -86,7 +86,7 @@ def rows_by(values: Array) -> dict[int, Array]:
     """Return the rows of each value, in order."""
     if not len(values):
         return {}
-    order = np.argsort(values, kind="stable")
+    order = order_by(values)
     unique, first = np.unique(values[order], return_index=True)
     return dict(zip(unique.tolist(), np.split(order, first[1:]), strict=True))
 
@@ -151,7 +151,7 @@ def _ready_before(ready: Table, task: Array, time_ns: Array) -> Array:
     tasks = np.concatenate((value, task))
     times = np.concatenate((ready["time_ns"], time_ns))
     is_ready = np.arange(len(tasks)) < ready.rows
-    order = np.lexsort((is_ready, times, tasks))
+    order = order_by(tasks, times, is_ready)
     latest = np.maximum.accumulate(np.where(is_ready[order], np.arange(len(order)), -1))
     source = order[np.maximum(latest, 0)]
     was_ready = (latest >= 0) & (tasks[source] == tasks[order])
@@ -195,8 +195,11 @@ def _paired(arrivals: Array, departures: Array, end_ns: int) -> Array:
     return rows
 
 
-def _tell_wakers(rows: Array, wakes: Table) -> None:
-    """Return for stays after a sleep which wake-up ended it: the last one before them."""
+def _add_wakers(rows: Array, wakes: Table, forks: Table) -> None:
+    """Set the wake-up that ended the sleep before each stay: the last one; and of the first a fork.
+
+    ``wakes`` and ``forks`` are of the thread.
+    """
     row = np.searchsorted(wakes["time_ns"], rows["begin_ns"], side="right") - 1
     slept = np.concatenate(([True], rows["left"][:-1] != Left.RUNNABLE))
     since = np.concatenate((np.zeros(1, np.uint64), rows["end_ns"][:-1]))
@@ -207,9 +210,5 @@ def _tell_wakers(rows: Array, wakes: Table) -> None:
     rows["woken_ns"][woken] = wakes["time_ns"][by]
     by_thread = (wakes["index"][by] & np.uint64(IN_INTERRUPT)) == 0
     rows["waker"][woken] = np.where(by_thread, wakes["pid"][by], NOBODY)
-
-
-def _tell_parent(rows: Array, forks: Table) -> None:
-    """Set the creator in a thread's first stay."""
     if forks.rows and forks["time_ns"][0] <= rows["begin_ns"][0]:
         rows["woken_ns"][0], rows["waker"][0] = forks["time_ns"][0], forks["pid"][0]

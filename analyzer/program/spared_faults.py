@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Trace
-from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds, order_by
 from foreread.analyzer.program.schedule import rows_by
 
 _MAPPED = "filemap:mm_filemap_map_pages"  # of each fault-around, since 6.12
@@ -33,7 +33,7 @@ class SparedFaults:
         if _MAPPED not in trace.event_names or (events["kind"] == Kind.MAP_PAGES).any():
             return
         self.each_ns = max(_soonest(events) - event_ns, 0.0)
-        faults = events.take(np.isin(events["kind"], (Kind.FAULT, Kind.EXEC)))
+        faults = events.take(of_kinds(events, (Kind.FAULT, Kind.EXEC)))
         around = max(_AROUND // page_size, 1)
         self._times = {
             thread: _again(faults.take(rows), around)
@@ -53,7 +53,7 @@ class SparedFaults:
 
 def _soonest(events: Table) -> float:
     """Return the shortest time (ns) from a fault to the next of its thread, nothing between."""
-    order = np.lexsort((events["time_ns"], events["cpu"]))
+    order = order_by(events["cpu"], events["time_ns"])
     kind, thread, cpu, time = (events[name][order] for name in ("kind", "pid", "cpu", "time_ns"))
     fault = kind == Kind.FAULT
     pairs = fault[:-1] & fault[1:] & (thread[:-1] == thread[1:]) & (cpu[:-1] == cpu[1:])

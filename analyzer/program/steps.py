@@ -13,7 +13,7 @@ import numpy as np
 from foreread.analyzer.ingest.inserts import in_block_devices
 from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Rwbs, Table
+from foreread.analyzer.ingest.tables import Array, Rwbs, Table, order_by
 from foreread.analyzer.program.cpu import event_cost
 from foreread.emulator.linux.operations import Program
 from foreread.emulator.linux.steps import STEP
@@ -89,7 +89,7 @@ def steps_of(
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
     when = np.clip(when, start_ns, end_ns)
-    order = np.argsort(when, kind="stable")
+    order = order_by(when)
     edges = np.concatenate(([start_ns], when[order], [end_ns])).astype(np.uint64)
     gaps = np.diff(Busy(requests.take(within)).computed(edges))
     steps = steps[order]

@@ -6,18 +6,16 @@ counted, and the replay determines the waits for the disk. docs/explanation/repl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Rwbs, Table
+from foreread.analyzer.ingest.tables import Array, Rwbs, Table, order_by
 from foreread.analyzer.program.cpu import event_cost
 from foreread.analyzer.program.event_owners import ThreadEvents, askers
 from foreread.analyzer.program.frame import Frame, frame_of
-from foreread.analyzer.program.idle import without_idle
-from foreread.analyzer.program.joins import joins
 from foreread.analyzer.program.off_cpu import (
     Reads,
     Why,
@@ -29,7 +27,13 @@ from foreread.analyzer.program.other_work import OtherWork
 from foreread.analyzer.program.schedule import among, rows_by, stays
 from foreread.analyzer.program.spared_faults import SparedFaults
 from foreread.analyzer.program.steps import Steps, steps_of, without_recording
-from foreread.analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
+from foreread.analyzer.program.waits import (
+    demands_by_thread,
+    ended_by_timer,
+    joins,
+    nanosleeps,
+    without_idle,
+)
 from foreread.emulator.linux.operations import Program
 from foreread.emulator.linux.steps import STEP
 
@@ -75,7 +79,7 @@ class _Life:
     def moments(self) -> Array:
         """Return the moments in order."""
         moments = np.concatenate(self.parts)
-        return moments[np.argsort(moments["time_ns"], kind="stable")]
+        return moments[order_by(moments["time_ns"])]
 
 
 def steps_in_time(
@@ -86,55 +90,36 @@ def steps_in_time(
     ``times``: of the operations; ``requests`` are the disk's, in order of issue. By thread
     if the recording has scheduler events, otherwise as one sequence.
     """
-    by_thread = thread_steps(recording, times, requests, own)
-    if by_thread is not None:
-        return by_thread
-    frame = frame_of(recording)
+    frame, events = frame_of(recording), recording.trace.events
     span = (frame.start_ns, frame.end_ns)
+    if recording.capture.span_ns is None:  # else they are the run's alone
+        events = events.take((events["time_ns"] >= span[0]) & (events["time_ns"] <= span[1]))
+        recording = replace(recording, trace=replace(recording.trace, events=events))
+    by_thread = stays(events, frame.threads, frame.end_ns)
+    roots = [root for root in frame.roots if root in by_thread]
+    if roots and len(by_thread) <= _MOST_THREADS:
+        first = min(roots, key=lambda root: int(by_thread[root]["begin_ns"][0]))
+        return _Threads(recording, frame, by_thread, first, requests).steps(times, own)
     in_one = steps_of(program, times, requests, own, *span)
-    return without_recording(in_one, recording.trace.events, *span)
-
-
-def thread_steps(recording: Recording, times: Array, requests: Table, own: Array) -> Steps | None:
-    """Return the operations done at ``times``, and the requests that are not ``own``, by thread.
-
-    ``requests`` are the disk's, in order of issue. None if the recording has no switches of the
-    command's threads.
-    """
-    frame = frame_of(recording)
-    if not frame.threads:
-        return None
-    recording = _within(recording, frame)
-    by_thread = stays(recording.trace.events, frame.threads, frame.end_ns)
-    if _first(frame, by_thread) < 0 or len(by_thread) > _MOST_THREADS:
-        return None
-    return _Threads(recording, frame, by_thread, requests).steps(times, own)
-
-
-def _within(recording: Recording, frame: Frame) -> Recording:
-    """Return a recording with the events of its run alone."""
-    if recording.capture.span_ns is not None:
-        return recording
-    time = recording.trace.events["time_ns"]
-    events = recording.trace.events.take((time >= frame.start_ns) & (time <= frame.end_ns))
-    return replace(recording, trace=replace(recording.trace, events=events))
-
-
-def _first(frame: Frame, by_thread: Mapping[int, Array]) -> int:
-    """Return the process that the run begins with; -1 if it was not seen."""
-    seen = [root for root in frame.roots if root in by_thread]
-    return min(seen, key=lambda root: int(by_thread[root]["begin_ns"][0]), default=-1)
+    return without_recording(in_one, events, *span)
 
 
 class _Threads:
     """The threads of a recording on their way to steps."""
 
     def __init__(
-        self, recording: Recording, frame: Frame, by_thread: dict[int, Array], requests: Table
+        self,
+        recording: Recording,
+        frame: Frame,
+        by_thread: dict[int, Array],
+        first: int,
+        requests: Table,
     ) -> None:
+        """Take the stays of each thread; the run begins with process ``first``."""
         self.recording, self.frame = recording, frame
-        self.stays, self.requests = by_thread, requests
-        self.first = _first(frame, by_thread)
+        self.stays, self.requests, self.first = by_thread, requests, first
+        latest = max(by_thread, key=lambda thread: int(by_thread[thread]["end_ns"][-1]))
+        self.last = latest if frame.ends_with is None else frame.ends_with  # ends the run
         self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
         self.thread_events = ThreadEvents(recording)
         self.each_ns = event_cost(recording.trace.events)
@@ -168,13 +153,13 @@ class _Threads:
             )
             for thread in self.lives
         }
-        self.offs = without_idle(self.offs, did, self._last())
+        self.offs = without_idle(self.offs, did, self.last)
         for thread, life in self.lives.items():
             rows = done.get(thread, _NO_ROWS)
             life.add(clipped[rows], operation=rows)
             self._waits(thread, life)
             life.add(self.stays[thread]["end_ns"][-1:])
-        for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self._last()):
+        for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self.last):
             # The wait itself is reported at the first of these moments.
             self.lives[thread].add(np.array([at_ns], np.uint64))
             self.lives[thread].add(
@@ -187,8 +172,8 @@ class _Threads:
         by_thread = [self._timed(thread, life, usual) for thread, life in self.lives.items()]
         by_thread += self._readers(unawaited)
         moments = np.concatenate(by_thread)
-        moments = moments[np.argsort(moments["time_ns"], kind="stable")]
-        ends = self.number[self._last()]
+        moments = moments[order_by(moments["time_ns"])]
+        ends = self.number[self.last]
         total = float(self.frame.end_ns - self.frame.start_ns)
         steps = self._as_steps(moments)
         tail = self._tail_ns()
@@ -225,12 +210,6 @@ class _Threads:
         end = np.array([self.frame.end_ns], np.uint64)
         took = float(end[0]) - float(last["end_ns"][0])
         return max(took - float(self.others.recording(last["cpu"], last["end_ns"], end)[0]), 0.0)
-
-    def _last(self) -> int:
-        """Return the thread with which the run ends."""
-        if self.frame.ends_with is not None:
-            return self.frame.ends_with
-        return max(self.stays, key=lambda thread: int(self.stays[thread]["end_ns"][-1]))
 
     def _waits(self, thread: int, life: _Life) -> None:
         """Add the moments at which a thread goes to sleep, and those at which it wakes others."""
@@ -329,7 +308,7 @@ class _Threads:
         thread = np.concatenate((moments["thread"].astype(np.int64), doer))
         time = np.concatenate((moments["time_ns"], moments[when][wait]))
         is_wait = np.arange(len(thread)) >= len(moments)
-        order = np.lexsort((is_wait, time, thread))
+        order = order_by(thread, time, is_wait)
         latest = np.maximum.accumulate(np.where(is_wait[order], _NONE, np.arange(len(order))))
         source = order[np.maximum(latest, 0)]
         has_row = is_wait[order] & (latest >= 0)

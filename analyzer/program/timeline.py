@@ -8,8 +8,8 @@ from enum import IntEnum
 import numpy as np
 
 from foreread.analyzer.ingest.accesses import of_threads, rows_of
-from foreread.analyzer.ingest.recording import Recording, Trace
-from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds, order_by
 
 
 class What(IntEnum):
@@ -116,7 +116,7 @@ def moments(recording: Recording) -> Array:
     """
     parts = [_of_events(recording), *_system_calls(recording)]
     sequence = np.concatenate(parts)
-    sequence = sequence[np.argsort(sequence["time_ns"], kind="stable")]
+    sequence = sequence[order_by(sequence["time_ns"])]
     rows = _last_before_exec(sequence)
     sequence["what"][rows] = What.OTHER
     sequence["values"][rows] = 0
@@ -129,10 +129,10 @@ def _of_events(recording: Recording) -> Array:
     kind = events["kind"]
     own = _of(recording, events)
     inserts = kind == Kind.INSERT
-    chosen = events.take(np.isin(kind, _EVENTS) & (own | inserts))
+    chosen = events.take(of_kinds(events, _EVENTS) & (own | inserts))
     file, of_file = rows_of(recording.files, chosen)
     kind = chosen["kind"]
-    pages = ~np.isin(kind, (Kind.FORK, Kind.EXEC))
+    pages = ~of_kinds(chosen, (Kind.FORK, Kind.EXEC))
     moments = _moments(chosen["time_ns"], chosen["pid"], kind)
     values = moments["values"]
     number, page = _numbers(chosen["value"]), _numbers(chosen["index"])
@@ -160,7 +160,7 @@ def _numbers(column: Array) -> Array:
 def _last_before_exec(sequence: Array) -> Array:
     """Return the reads that are a thread's last call before an exec, which reads afterwards."""
     rows = np.flatnonzero((sequence["what"] == What.EXEC) | (sequence["what"] >= What.READ))
-    rows = rows[np.argsort(sequence["pid"][rows], kind="stable")]
+    rows = rows[order_by(sequence["pid"][rows])]
     what, pid = sequence["what"][rows], sequence["pid"][rows]
     then = (what[1:] == What.EXEC) & (pid[1:] == pid[:-1])
     return np.asarray(rows[:-1][then & np.isin(what[:-1], (What.READ, What.PREAD))])
@@ -168,21 +168,18 @@ def _last_before_exec(sequence: Array) -> Array:
 
 def _system_calls(recording: Recording) -> Iterator[Array]:
     """Yield the moments of each kind of call."""
+    trace, span_ns = recording.trace, recording.capture.span_ns
     for what, name, fields in _CALLS:
-        columns = _fields(recording.trace, name, fields)
-        if columns is None:
+        if trace.read_fields is None or name not in trace.event_names:
             continue
-        wanted = _of(recording, columns) & _within(recording, columns["time_ns"])
-        calls = _moments(columns["time_ns"][wanted], columns["pid"][wanted], what)
+        columns = trace.read_fields(name, fields)
+        wanted, time_ns = _of(recording, columns), columns["time_ns"]
+        if span_ns is not None:
+            wanted &= (time_ns >= span_ns[0]) & (time_ns < span_ns[1])
+        calls = _moments(time_ns[wanted], columns["pid"][wanted], what)
         for at, field in enumerate(fields):
             calls["values"][:, at] = _numbers(columns[field][wanted])
         yield calls
-
-
-def _fields(trace: Trace, event: str, names: tuple[str, ...]) -> dict[str, Array] | None:
-    if trace.read_fields is None or event not in trace.event_names:
-        return None
-    return trace.read_fields(event, names)
 
 
 def _of(recording: Recording, table: Table | dict[str, Array]) -> Array:
@@ -190,10 +187,3 @@ def _of(recording: Recording, table: Table | dict[str, Array]) -> Array:
     if recording.threads is None:
         return np.ones(len(table["pid"]), bool)
     return of_threads(table, recording.threads)
-
-
-def _within(recording: Recording, time: Array) -> Array:
-    span = recording.capture.span_ns
-    if span is None:
-        return np.ones(len(time), bool)
-    return np.asarray((time >= span[0]) & (time < span[1]))

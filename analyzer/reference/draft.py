@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
+from foreread.analyzer.program.build import Assumed, Followed
 from foreread.analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag
-from foreread.analyzer.program.followed import Assumed, Followed
 from foreread.analyzer.reference.images import UNKNOWN, Area, Handle
 from foreread.emulator.linux.operations import MAPPING, OPERATION, Op
 

@@ -1,13 +1,13 @@
 """Follows the threads of a recording, and collects their operations.
 
-The readable version: analyzer/program/follow.py does the same in C, and must agree with it.
+The readable version: analyzer/program/build.py does the same in C, and must agree with it.
 """
 
 from __future__ import annotations
 
 from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.program.build import Assumed, Followed
 from foreread.analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag, Shown
-from foreread.analyzer.program.followed import Assumed, Followed
 from foreread.analyzer.program.misses import NO_WAY, Way
 from foreread.analyzer.program.timeline import What
 from foreread.analyzer.reference.calls import LARGEST, Calls

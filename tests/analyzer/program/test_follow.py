@@ -13,8 +13,8 @@ from replayed import brought, entry, fault, pages
 
 from foreread.analyzer.ingest.tables import Kind
 from foreread.analyzer.program import _follow
+from foreread.analyzer.program.build import FollowError, follow
 from foreread.analyzer.program.evidence import INSERTED, PIECE, Evidence, Shown
-from foreread.analyzer.program.follow import FollowError, follow
 from foreread.analyzer.program.timeline import MOMENT, What
 from foreread.analyzer.reference.follow import follow_slowly
 from foreread.emulator.linux.operations import Op
