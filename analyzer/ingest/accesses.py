@@ -61,8 +61,9 @@ def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:
             "page": chosen["index"][row] + offset.astype(np.uint64),
         },
     )
-    accesses = accesses.take(_first_of_each(accesses))
-    return _count(files, accesses), accesses
+    key = page_key(accesses["file"], accesses["page"])
+    accesses = accesses.take(np.sort(np.unique(key, return_index=True)[1]))
+    return with_accessed(files, accesses), accesses
 
 
 def _files_of(inserts: Table) -> tuple[Table, Array]:
@@ -91,13 +92,8 @@ def group_pairs(major: Array, minor: Array) -> tuple[Array, Array]:
     return rows[new], np.repeat(group, np.diff(runs, append=len(major)))
 
 
-def _first_of_each(accesses: Table) -> Array:
-    """Return the rows, in order, of the first access to each page."""
-    key = page_key(accesses["file"], accesses["page"])
-    return np.sort(np.unique(key, return_index=True)[1])
-
-
-def _count(files: Table, accesses: Table) -> Table:
+def with_accessed(files: Table, accesses: Table) -> Table:
+    """Return the files with the number of pages of each that ``accesses`` has."""
     accessed = np.bincount(accesses["file"], minlength=files.rows).astype(np.uint64)
     return Table(FILES, {**files, "accessed": accessed})
 
@@ -111,7 +107,7 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     order = np.argsort(key)
     key = key[order]
     touch = np.flatnonzero(of_kinds(events, _ACCESS_KINDS))
-    file, has_file = _rows_of(files, events["dev"].take(touch), events["ino"].take(touch))
+    file, has_file = rows_of(files, {name: events[name].take(touch) for name in ("dev", "ino")})
     if not has_file.all():
         touch, file = touch[has_file], file[has_file]
     page, value = events["index"].take(touch), events["value"].take(touch)
@@ -127,14 +123,10 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     return Table(ACCESSES, columns).take(in_time)
 
 
-def rows_of(files: Table, events: Table) -> tuple[Array, Array]:
+def rows_of(files: Table, events: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return each event's row in ``files`` (sorted by dev, ino) and whether it has one."""
-    return _rows_of(files, events["dev"], events["ino"])
-
-
-def _rows_of(files: Table, dev: Array, ino: Array) -> tuple[Array, Array]:
     first, group = group_pairs(
-        np.concatenate((files["dev"], dev)), np.concatenate((files["ino"], ino))
+        *(np.concatenate((files[name], events[name])) for name in ("dev", "ino"))
     )
     row_of_group = np.where(first < files.rows, first, 0)  # equal ones in order: files come first
     row = row_of_group[group[files.rows :]]

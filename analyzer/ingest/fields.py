@@ -49,7 +49,7 @@ class FieldReader:
         return decode_fields(data, places, event, fields, self.formats.swap)
 
     def _together(self) -> dict[str, Array]:
-        """Return the places of each event of the system that occurs."""
+        """Return the places of each event of the system that occurs, in order of time."""
         if self._places is None:
             ids = self.formats.ids()
             calls = {name: number for name, number in ids.items() if name.startswith(_TOGETHER)}
@@ -58,7 +58,9 @@ class FieldReader:
             parsed = self._parsed(names)
             if parsed:
                 self._data, places = self._walk(parsed)
-                self._places |= zip(parsed, _split(places, len(parsed)), strict=True)
+                ends = np.cumsum(np.bincount(places["spec"], minlength=len(parsed)))
+                by_event = np.split(places[order_by(places["spec"])], ends[:-1])
+                self._places |= zip(parsed, by_event, strict=True)
         return self._places
 
     def _parsed(self, names: list[str]) -> list[str]:
@@ -83,13 +85,6 @@ class FieldReader:
         specs = self.formats.specs(dict.fromkeys(names, _ANY))
         data, places, starts = self.find(specs)
         return data, in_time_order(places, starts)
-
-
-def _split(places: Array, number: int) -> list[Array]:
-    """Return the places of each of ``number`` specs, each in order of time."""
-    order = order_by(places["spec"])
-    ends = np.cumsum(np.bincount(places["spec"], minlength=number))
-    return np.split(places[order], ends[:-1])
 
 
 def _nothing(fields: tuple[str, ...]) -> dict[str, Array]:

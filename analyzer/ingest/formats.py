@@ -145,7 +145,11 @@ class Formats:
 
     def event(self, name: str) -> EventFormat:
         """Return one event's layout; raises TraceError if absent or damaged."""
-        self._require(name)
+        if name not in self._texts:
+            raise TraceError(
+                f"the trace{self._kernel()} has no event {name}",
+                f"record this event too, on a kernel that has events/{name.replace(':', '/')}",
+            )
         self.parse([name])
         return self._parsed[name]
 
@@ -153,9 +157,12 @@ class Formats:
         """Parse the formats of those ``names`` that the trace has."""
         todo = [n for n in names if n in self._texts and n not in self._parsed]
         if todo:
-            rows = self._fields_of(todo)
-            for i, name in enumerate(todo):
-                self._parsed[name] = _event(name, [row for row in rows if row[0] == i])
+            fields: list[dict[str, Field]] = [{} for _ in todo]
+            numbers = [-1] * len(todo)
+            for text, number, field, *layout in self._fields_of(todo):
+                numbers[text], fields[text][field] = number, Field(field, *layout)
+            for name, number, layouts in zip(todo, numbers, fields, strict=True):
+                self._parsed[name] = EventFormat(name, number, layouts)
 
     def specs(self, wanted: Mapping[str, EventSpec] = EVENT_SPECS) -> Array:
         """Return the specs (dtype SPEC) of the wanted events that the trace has.
@@ -179,13 +186,6 @@ class Formats:
     def _kernel(self) -> str:
         return f" (kernel {self.kernel})" if self.kernel else ""
 
-    def _require(self, name: str) -> None:
-        if name not in self._texts:
-            raise TraceError(
-                f"the trace{self._kernel()} has no event {name}",
-                f"record this event too, on a kernel that has events/{name.replace(':', '/')}",
-            )
-
     def _fields_of(self, names: list[str]) -> list[_Row]:
         texts = tuple(self._without_print(name) for name in names)
         fields = call(_parsed, _FORMATS, texts, self.long_size, self.byte_order == "big")
@@ -207,16 +207,16 @@ class Formats:
 
     def _spec(self, event: EventFormat, spec: EventSpec) -> tuple[object, ...]:
         pid = self._number(event, "common_pid")
-        numeric = [self._column(event, spec, column) for column in _NUMERIC]
+        numeric = []
+        for column in _NUMERIC:
+            name = spec.fields.get(column)
+            if name is None or (column in spec.optional and name not in event.fields):
+                numeric.append((0, 0, 0))
+            else:
+                numeric.append(self._number(event, name))
         rwbs = self._rwbs(event, spec)
         length = max(offset + size for offset, size, _ in (pid, *numeric, rwbs))
         return (event.id, int(spec.kind), length, pid, numeric, rwbs)
-
-    def _column(self, event: EventFormat, spec: EventSpec, column: str) -> tuple[int, int, int]:
-        name = spec.fields.get(column)
-        if name is None or (column in spec.optional and name not in event.fields):
-            return (0, 0, 0)
-        return self._number(event, name)
 
     def _number(self, event: EventFormat, name: str) -> tuple[int, int, int]:
         field = self._field(event, name)
@@ -260,8 +260,3 @@ def _parsed(
     _: Path, texts: tuple[bytes, ...], long_size: int, is_big: bool
 ) -> list[_Row] | tuple[int, str]:
     return _readers.parse_formats(texts, long_size, is_big)
-
-
-def _event(name: str, rows: list[_Row]) -> EventFormat:
-    fields = {field: Field(field, offset, size, flags) for _, _, field, offset, size, flags in rows}
-    return EventFormat(name, rows[0][1] if rows else -1, fields)

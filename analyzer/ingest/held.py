@@ -38,15 +38,10 @@ class Places:
     ) -> None:
         self._extents = extents
         self._first_sectors = first_sectors
-        self._page_size = page_size
+        self.page_sectors = page_size // SECTOR
         numbered = sorted({*disks.values(), *(disks.get(dev, dev) for dev, _ in extents)})
         self._number = {disk: row for row, disk in enumerate(numbered)}
         self._disks = disks
-
-    @property
-    def page_sectors(self) -> int:
-        """Return how many sectors a page has."""
-        return self._page_size // SECTOR
 
     def of_disk(self, dev: Array) -> Array:
         """Return the number of the disk of each dev_t, -1 where it is unknown."""
@@ -56,18 +51,18 @@ class Places:
 
     def of_pages(self, inserts: Table, in_bdev: Array) -> Array:
         """Return the key of the first sector of each inserted page, -1 where it is unknown."""
-        found = np.full(inserts.rows, _UNKNOWN, np.int64)
+        sector = np.full(inserts.rows, _UNKNOWN, np.int64)
         owner = np.where(in_bdev, inserts["ino"], inserts["dev"]).astype(np.int64)
         disk = self.of_disk(owner)
         for dev, ino, rows in _by_inode(inserts):
-            at = inserts["index"][rows].astype(np.int64) * self._page_size
+            at = inserts["index"][rows].astype(np.int64) * self.page_sectors
             if in_bdev[rows[0]]:
-                found[rows] = at // SECTOR + self._first_sectors.get(ino, 0)
+                sector[rows] = at + self._first_sectors.get(ino, 0)
             else:
-                sectors = _on_device(self._extents.get((dev, ino), ()), at) // SECTOR
+                places = _on_device(self._extents.get((dev, ino), ()), at * SECTOR) // SECTOR
                 first = self._first_sectors.get(dev, 0)
-                found[rows] = np.where(sectors >= 0, sectors + first, _UNKNOWN)
-        return keys(disk, found)
+                sector[rows] = np.where(places >= 0, places + first, _UNKNOWN)
+        return keys(disk, sector)
 
 
 def keys(disk: Array, sector: Array) -> Array:

@@ -89,7 +89,7 @@ def interpret(
             "of them count as accessed"
         )
     accesses = accesses.take(within_files(accesses, files, page_size, fstypes, kernel))
-    files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
+    files = acc.with_accessed(files, accesses)
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
     recording = Recording(
         trace=replace(trace, events=events, page_size_assumed=assumed),
@@ -278,10 +278,6 @@ def _decontaminate(
     )
     chosen = events if threads is None else events.take(acc.of_threads(events, threads))
     return acc.touched(files, pages, chosen)
-
-
-def _counts(files: Table, accesses: Table) -> Array:
-    return np.bincount(accesses["file"], minlength=files.rows).astype(np.uint64)
 
 
 def _tell_apart(

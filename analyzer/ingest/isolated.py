@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from foreread.analyzer.ingest import allowance, child, handed_over
 from foreread.analyzer.ingest.recording import Recording, TraceError
@@ -71,23 +71,15 @@ def call(function: Callable[..., Any], path: Path, *arguments: object) -> Any:
     return replace(recording, trace=replace(recording.trace, read_fields=reader.fields))
 
 
-class _Ends:
+class _Ends(NamedTuple):
     """One side of the connection: messages, and a pipe that shows the caller's end of life."""
 
-    def __init__(self, channel: socket.socket, lifeline: io.FileIO) -> None:
-        self.channel = channel
-        self.lifeline = lifeline
+    channel: socket.socket
+    lifeline: io.FileIO
 
     def close(self) -> None:
         self.channel.close()
         self.lifeline.close()
-
-
-def _ends() -> tuple[_Ends, _Ends]:
-    """Return this process's side and the reader's."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    watched, held = os.pipe()
-    return _Ends(ours, io.FileIO(held, "wb")), _Ends(theirs, io.FileIO(watched, "rb"))
 
 
 class _Reader:
@@ -99,7 +91,10 @@ class _Reader:
         self._path = path
         self._lock = threading.Lock()
         self._owner = os.getpid()
-        ours, theirs = _ends()
+        channels = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        watched, held = os.pipe()
+        ours = _Ends(channels[0], io.FileIO(held, "wb"))
+        theirs = _Ends(channels[1], io.FileIO(watched, "rb"))
         self._ours, self._channel = ours, ours.channel
         try:
             with theirs.channel, theirs.lifeline:

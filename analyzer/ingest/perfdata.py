@@ -57,7 +57,7 @@ def read(path: Path) -> Trace:
     """
     file = _open(path)
     specs = file.formats.specs()
-    walked = file.find(specs)
+    walked = file.walk(specs)
     events = decode(file.records, walked.places, walked.starts, specs, file.swap)
     if events.rows == 0:
         if Feature.DIR_FORMAT in file.container.features and path.is_file():
@@ -90,18 +90,18 @@ def read(path: Path) -> Trace:
 def mappings(path: Path) -> list[perf_mappings.Mapping]:
     """Return the file mappings (PERF_RECORD_MMAP, MMAP2) in file order. Raises TraceError."""
     file = _open(path)
-    return file.mappings(file.find(np.empty(0, SPEC)).side)
+    return file.mappings(file.walk(np.empty(0, SPEC)).side)
 
 
 def tasks(path: Path) -> list[perf_mappings.Task]:
     """Return names and forks (PERF_RECORD_COMM, FORK) in file order. Raises TraceError."""
     file = _open(path)
-    side = file.find(np.empty(0, SPEC)).side
+    side = file.walk(np.empty(0, SPEC)).side
     return perf_mappings.tasks(file.records, side, file.container.byte_order)
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Walked:
     """First pass: places in runs by CPU, offsets of the other records, losses, errors."""
 
     places: Array
@@ -126,27 +126,26 @@ class _File:
     def swap(self) -> bool:
         return self.formats.swap
 
-    def find(self, specs: Array) -> _Found:
-        """Return the places of the events in ``specs``, and the other contents of the records."""
-        try:
-            return self._walk(specs)
-        except _readers.ReaderError as error:
-            raise TraceError(f"perf.data cannot be walked: {error}", "record again") from error
+    def walk(self, specs: Array) -> _Walked:
+        """Return the places of the events in ``specs``, and the other contents of the records.
 
-    def _walk(self, specs: Array) -> _Found:
-        """Walk the records twice: count, then note."""
+        The records are walked twice: to count, then to note.
+        """
         lay = self.layouts
         shape = (lay.layouts, lay.ids, lay.id_layouts, lay.sample_id, specs, self.swap)
         events, lost = np.zeros(_MAX_CPUS, "u8"), np.zeros(_MAX_CPUS, "u8")
-        tally = _readers.perf_count(self.records, shape, events, lost)
-        cpus = np.flatnonzero(events)
-        limit = np.cumsum(events, dtype="u8")
-        starts = np.concatenate([np.zeros(1, "u8"), limit[cpus]])
-        places = np.empty(int(starts[-1]), PLACE)
-        side = np.empty(tally["side"], "u8")
-        _readers.perf_places(self.records, shape, places, limit - events, limit, side)
+        try:
+            tally = _readers.perf_count(self.records, shape, events, lost)
+            cpus = np.flatnonzero(events)
+            limit = np.cumsum(events, dtype="u8")
+            starts = np.concatenate([np.zeros(1, "u8"), limit[cpus]])
+            places = np.empty(int(starts[-1]), PLACE)
+            side = np.empty(tally["side"], "u8")
+            _readers.perf_places(self.records, shape, places, limit - events, limit, side)
+        except _readers.ReaderError as error:
+            raise TraceError(f"perf.data cannot be walked: {error}", "record again") from error
         notes = _tally_notes(tally, len(self.records))
-        return _Found(places, starts, side, _lost(lost, tally), notes)
+        return _Walked(places, starts, side, _lost(lost, tally), notes)
 
     def mappings(self, side: Array) -> list[perf_mappings.Mapping]:
         return perf_mappings.mappings(self.records, side, self.container.byte_order)
@@ -160,7 +159,7 @@ class _File:
         """Return Trace.read_fields of this file."""
 
         def find(specs: Array) -> tuple[object, Array, Array]:
-            walked = self.find(specs)
+            walked = self.walk(specs)
             return self.records, walked.places, walked.starts
 
         return FieldReader(self.formats, find)

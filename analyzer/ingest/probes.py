@@ -94,9 +94,9 @@ def check_probes(
     )
     kind = events["kind"][pairs.probes]
     return {
-        one: Check(int((checked & (kind == one)).sum()), int((wrong & (kind == one)).sum()))
-        for one in _NATIVE
-        if (kind == one).any()
+        probe: Check(int((checked & (kind == probe)).sum()), int((wrong & (kind == probe)).sum()))
+        for probe in _NATIVE
+        if (kind == probe).any()
     }
 
 

@@ -33,7 +33,19 @@ def find_requests(events: Table) -> Table:
     issued = kind == Kind.RQ_ISSUE
     requests = events.take(block[issued])
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
-    return _table(requests, complete_ns[issued], _askers(requests, queued), _bios(requests, queued))
+    return Table(
+        REQUESTS,
+        {
+            "issue_ns": requests["time_ns"],
+            "complete_ns": complete_ns[issued],
+            "pid": _askers(requests, queued),
+            "dev": requests["dev"],
+            "sector": requests["index"],
+            "sectors": np.minimum(requests["value"], 0xFFFFFFFF).astype(np.uint32),
+            "flags": requests["flags"],
+            "bios": _bios(requests, queued).astype(np.uint32),
+        },
+    )
 
 
 def requests_for(recording: Recording, disk: int) -> Table:
@@ -148,19 +160,3 @@ def _begun_within(requests: Table, sector: Array, time_ns: Array, starts: Array)
     earliest = time_ns[starts[first[request] + nth]]
     before = earliest <= requests["time_ns"][request]
     return np.bincount(request[before], minlength=requests.rows)
-
-
-def _table(issued: Table, complete_ns: Array, askers: Array, bios: Array) -> Table:
-    return Table(
-        REQUESTS,
-        {
-            "issue_ns": issued["time_ns"],
-            "complete_ns": complete_ns,
-            "pid": askers,
-            "dev": issued["dev"],
-            "sector": issued["index"],
-            "sectors": np.minimum(issued["value"], 0xFFFFFFFF).astype(np.uint32),
-            "flags": issued["flags"],
-            "bios": bios.astype(np.uint32),
-        },
-    )

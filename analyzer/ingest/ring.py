@@ -50,10 +50,6 @@ class Layout:
         """The same as the C core takes it."""
         return self.subbuf_size, self.data_offset, self.commit_size
 
-    def resized(self, subbuf_size: int) -> Layout:
-        """Return the same layout for sub-buffers of another size."""
-        return Layout(subbuf_size, self.data_offset, self.commit_size)
-
 
 @dataclass(frozen=True)
 class Stream:

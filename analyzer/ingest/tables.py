@@ -173,7 +173,9 @@ class Table(Mapping[str, Array]):
         self._columns: dict[str, Array] = {}
         for column in schema.columns:
             array = columns[column.name]
-            if not _is_of(array, column) or array.ndim != 1:
+            is_text = column.dtype == TEXT
+            fits = array.dtype.kind == TEXT if is_text else array.dtype == np.dtype(column.dtype)
+            if not fits or array.ndim != 1:
                 raise TypeError(
                     f"{schema.name}.{column.name}: expected one-dimensional {column.dtype}, "
                     f"got {array.ndim}-dimensional {array.dtype}"
@@ -283,12 +285,6 @@ def order_by(*keys: Array) -> Array:
     number.sort()
     number &= np.uint64((1 << bits) - 1)
     return number.view(np.int64)
-
-
-def _is_of(array: Array, column: Column) -> bool:
-    if column.dtype == TEXT:
-        return array.dtype.kind == TEXT
-    return array.dtype == np.dtype(column.dtype)
 
 
 def _listed(array: Array) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,7 @@ def decode(data: memoryview) -> Trace:
         lost=most_lost(container.lost, loss.lost),
         uncounted="" if container.counted else "the file has no statistics of the buffers",
         event_names=formats.names,
-        notes=(*_clock_notes(container), *gap_notes(loss)),
+        notes=(*clock_notes(None if container.tsc else container.clock), *gap_notes(loss)),
         read_fields=read_fields,
     )
 
@@ -99,10 +100,7 @@ def _rings(container: Container, formats: Formats) -> RingBuffers:
     for buffer, cpu in chosen:
         _check(container, buffer, cpu)
     layout = Layout.parse(container.header_page)
-    streams = [
-        _stream(container, buffer, cpu, layout.resized(buffer.subbuf_size), formats.swap)
-        for buffer, cpu in chosen
-    ]
+    streams = [_stream(container, buffer, cpu, layout, formats.swap) for buffer, cpu in chosen]
     expanded = sum(stream.expanded for stream in streams)
     check_expansion(expanded, len(container.data))
     grant(expanded)
@@ -112,6 +110,7 @@ def _rings(container: Container, formats: Formats) -> RingBuffers:
 def _stream(
     container: Container, buffer: Buffer, cpu: CpuData, layout: Layout, swap: bool
 ) -> Stream:
+    layout = replace(layout, subbuf_size=buffer.subbuf_size)
     if not buffer.compressed:
         return Stream.plain(cpu.cpu, cpu.offset, cpu.size, layout)
     # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks have their own
@@ -151,7 +150,3 @@ def _scale(time: Array, tsc: TscToNs) -> None:
     mult, shift = np.uint64(tsc.mult), np.uint64(tsc.shift)
     high = (time >> np.uint64(32)) * mult << (np.uint64(32) - shift)
     time[:] = ((time & np.uint64(0xFFFFFFFF)) * mult >> shift) + high
-
-
-def _clock_notes(container: Container) -> tuple[str, ...]:
-    return () if container.tsc is not None else clock_notes(container.clock)

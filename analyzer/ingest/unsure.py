@@ -38,15 +38,15 @@ def unsure_pages(recording: Recording) -> dict[str, int]:
     threads, data = recording.threads, inserts.data
     own = np.ones(data.rows, bool) if threads is None else of_threads(data, threads)
     total = int(inserts.pages[own].sum())
-    found = {}
+    unsure = {}
     for why in Unseen:
         here = own & (inserts.unseen == why)
         if not here.any():
             continue
         pages = int(inserts.pages[here].sum())
         devices = _devices(np.unique(data["dev"][here]).tolist())
-        found[_text(why, pages, total, devices, recording)] = pages
-    return found
+        unsure[_text(why, pages, total, devices, recording)] = pages
+    return unsure
 
 
 def _text(why: Unseen, pages: int, total: int, devices: str, recording: Recording) -> str:
