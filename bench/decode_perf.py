@@ -36,9 +36,23 @@ def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def fill(mount: Path) -> None:
+    """Copy regular files until the image holds enough."""
+    left = COPY_BYTES
+    for source in SOURCES:
+        for path in sorted(p for p in Path(source).rglob("*") if p.is_file()):
+            size = path.stat().st_size
+            if path.is_symlink() or size > left:
+                continue
+            target = mount / path.relative_to("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            left -= size + 4096
+
+
 @contextmanager
-def image() -> Iterator[Path]:
-    """Mount an ext4 image that lies in memory; everything is undone at the end."""
+def image(fill: Callable[[Path], None] = fill) -> Iterator[Path]:
+    """Mount an ext4 image that lies in memory, filled; everything is undone at the end."""
     scratch = Path(tempfile.mkdtemp(prefix="foreread-bench-", dir="/dev/shm"))
     mount = scratch / "mount"
     mount.mkdir()
@@ -61,20 +75,6 @@ def image() -> Iterator[Path]:
         subprocess.run(["umount", str(mount)], check=False, capture_output=True)
         subprocess.run(["losetup", "-d", loop], check=False)
         shutil.rmtree(scratch)
-
-
-def fill(mount: Path) -> None:
-    """Copy regular files until the image holds enough."""
-    left = COPY_BYTES
-    for source in SOURCES:
-        for path in sorted(p for p in Path(source).rglob("*") if p.is_file()):
-            size = path.stat().st_size
-            if path.is_symlink() or size > left:
-                continue
-            target = mount / path.relative_to("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-            left -= size + 4096
 
 
 def make(path: Path) -> None:

@@ -72,7 +72,7 @@ print(json.dumps({"steps": len(start.run.steps), "cpu_seconds": parts}))
 def rings_of(trace: Path) -> RingBuffers:
     """The ring buffers of a capture's directory of pages, as tracefs.read opens them."""
     layout = Layout.parse(tracefs._header_page(trace))
-    data, streams, _ = tracefs._load(tracefs._pages(trace), layout)
+    data, streams, *_ = tracefs._load(tracefs._pages(trace), layout)
     formats = Formats(tracefs._formats(trace), byte_order="little", long_size=layout.commit_size)
     return RingBuffers(data, streams, formats)
 
@@ -98,15 +98,15 @@ class Original:
 
     def _at(self, names: tuple[str, ...], size: int) -> Any:
         """Return offsets of the named numbers, without those of the command's first thread."""
-        formats, found = self.rings.formats, []
+        formats, places_of = self.rings.formats, []
         wanted = [n for n in formats.names if n in EVENT_SPECS or n.startswith(SYSTEMS)]
         reader = FieldReader(formats, lambda specs: (None, *self.rings.places(specs)[:2]))
         for name in sorted(wanted):
             _, places = reader._walk([name])
             for field in formats.event(name).fields.values():
                 if field.name in names and field.size == size:
-                    found.append(places["offset"].astype(np.int64) + field.offset)
-        at = np.unique(np.concatenate(found))
+                    places_of.append(places["offset"].astype(np.int64) + field.offset)
+        at = np.unique(np.concatenate(places_of))
         number = self._numbers(at, size)
         if size == 8:  # the other inodes are those of disks
             return at[np.isin(number, [entry["ino"] for entry in self.entries])]
@@ -180,14 +180,14 @@ def measured(capture: Path, device: Path, repeat: int) -> dict[str, object]:
 
 def growth(rows: list[dict[str, Any]]) -> dict[str, list[float]]:
     """Return by part how much more an event costs than at the size before."""
-    found: dict[str, list[float]] = {}
+    by_part: dict[str, list[float]] = {}
     for before, row in pairwise(rows):
         for name, seconds in row["cpu_seconds"].items():
             each = (seconds / row["events"]) / (before["cpu_seconds"][name] / before["events"])
-            found.setdefault(name, []).append(round(each, 2))
-        cpu = [one["predict_cpu_seconds"] / one["events"] for one in (before, row)]
-        found.setdefault("predict", []).append(round(cpu[1] / cpu[0], 2))
-    return found
+            by_part.setdefault(name, []).append(round(each, 2))
+        cpu = [size["predict_cpu_seconds"] / size["events"] for size in (before, row)]
+        by_part.setdefault("predict", []).append(round(cpu[1] / cpu[0], 2))
+    return by_part
 
 
 def against_trace_cmd(file: Path, repeat: int) -> dict[str, object]:
