@@ -5,7 +5,6 @@ Each thread's events are followed separately; it computes only while it is on a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,11 +91,13 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     first, insert, bio, following = (rows[has_request] for rows in (first, insert, bio, following))
     issue, complete = issue[has_request], complete[has_request]
     page = took(events, each, *((first, insert) if has_faults else (insert, bio)))
-    submit = took(events, each, insert, _left(events, insert, issue))
+    left, _ = _switched(events, insert, insert, issue)
+    submit = took(events, each, insert, left)
     wake = np.full(len(insert), np.nan)
     last = following > complete
     complete, following = complete[last], following[last]
-    wake[last] = took(events, each, _back(events, complete, following), following)
+    _, back = _switched(events, following, complete, following)
+    wake[last] = took(events, each, back, following)
     if has_faults:
         return CpuSamples(page, submit, wake)
     soonest = float(np.median(page)) if len(page) else 0.0
@@ -151,30 +152,19 @@ def took(events: Table, each: float, since: Array, until: Array) -> Array:
     return np.asarray(took)
 
 
-def _left(events: Table, since: Array, until: Array) -> Array:
-    """Return the rows where each thread left its CPU between two rows of events, else the later.
+def _switched(events: Table, on: Array, since: Array, until: Array) -> tuple[Array, Array]:
+    """Return the rows of the first and the last switch between two rows of events.
 
-    Work elsewhere (a kernel thread issues the request) is not computing of the thread.
+    Switches of the CPU of the rows ``on`` count. Without a switch the first is the row ``until``,
+    and the last the row ``since``. Work elsewhere (a kernel thread issues the request) is not
+    computing of the thread.
     """
-    left = until.copy()
-    for cpu, switches in _switches(events):
-        rows = np.flatnonzero(events["cpu"][since] == cpu)
-        left[rows] = np.minimum(until[rows], switches[np.searchsorted(switches, since[rows])])
-    return left
-
-
-def _back(events: Table, since: Array, until: Array) -> Array:
-    """Return the rows where each thread came back between two rows of events, else the earlier."""
-    back = since.copy()
-    for cpu, switches in _switches(events):
-        rows = np.flatnonzero(events["cpu"][until] == cpu)
-        before = np.searchsorted(switches, until[rows]) - 1
-        back[rows] = np.maximum(since[rows], np.where(before < 0, -1, switches[before]))
-    return back
-
-
-def _switches(events: Table) -> Iterator[tuple[int, Array]]:
-    """Yield the rows of switches by CPU, with one after all events."""
-    rows = np.flatnonzero(events["kind"] == Kind.SWITCH)
-    for cpu in np.unique(events["cpu"][rows]).tolist():
-        yield cpu, np.append(rows[events["cpu"][rows] == cpu], events.rows)
+    first, last = until.copy(), since.copy()
+    cpu_of, switches = events["cpu"], np.flatnonzero(events["kind"] == Kind.SWITCH)
+    for cpu in np.unique(cpu_of[switches]).tolist():
+        rows = np.flatnonzero(cpu_of[on] == cpu)
+        own = np.append(switches[cpu_of[switches] == cpu], events.rows)
+        first[rows] = np.minimum(until[rows], own[np.searchsorted(own, since[rows])])
+        before = np.searchsorted(own, until[rows]) - 1
+        last[rows] = np.maximum(since[rows], np.where(before < 0, -1, own[before]))
+    return first, last

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Rwbs
 from foreread.emulator.linux.operations import Op
 from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.steps import Run, Timed
@@ -27,22 +27,16 @@ def unplugged_ns(recording: Recording, disk: int, own: Array) -> float:
     From medians of the application's one-page reads of both kinds on one disk (dev_t), which are at
     the sectors ``own``.
     """
-    sectors = recording.page_size // SECTOR
-    bios = _of_one_page(recording, Kind.BIO_QUEUE, disk, sectors, own)
-    issues = _of_one_page(recording, Kind.RQ_ISSUE, disk, sectors, own)
+    events, sectors = recording.trace.events, recording.page_size // SECTOR
+    of_page = (events["dev"] == disk) & (events["value"] == sectors) & np.isin(events["index"], own)
+    kinds = (Kind.BIO_QUEUE, Kind.RQ_ISSUE)  # each page is read once
+    bios, issues = (events.take(of_page & (events["kind"] == kind)) for kind in kinds)
     _, first, second = np.intersect1d(bios["index"], issues["index"], return_indices=True)
     took = issues["time_ns"][second].astype(np.float64) - bios["time_ns"][first]
     ahead = (bios["flags"][first] & Rwbs.AHEAD) > 0
     if min(ahead.sum(), (~ahead).sum()) < _FEWEST:
         return 0.0
     return max(float(np.median(took[~ahead]) - np.median(took[ahead])), 0.0)
-
-
-def _of_one_page(recording: Recording, kind: Kind, disk: int, sectors: int, own: Array) -> Table:
-    """Return the events of one kind of reads of a page; each page is read once."""
-    events = recording.trace.events
-    chosen = (events["kind"] == kind) & (events["dev"] == disk) & (events["value"] == sectors)
-    return events.take(np.flatnonzero(chosen & np.isin(events["index"], own)))
 
 
 def with_plugs(run: Run, recorded: Timed, unplugged: float) -> Run:

@@ -110,9 +110,8 @@ def _on_cpu(events: Table, ready: Table, switches: Table, cpu: int) -> Array:
     here = events.take(events["cpu"] == cpu)
     bounds = np.flatnonzero(here["kind"] == Kind.SWITCH)
     begin, old, new = bounds[unseen] + 1, switched["new"][unseen], switched["old"][unseen + 1]
-    of_task = _RowsOfTasks(here["pid"])
-    first = of_task.next(new, begin)  # the switch at the end is one at least
-    last = of_task.last(old, first)
+    _, first = _rows_around(here["pid"], new, begin)  # the switch at the end is one at least
+    last, _ = _rows_around(here["pid"], old, first)
     latest = np.where(
         last >= begin, here["time_ns"][np.maximum(last, 0)], switched["time_ns"][unseen]
     )
@@ -123,26 +122,22 @@ def _on_cpu(events: Table, ready: Table, switches: Table, cpu: int) -> Array:
     return np.insert(switched, unseen + 1, more)
 
 
-class _RowsOfTasks:
-    """Finds the row of a task that is next to another row."""
+def _rows_around(pid: Array, task: Array, row: Array) -> tuple[Array, Array]:
+    """Return each task's last row of ``pid`` before ``row``, and its first from there on; else -1.
 
-    def __init__(self, pid: Array) -> None:
-        self._rows = len(pid) + 1
-        self._keys = np.sort(pid.astype(np.int64) * self._rows + np.arange(len(pid)))
-
-    def next(self, task: Array, row: Array) -> Array:
-        """Return the first row of each task from ``row`` on; there is one."""
-        key = task * self._rows
-        return np.asarray(self._keys[np.searchsorted(self._keys, key + row)] - key)
-
-    def last(self, task: Array, row: Array) -> Array:
-        """Return the last row of each task before ``row``, -1 if there is none."""
-        limits = np.iinfo(np.int32)
-        can_be = (task >= limits.min) & (task <= limits.max)
-        key = np.where(can_be, task, 0) * self._rows
-        at = np.searchsorted(self._keys, key + row) - 1
-        rows = self._keys[np.maximum(at, 0)] - key
-        return np.where(can_be & (at >= 0) & (rows >= 0), rows, -1)
+    The number of a task is beyond those of ``pid`` in a damaged trace.
+    """
+    rows, limits = len(pid) + 1, np.iinfo(pid.dtype)
+    keys = np.sort(pid.astype(np.int64) * rows + np.arange(len(pid)))
+    can_be = (task >= limits.min) & (task <= limits.max)
+    key = np.where(can_be, task, 0) * rows
+    at = np.searchsorted(keys, key + row)
+    around = []
+    for near in (at - 1, at):
+        exists = can_be & (near >= 0) & (near < len(keys))
+        place = keys[np.where(exists, near, 0)] - key
+        around.append(np.where(exists & (place >= 0) & (place < len(pid)), place, -1))
+    return around[0], around[1]
 
 
 def _ready_before(ready: Table, task: Array, time_ns: Array) -> Array:
