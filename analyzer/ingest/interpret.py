@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -136,10 +137,10 @@ def _block_lengths(
     events: Table, capture: Metadata, entries: list[FileEntry]
 ) -> dict[int, BlockLength]:
     """Return the length of a block of each squashfs."""
-    if capture.host is None:
+    mounts = {dev_of(m.dev): m for m in capture.mounts if m.fstype == "squashfs"}
+    if capture.host is None or not mounts:
         return {}
     sizes = {(dev_of(entry.dev), entry.ino): entry.size_bytes for entry in entries}
-    mounts = {dev_of(mount.dev): mount for mount in capture.mounts}
     learn = capture.read_ahead_kb == 0
     return block_lengths(events, mounts, sizes, capture.host.page_size, learn)
 
@@ -319,6 +320,7 @@ def _disks(capture: Metadata) -> dict[int, int]:
     return {dev_of(fs): dev_of(disk.dev) for disk in capture.devices for fs in disk.filesystems}
 
 
+@lru_cache  # a capture names few devices, thousands of times
 def dev_of(text: str) -> int:
     """Return the kernel's dev_t of "major:minor"."""
     match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)

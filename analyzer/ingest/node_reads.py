@@ -61,14 +61,15 @@ def _has_nodes(inserts: Table, dev: int) -> bool:
 
     A thread reads the node of an inode, then pages of the inode, and so on with the next one.
     """
-    here = inserts.take(inserts["dev"] == dev)
-    here = here.take(order_by(here["pid"]))
-    node, pid = here["ino"] == NODE_INODE, here["pid"]
+    rows = np.flatnonzero(inserts["dev"] == dev)
+    rows = rows[order_by(inserts["pid"].take(rows))]
+    pid, ino, at = (inserts[name].take(rows) for name in ("pid", "ino", "index"))
+    node = ino == NODE_INODE
     followed = node[:-1] & ~node[1:] & (pid[:-1] == pid[1:])
-    pages, after = here["index"][:-1][followed], here["ino"][1:][followed]
+    pages, after = at[:-1][followed], ino[1:][followed]
     if np.count_nonzero(pages == after) >= max(_FEWEST, _SHARE * len(pages)):
         return True
-    index = np.unique(here["index"][node])
+    index = np.unique(at[node])
     most = (1 - _SHARE) * len(index)
     apart = np.count_nonzero(np.diff(index) > 1) >= most - 1
     return bool(len(index) > _FEWEST and index[0] >= _FAR and apart and len(pages) >= most)

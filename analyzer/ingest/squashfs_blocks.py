@@ -42,14 +42,12 @@ ASSUMED = BlockLength(SQUASHFS_BLOCK, "assumed")
 def block_lengths(
     events: Table, mounts: Mapping[int, Mount], sizes: Sizes, page_size: int, learn: bool
 ) -> dict[int, BlockLength]:
-    """Return the length of a block of each squashfs, by dev_t.
+    """Return the length of a block of each squashfs, by dev_t; ``mounts`` are of this type.
 
     ``sizes``: of the files. ``learn``: ``events`` are of a run without readahead.
     """
     lengths = {}
     for dev, mount in mounts.items():
-        if mount.fstype != "squashfs":
-            continue
         lengths[dev] = block_length(mount.squashfs, page_size)
         if lengths[dev] == ASSUMED and learn:
             learnt = learnt_block(events, dev, sizes, page_size)

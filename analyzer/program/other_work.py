@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from foreread.analyzer.ingest.tables import Array, Kind, Table
+from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds
 from foreread.analyzer.program.schedule import IDLE, rows_by
 
 
@@ -94,14 +94,14 @@ class OtherWork:
 
 def _helping(events: Table, threads: Collection[int]) -> Array:
     """Return of each row that is a switch whether a task goes on that works for ``threads``."""
-    rows = np.flatnonzero(np.isin(events["kind"], (Kind.WAKING, Kind.FORK, Kind.SWITCH)))
+    own = np.array([IDLE, *(thread for thread in threads if thread > IDLE)], np.uint64)
+    rows = np.flatnonzero(of_kinds(events, (Kind.WAKING, Kind.FORK, Kind.SWITCH)))
+    rows = rows[~np.isin(events["value"][rows], own)]
     names = ("kind", "pid", "value")
     columns = zip(rows.tolist(), *(events[name][rows].tolist() for name in names), strict=True)
     for_threads = np.zeros(events.rows, bool)
     helping = dict.fromkeys(threads, True)
     for row, kind, task, other in columns:
-        if other in threads or other == IDLE:
-            continue
         if kind == Kind.SWITCH:
             for_threads[row] = helping.get(other, False)
         else:
