@@ -110,8 +110,8 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     file, has_file = rows_of(files, {name: events[name].take(touch) for name in ("dev", "ino")})
     if not has_file.all():
         touch, file = touch[has_file], file[has_file]
-    page, value = events["index"].take(touch), events["value"].take(touch)
-    last = np.where(events["kind"].take(touch) == Kind.FAULT, page, value)
+    page, is_fault = events["index"].take(touch), events["kind"].take(touch) == Kind.FAULT
+    last = np.where(is_fault, page, events["value"].take(touch))
     low, high = _spans(key, file, page, last)
     first = _first_cover(low, high, len(order))
     hit = first != _NEVER
@@ -153,11 +153,11 @@ def _first_cover(low: Array, high: Array, length: int) -> Array:
     """Return, for each position, the first interval [low, high) that covers it, or _NEVER."""
     first = np.full(length, _NEVER, np.uint64)
     size = np.maximum(high - low, 0)
-    ends = np.cumsum(size)
-    within = int(np.searchsorted(ends, _LARGEST_EXPANSION, side="right"))
+    within = int(np.searchsorted(np.cumsum(size), _LARGEST_EXPANSION, side="right"))
     size, low = size[:within], low[:within]
     interval = np.repeat(np.arange(within), size)
-    position = np.arange(len(interval)) + np.repeat(low - (np.cumsum(size) - size), size)
+    position = np.repeat(low - (np.cumsum(size) - size), size)
+    position += np.arange(len(interval))
     # Written last to first: what stays is the first interval's number.
     first[position[::-1]] = interval[::-1]
     return first

@@ -157,17 +157,16 @@ def beside_reads(sequence: Table, order: Array, page_size: int) -> Array:
     by_thread = {name: sequence[name].take(order) for name in names}
     pid, insert = by_thread["pid"], by_thread["kind"] == Kind.INSERT
     read = np.flatnonzero(insert[:-1] & ~insert[1:] & (pid[:-1] == pid[1:]))  # ends a run
-    ends = np.zeros(len(pid), np.int64)
-    ends[read + 1] = 1
-    at = np.cumsum(ends)  # how many reads end before each row
+    at = np.zeros(len(pid), np.int64)  # how many reads end before each row
+    at[read + 1] = 1
+    np.cumsum(at, out=at)
     near = np.zeros(len(pid), bool)
     for touched in (at - 1, at):
         has_read = (touched >= 0) & (touched < len(read))
         other = np.append(read, 0).take(np.where(has_read, touched, -1))
         for name in ("pid", "dev", "ino"):
             has_read &= by_thread[name].take(other) == by_thread[name]
-        index = by_thread["index"].astype(np.int64)
-        apart = index.take(other) - index
+        apart = by_thread["index"].take(other).view(np.int64) - by_thread["index"].view(np.int64)
         near |= has_read & (np.abs(apart) < SQUASHFS_LARGEST_BLOCK // page_size)
     back = np.empty(len(pid), bool)
     back[order] = near & insert
