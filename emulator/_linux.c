@@ -36,16 +36,14 @@ static const struct array OF_EMULATE[COUNTED] = {
     [PAGES] = {.name = "pages", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
 };
 
-enum { STEPS = COMMON, DEVICE, NUMBERS, RECORDED, TIMES, ENDS, WORK, OVER, TIMED };
-enum { TAIL_NS, REQUEST_NS, PAGE_NS, SECTOR_NS, N_NUMBERS };
-enum { TOTAL_NS, COMPUTE_NS, WAITED_NS, BEHIND_NS, N_TIMES };
+enum { STEPS = COMMON, RECORDED, CASES, DEVICES, TIMES, ENDS, WORK, OVER, TIMED };
 
 static const struct array OF_REPLAY[TIMED] = {
     COMMON_ARRAYS,
     [STEPS] = {.name = "steps", .formats = RECORDS, .itemsize = sizeof(struct lx_step)},
-    [DEVICE] = {.name = "device", .formats = "d", .itemsize = sizeof(double)},
-    [NUMBERS] = {.name = "numbers", .formats = "d", .itemsize = sizeof(double)},
     [RECORDED] = {.name = "recorded", .formats = SIGNED, .itemsize = sizeof(int64_t)},
+    [CASES] = {.name = "cases", .formats = RECORDS, .itemsize = sizeof(struct lx_case)},
+    [DEVICES] = {.name = "devices", .formats = "d", .itemsize = sizeof(double)},
     [TIMES] = {.name = "times", .formats = "d", .itemsize = sizeof(double), .writable = true},
     [ENDS] = {.name = "ends", .formats = "d", .itemsize = sizeof(double), .writable = true},
     [WORK] = {.name = "work", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
@@ -144,66 +142,70 @@ emulate(PyObject *Py_UNUSED(module), PyObject *arguments)
     return inserts;
 }
 
-static PyObject *
-run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
+/* Whether an array has ``each`` numbers of ``cases`` cases, or is empty, since it is not needed. */
+static bool
+is_of_cases(const Py_buffer *view, size_t each, size_t cases)
 {
-    size_t steps = length(&views[STEPS]), recorded = length(&views[RECORDED]);
-    if (!common_agree(views) || length(&views[NUMBERS]) != N_NUMBERS ||
-        length(&views[TIMES]) != N_TIMES || length(&views[WORK]) != LX_WORK * steps ||
-        length(&views[OVER]) != steps || (recorded && recorded != LX_WORK * steps))
+    return !length(view) || length(view) == each * cases;
+}
+
+static PyObject *
+run_replay(const Py_buffer *views, double tail_ns, int64_t cpus, int64_t ends)
+{
+    size_t steps = length(&views[STEPS]), cases = length(&views[CASES]);
+    size_t recorded = length(&views[RECORDED]), threads = length(&views[ENDS]);
+    if (!common_agree(views) || !cases || length(&views[TIMES]) != LX_TIMES * cases ||
+        threads % cases || !is_of_cases(&views[WORK], LX_WORK * steps, cases) ||
+        !is_of_cases(&views[OVER], steps, cases) || (recorded && recorded != LX_WORK * steps))
         return differ();
     struct lx_program program = program_of(views);
-    const double *numbers = views[NUMBERS].buf;
-    double *times = views[TIMES].buf;
     struct lx_timed_run run = {
         .steps = views[STEPS].buf,
         .n_steps = steps,
-        .tail_ns = numbers[TAIL_NS],
-        .cost_ns = {numbers[REQUEST_NS], numbers[PAGE_NS], numbers[SECTOR_NS]},
+        .tail_ns = tail_ns,
         .cpus = cpus,
         .ends = ends,
-        .device = views[DEVICE].buf,
-        .n_device = length(&views[DEVICE]),
         .recorded = recorded ? views[RECORDED].buf : NULL,
     };
-    struct lx_timed result = {.ends_ns = views[ENDS].buf,
-                              .n_ends = length(&views[ENDS]),
-                              .work = views[WORK].buf,
-                              .over_ns = views[OVER].buf};
+    struct lx_batch batch = {.cases = views[CASES].buf,
+                             .n_cases = cases,
+                             .devices = views[DEVICES].buf,
+                             .n_devices = length(&views[DEVICES])};
+    struct lx_timed result = {.times = views[TIMES].buf,
+                              .ends_ns = views[ENDS].buf,
+                              .n_ends = threads / cases,
+                              .work = length(&views[WORK]) ? views[WORK].buf : NULL,
+                              .over_ns = length(&views[OVER]) ? views[OVER].buf : NULL};
     int error;
     Py_BEGIN_ALLOW_THREADS error =
-        lx_replay(&program, views[RULES].buf, views[MACHINE].buf, &run, window, &result);
+        lx_replay(&program, views[RULES].buf, views[MACHINE].buf, &run, &batch, &result);
     Py_END_ALLOW_THREADS if (error) return raise(error);
-    times[TOTAL_NS] = result.total_ns;
-    times[COMPUTE_NS] = result.compute_ns;
-    times[WAITED_NS] = result.waited_ns;
-    times[BEHIND_NS] = result.behind_ns;
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(
-    replay_doc,
-    "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
-    "       device, numbers, recorded, times, ends, work, over, window, cpus, last)\n\n"
-    "Replay steps (STEP) in time under a window (pages) on a device (kind, numbers).\n"
-    "numbers: tail_ns, request_ns, page_ns, sector_ns; recorded: work as recorded, or\n"
-    "empty.\n"
-    "Fill times (total, compute, waited, behind: ns), ends (ns, by thread), work (int64:\n"
-    "requests, pages, sectors of compressed blocks by step) and over (ns, by step). last:\n"
-    "the thread whose end is the run's, or -1.");
+PyDoc_STRVAR(replay_doc,
+             "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
+             "       recorded, cases, devices, times, ends, work, over, tail_ns, cpus, last)\n\n"
+             "Replay steps (STEP) in time, case by case (CASE): under its window, on its device\n"
+             "(kind and numbers in devices). recorded: work as recorded, or empty.\n"
+             "Fill of each case in turn times (total, compute, waited, behind: ns), ends (ns, by\n"
+             "thread), work (int64: requests, pages, sectors of compressed blocks by step) and\n"
+             "over (ns, by step); an empty work or over is not filled. last: the thread whose end\n"
+             "is the run's, or -1.");
 
 static PyObject *
 replay(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *o[TIMED];
     Py_buffer views[TIMED];
-    long long window, cpus, last;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOOLLL", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
+    double tail_ns;
+    long long cpus, last;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOOdLL", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
                           &o[6], &o[7], &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &o[14],
-                          &window, &cpus, &last) ||
+                          &tail_ns, &cpus, &last) ||
         get_arrays(OF_REPLAY, o, views, TIMED) < 0)
         return NULL;
-    PyObject *none = run_replay(views, window, cpus, last);
+    PyObject *none = run_replay(views, tail_ns, cpus, last);
     release_arrays(views, TIMED);
     return none;
 }

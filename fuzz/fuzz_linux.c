@@ -226,38 +226,52 @@ emulate(const struct input *in, int64_t window, int64_t *requests)
 }
 
 static void
-check_sums(const struct input *in, const struct lx_timed *result)
+check_sums(const struct input *in, const double *times, const double *ends_ns)
 {
-    double slack = 1 + 1e-9 * result->total_ns;
-    if (!(result->compute_ns + result->waited_ns <= result->total_ns + slack))
-        fail("computed and waited", result->compute_ns, result->waited_ns);
-    if (!(result->behind_ns >= -slack && result->behind_ns <= result->waited_ns + slack))
-        fail("waited and behind", result->waited_ns, result->behind_ns);
+    double total = times[LX_TOTAL_NS], computed = times[LX_COMPUTE_NS];
+    double waited = times[LX_WAITED_NS], unused = times[LX_BEHIND_NS], slack = 1 + 1e-9 * total;
+    if (!(computed + waited <= total + slack))
+        fail("computed and waited", computed, waited);
+    if (!(unused >= -slack && unused <= waited + slack))
+        fail("waited and behind", waited, unused);
     for (size_t i = 0; i < in->n && in->ends == -1; i++)
-        if (!(result->ends_ns[in->steps[i].thread] <= result->total_ns))
-            fail("a thread is not over", (double)in->steps[i].thread, result->total_ns);
+        if (!(ends_ns[in->steps[i].thread] <= total))
+            fail("a thread is not over", (double)in->steps[i].thread, total);
 }
 
-/* Replay with threads; return the error. */
+/* Replay with threads, after a case under another window too; return the error. */
 static int
 replay(const struct input *in, int64_t window, int64_t *work, const int64_t *recorded)
 {
     struct lx_program program = program_of(in, false);
-    double ends[THREADS];
+    double times[LX_TIMES], ends[THREADS], both_times[2 * LX_TIMES], both_ends[2 * THREADS];
     struct lx_timed_run run = {.steps = in->steps,
                                .n_steps = in->n,
                                .tail_ns = 100,
-                               .cost_ns = {600, 70, 5},
                                .cpus = in->cpus,
                                .ends = in->ends,
-                               .device = in->device,
-                               .n_device = in->n_device,
                                .recorded = recorded};
-    struct lx_timed result = {.ends_ns = ends, .n_ends = THREADS, .work = work};
-    int error = lx_replay(&program, &in->rules, &in->machine, &run, window, &result);
-    if (!error)
-        check_sums(in, &result);
-    return error;
+    struct lx_case cases[2];
+    for (int i = 0; i < 2; i++)
+        cases[i] = (struct lx_case){
+            .cost_ns = {600, 70, 5}, .window = in->windows[i], .n_device = in->n_device};
+    cases[1].window = window;
+    struct lx_batch batch = {
+        .cases = cases + 1, .n_cases = 1, .devices = in->device, .n_devices = in->n_device};
+    struct lx_timed result = {.times = times, .ends_ns = ends, .n_ends = THREADS, .work = work};
+    int error = lx_replay(&program, &in->rules, &in->machine, &run, &batch, &result);
+    if (error)
+        return error;
+    check_sums(in, times, ends);
+    struct lx_batch both = {
+        .cases = cases, .n_cases = 2, .devices = in->device, .n_devices = in->n_device};
+    struct lx_timed again = {.times = both_times, .ends_ns = both_ends, .n_ends = THREADS};
+    if (lx_replay(&program, &in->rules, &in->machine, &run, &both, &again))
+        return LX_OK; /* the other window is refused */
+    if (memcmp(times, both_times + LX_TIMES, sizeof(times)) ||
+        memcmp(ends, both_ends + THREADS, sizeof(ends)))
+        fail("a case differs after another", times[LX_TOTAL_NS], both_times[2 * LX_TIMES - 4]);
+    return LX_OK;
 }
 
 /* One thread that does all operations in order reads what the emulation without time does. */

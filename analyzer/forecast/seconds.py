@@ -18,7 +18,7 @@ from foreread.analyzer.predict.doubts.doubt import Doubt, distinct, total_spread
 from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
 from foreread.analyzer.predict.doubts.recording import of_recording
 from foreread.analyzer.predict.doubts.start import of_start
-from foreread.analyzer.predict.seconds import FEWEST_DRAWS, MOST_DRAWS, WORK
+from foreread.analyzer.predict.seconds import number_of_draws
 from foreread.analyzer.predict.start import Start
 from foreread.emulator.linux.rules import Version
 from foreread.emulator.linux.steps import Timed
@@ -124,11 +124,9 @@ def _draws(
     starts: tuple[Start, Start], windows: tuple[list[int], list[int]], recorded: Timed
 ) -> list[Array]:
     """Return random draws (draws × windows) of the seconds under each kernel, the same for both."""
-    work = max(len(starts[0].run.steps), 1) * (len(windows[0]) + len(windows[1]))
-    number = min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
-    drawn: list[list[Array]] = [[], []]
-    for draw in range(number):
-        for at in (0, 1):
-            rng = np.random.default_rng([SEED, draw])
-            drawn[at].append(_seconds(starts[at].drawn(rng).timed(windows[at], recorded)))
-    return [np.array(rows) for rows in drawn]
+    number = number_of_draws(starts[0], len(windows[0]) + len(windows[1]))
+    drawn = []
+    for start, own in zip(starts, windows, strict=True):
+        generators = [np.random.default_rng([SEED, draw]) for draw in range(number)]
+        drawn.append(start.drawn_seconds(own, generators, recorded))
+    return drawn

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,15 +130,14 @@ def _replayed(windows: Sequence[int], wanted: set[int | None]) -> list[int]:
 
 def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:
     """Return random draws (× windows) of a capture's seconds."""
-    work = max(len(start.run.steps), 1) * len(windows)
-    number = min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
-    starts = [start.drawn(rng) for _ in range(number)]
+    number = number_of_draws(start, len(windows))
+    return start.drawn_seconds(windows, [rng] * number)
 
-    def seconds(drawn: Start) -> list[float]:
-        return [run.total_ns / 1e9 for run in drawn.timed(windows, threads=1)]
 
-    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), number)) as pool:
-        return np.array(list(pool.map(seconds, starts)))
+def number_of_draws(start: Start, windows: int) -> int:
+    """Return how many random draws are replayed, each under so many windows."""
+    work = max(len(start.run.steps), 1) * windows
+    return min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
 
 
 def _parts(runs: Sequence[Timed]) -> Array:

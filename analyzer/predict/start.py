@@ -43,7 +43,7 @@ from foreread.emulator.devices.stateful import Stateful
 from foreread.emulator.linux.requests import Layout
 from foreread.emulator.linux.rules import Version, rules_for, version_of
 from foreread.emulator.linux.steps import CpuCost, Run, Timed
-from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.linux.timed_windows import Case, timed_cases, total_ns
 from foreread.tracer.formats.capture import dev_text
 
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
@@ -158,28 +158,52 @@ class Start:
         cpu = self.cpu_samples.cost(rng) if self.cpu_samples else self.cpu
         return replace(self, device=device, cpu=cpu)
 
-    def timed(
-        self,
-        windows: Sequence[int],
-        recorded: Timed | None = None,
-        threads: int | None = None,
-    ) -> list[Timed]:
+    def timed(self, windows: Sequence[int], recorded: Timed | None = None) -> list[Timed]:
         """Replay the run under each of ``windows`` (pages).
 
-        ``recorded`` is the recorded run, if it differs from the run at window 0. Windows run in as
-        many ``threads``, None: one a processor.
+        ``recorded`` is the recorded run, if it differs from the run at window 0.
         """
-        run, device, cpu = self.run, self.device, self.cpu
-        if not self.unplugged_ns:
-            return timed_windows(run, windows, device, cpu, recorded, threads)
-        ahead = [window for window in windows if window]
-        before = recorded or timed_windows(run, [0], device)[0]
-        plugged, spared = self.reading_ahead(run, before, cpu)
-        replays = timed_windows(plugged, ahead, device, spared, before, threads)
-        if 0 in windows:
-            replays += timed_windows(run, [0], device, cpu, before)
-        by_window = dict(zip([*ahead, 0], replays, strict=False))
-        return [by_window[window] for window in windows]
+        before = recorded or timed_cases([self._without_cost])[0]
+        return timed_cases(self._cases(windows, before, self.plugged(self.run, before)))
+
+    def drawn_seconds(
+        self,
+        windows: Sequence[int],
+        generators: Sequence[np.random.Generator],
+        recorded: Timed | None = None,
+    ) -> Array:
+        """Return the seconds (draws × windows) of a draw of each of ``generators``, in order.
+
+        ``recorded`` as in ``timed``.
+        """
+        draws = [self.drawn(rng) for rng in generators]
+        if recorded is None:
+            before = timed_cases([draw._without_cost for draw in draws])
+            plugged = [self.plugged(self.run, replay) for replay in before]
+        else:
+            before = [recorded] * len(draws)
+            plugged = [self.plugged(self.run, recorded)] * len(draws)
+        cases = [
+            case
+            for draw, replay, run in zip(draws, before, plugged, strict=True)
+            for case in draw._cases(windows, replay, run)
+        ]
+        return total_ns(cases).reshape(len(draws), len(windows)) / 1e9
+
+    @property
+    def _without_cost(self) -> Case:
+        """The run at window 0, with the computing of the recorded run."""
+        return Case(self.run, 0, self.device)
+
+    def _cases(self, windows: Sequence[int], before: Timed, plugged: Run) -> list[Case]:
+        """Return the run under each window; ``before`` and ``plugged`` as of ``plugged``."""
+        device, spared = self.device, self.spared(self.cpu)
+        return [
+            Case(plugged, window, device, spared, before)
+            if window
+            else Case(self.run, 0, device, self.cpu, before)
+            for window in windows
+        ]
 
 
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:

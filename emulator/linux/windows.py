@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
@@ -16,6 +14,7 @@ import numpy.typing as npt
 from foreread.emulator import _linux
 from foreread.emulator.fixed import EmulationError
 from foreread.emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Program
+from foreread.emulator.linux.parallel import in_threads
 from foreread.emulator.linux.requests import EXTENT, Limits, in_order
 from foreread.emulator.linux.rules import Rules, names_in_c
 
@@ -85,14 +84,9 @@ class Emulation:
 
     def counts(self, windows: Sequence[int]) -> Emulated:
         """Return the counts under each of ``windows`` (pages)."""
-        threads = min(len(os.sched_getaffinity(0)), len(windows))
-        requests, pages = np.zeros((2, self._groups, len(windows)), np.int64)
-        parts = [slice(first, None, threads) for first in range(threads)]
-        with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-            found = pool.map(self._counts, [list(windows)[part] for part in parts])
-            for part, (made, read) in zip(parts, found, strict=True):
-                requests[:, part], pages[:, part] = made.T, read.T
-        return Emulated(requests, pages)
+        rows = in_threads(self._counts, list(windows))
+        counts = np.array(rows, np.int64).reshape(len(rows), 2, self._groups)
+        return Emulated(counts[:, 0].T.copy(), counts[:, 1].T.copy())
 
     def inserts(self, window: int) -> npt.NDArray[np.void]:
         """Return the folios (INSERT) that enter the page cache under one window, in order."""
@@ -100,10 +94,11 @@ class Emulation:
         return np.frombuffer(self._run(self._in_time, [window], requests, pages, True), INSERT)
 
     def _counts(self, windows: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return requests and pages by window and group."""
+        """Return requests and pages by group, of each window."""
         counts = np.zeros((2, len(windows), self._groups), np.int64)
-        self._run(self._by_file, windows, counts[0].ravel(), counts[1].ravel(), False)
-        return counts
+        if len(windows):
+            self._run(self._by_file, windows, counts[0].ravel(), counts[1].ravel(), False)
+        return counts.swapaxes(0, 1)
 
     @staticmethod
     def _run(

@@ -69,7 +69,7 @@ struct counted {
 /* A run, and what replay() fills. */
 struct timed {
     double tail_ns, cost_ns[LX_WORK];
-    double total_ns, compute_ns, waited_ns, behind_ns;
+    double times[LX_TIMES];
     const struct lx_step *steps;
     size_t n_steps;
     const double *device;
@@ -161,19 +161,17 @@ replay(const struct inputs *in, int window, struct timed *timed)
         .tail_ns = timed->tail_ns,
         .cpus = timed->cpus,
         .ends = timed->ends,
-        .device = timed->device,
-        .n_device = timed->n_device,
         .recorded = timed->recorded,
     };
-    memcpy(run.cost_ns, timed->cost_ns, sizeof(run.cost_ns));
-    struct lx_timed result = {
-        .ends_ns = timed->ends_ns, .n_ends = timed->n_ends, .work = timed->work};
-    int error = lx_replay(&program, in->rules, in->machine, &run, window, &result);
-    timed->total_ns = result.total_ns;
-    timed->compute_ns = result.compute_ns;
-    timed->waited_ns = result.waited_ns;
-    timed->behind_ns = result.behind_ns;
-    return error;
+    struct lx_case one = {.window = window, .n_device = timed->n_device};
+    memcpy(one.cost_ns, timed->cost_ns, sizeof(one.cost_ns));
+    struct lx_batch batch = {
+        .cases = &one, .n_cases = 1, .devices = timed->device, .n_devices = timed->n_device};
+    struct lx_timed result = {.times = timed->times,
+                              .ends_ns = timed->ends_ns,
+                              .n_ends = timed->n_ends,
+                              .work = timed->work};
+    return lx_replay(&program, in->rules, in->machine, &run, &batch, &result);
 }
 
 /* with_plugs of analyzer/program/plug.py: the steps whose faults read wait less for their read. */

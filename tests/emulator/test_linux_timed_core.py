@@ -23,7 +23,7 @@ from foreread.emulator.linux.operations import Machine
 from foreread.emulator.linux.requests import EXTENT, Layout, Limits
 from foreread.emulator.linux.rules import CHANGES, rules_for
 from foreread.emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run
-from foreread.emulator.linux.timed_windows import timed_windows
+from foreread.emulator.linux.timed_windows import CASE, Case, timed_cases, timed_windows, total_ns
 from foreread.emulator.stepwise.timed import timed
 
 VERSIONS = [change.since for change in CHANGES]
@@ -124,6 +124,30 @@ def test_the_core_agrees_with_the_plain_python(run, window, device):
     assert_agrees(run, window, device)
 
 
+cases = st.tuples(
+    st.sampled_from(WINDOWS),
+    st.sampled_from(DEVICES),
+    st.sampled_from([CpuCost(), CpuCost(6e4, 1.5e3, 70.0)]),
+)
+
+
+@given(first=runs(), second=runs(), drawn=st.lists(cases, min_size=1, max_size=5))
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+def test_cases_of_a_batch_agree_with_the_plain_python(first, second, drawn):
+    """Windows, devices and costs follow each other in the memory of one batch, and of two runs."""
+    rows = [(first, None), (second, timed(second, 0, COST))]
+    batch = [
+        Case(run, window, device, cpu, recorded)
+        for run, recorded in rows
+        for window, device, cpu in drawn
+    ]
+    replays = timed_cases(batch)
+    for case, replay in zip(batch, replays, strict=True):
+        plain = timed(case.run, case.window, case.device, case.cpu, case.recorded)
+        assert_same(replay, plain)
+    assert total_ns(batch).tolist() == [replay.total_ns for replay in replays]
+
+
 @given(
     device=st.sampled_from(DEVICES),
     reads=st.lists(
@@ -184,23 +208,31 @@ def test_a_device_that_the_core_does_not_know_is_refused():
 
 
 def arguments(run):
-    """What the core is given for a run: arrays by name, and numbers."""
+    """Arguments of the core for one case of a run: arrays by name, and numbers."""
     from foreread.emulator.linux.windows import tables
 
     core = tables(run.program, run.rules, run.machine, run.limits, np.zeros(0, EXTENT))
     names = ("operations", "mappings", "handles", "files", "extents", "rules", "machine")
     arrays = dict(zip(names, core, strict=True))
     arrays["steps"] = run.steps.copy()
-    arrays["device"] = np.array([0.0, 1000.0, 100.0, 50.0])
-    arrays["numbers"] = np.array([run.tail_ns, 0.0, 0.0, 0.0])
     arrays["recorded"] = np.zeros(0, np.int64)
+    arrays["cases"] = np.array([(0.0, 0.0, 0.0, 0, 0, 4)], CASE)
+    arrays["devices"] = np.array([0.0, 1000.0, 100.0, 50.0])
     arrays["times"], arrays["ends"] = np.zeros(4), np.zeros(2)
     arrays["work"], arrays["over"] = np.ones(6, np.int64), np.zeros(2)
     return arrays
 
 
-def replay(arrays, window=0, cpus=2, last=-1):
-    _linux.replay(*arrays.values(), window, cpus, last)
+def replay(arrays, tail_ns=30.0, cpus=2, last=-1):
+    _linux.replay(*arrays.values(), tail_ns, cpus, last)
+    return arrays
+
+
+def with_device(numbers):
+    """Arguments of the core for a run on a device of other numbers."""
+    arrays = arguments(a_run())
+    arrays["devices"] = np.array(numbers, np.float64)
+    arrays["cases"]["numbers"] = len(numbers)
     return arrays
 
 
@@ -219,9 +251,7 @@ def test_arrays_of_another_kind_are_refused(name):
             replay(arrays)
 
 
-@pytest.mark.parametrize(
-    "name", ["rules", "machine", "numbers", "recorded", "times", "work", "over"]
-)
+@pytest.mark.parametrize("name", ["rules", "machine", "recorded", "times", "work", "over"])
 def test_arrays_that_differ_in_length_are_refused(name):
     for more in (-1, 1):
         arrays = arguments(a_run())
@@ -256,37 +286,58 @@ def test_the_core_refuses_steps_that_no_run_can_have(column, row, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "at", "value"),
+    ("at", "value"),
+    [(0, 99.0), (0, -1.0), (0, np.nan), (1, -1.0), (2, np.inf), (1, 1e15), (3, -1.0)],
+)
+def test_the_core_refuses_numbers_of_a_device_out_of_range(at, value):
+    arrays = arguments(a_run())
+    arrays["devices"][at] = value
+    with pytest.raises(ValueError, match="device"):
+        replay(arrays)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
     [
-        ("device", 0, 99.0),
-        ("device", 0, -1.0),
-        ("device", 0, np.nan),
-        ("device", 1, -1.0),
-        ("device", 2, np.inf),
-        ("device", 1, 1e15),
-        ("device", 3, -1.0),
-        ("numbers", 0, np.nan),
-        ("numbers", 1, -1.0),
-        ("numbers", 2, np.inf),
-        ("numbers", 3, -1.0),
+        ("request_ns", -1.0),
+        ("page_ns", np.inf),
+        ("sector_ns", np.nan),
+        ("window", -1),
+        ("device", 1),
+        ("device", 5),
+        ("device", 1 << 63),
+        ("numbers", 5),
+        ("numbers", (1 << 64) - 1),
     ],
 )
-def test_the_core_refuses_numbers_out_of_range(name, at, value):
+def test_the_core_refuses_cases_out_of_range(column, value):
     arrays = arguments(a_run())
-    arrays[name][at] = value
+    arrays["cases"][column] = value
     with pytest.raises(ValueError):
         replay(arrays)
 
 
+def test_the_core_refuses_a_batch_without_cases():
+    arrays = arguments(a_run())
+    arrays["cases"] = np.zeros(0, CASE)
+    with pytest.raises(ValueError, match="length"):
+        replay(arrays)
+
+
 def test_the_core_refuses_other_runs_that_cannot_be():
-    for wrong in ({"cpus": 0}, {"cpus": 1 << 40}, {"last": 2}, {"last": -2}, {"window": -1}):
+    for wrong in (
+        {"cpus": 0},
+        {"cpus": 1 << 40},
+        {"last": 2},
+        {"last": -2},
+        {"tail_ns": np.nan},
+        {"tail_ns": 1e15},
+    ):
         with pytest.raises(ValueError):
             replay(arguments(a_run()), **wrong)
     for length in (0, 1, 3, 5):
-        arrays = arguments(a_run())
-        arrays["device"] = np.zeros(length)
         with pytest.raises(ValueError):
-            replay(arrays)
+            replay(with_device(np.zeros(length)))
 
 
 PACED = [1, 1000, 5e6, 1e8, 4e6, 0, 0, 0]
@@ -313,15 +364,11 @@ MEASURED = [2, 2, 1, 4, 64, 100, 400, 50, 400, 4, 100, 50]
     ],
 )
 def test_the_core_refuses_devices_that_cannot_be(numbers, at, value):
-    arrays = arguments(a_run())
-    for bad in (False, True):
-        arrays["device"] = np.array(numbers, np.float64)
-        if bad:
-            arrays["device"][at] = value
-            with pytest.raises(ValueError, match="device"):
-                replay(arrays)
-        else:
-            replay(arrays)
+    arrays = with_device(numbers)
+    replay(arrays)
+    arrays["devices"][at] = value
+    with pytest.raises(ValueError, match="device"):
+        replay(arrays)
 
 
 def test_a_device_that_is_too_slow_is_an_error_in_both():

@@ -19,6 +19,17 @@ struct cut {
     bool open;
 };
 
+void
+lx_disk_renew(struct lx_disk *disk)
+{
+    *disk = (struct lx_disk){.nr_requests = disk->nr_requests,
+                             .requests = disk->requests,
+                             .room = disk->room,
+                             .accepted = disk->accepted,
+                             .spans = disk->spans,
+                             .span_room = disk->span_room};
+}
+
 static bool
 make_room(struct lx_disk *disk)
 {
@@ -53,9 +64,9 @@ static void
 submit(struct lx_disk *disk, size_t row)
 {
     struct lx_request *request = &disk->requests[row];
-    request->begin_ns = fmax(disk->now_ns, disk->busy_ns);
+    request->begin_ns = lx_later(disk->now_ns, disk->busy_ns);
     request->done_ns = lx_device_submit(&disk->device, disk->now_ns, request->read);
-    disk->busy_ns = fmax(disk->busy_ns, request->done_ns);
+    disk->busy_ns = lx_later(disk->busy_ns, request->done_ns);
     disk->accepted[disk->n_accepted++] = row;
     if (!(request->done_ns <= LONGEST_NS))
         disk->error = LX_BAD_DEVICE;
@@ -96,7 +107,7 @@ lx_disk_there(const struct lx_disk *disk, size_t request)
 {
     double there_ns = disk->requests[request].done_ns;
     while (disk->requests[request].goes_on)
-        there_ns = fmax(there_ns, disk->requests[++request].done_ns);
+        there_ns = lx_later(there_ns, disk->requests[++request].done_ns);
     return there_ns;
 }
 
@@ -312,8 +323,8 @@ lx_disk_wasted(const struct lx_disk *disk)
             first++;
         for (size_t row = first; row < disk->n_spans && disk->spans[row].from_ns < request->done_ns;
              row++)
-            overlap += fmin(disk->spans[row].until_ns, request->done_ns) -
-                       fmax(disk->spans[row].from_ns, request->begin_ns);
+            overlap += lx_sooner(disk->spans[row].until_ns, request->done_ns) -
+                       lx_later(disk->spans[row].from_ns, request->begin_ns);
         if (request->pages)
             total += overlap * (request->pages - request->used) / request->pages;
     }

@@ -40,6 +40,9 @@ struct lx_disk {
     int error;
 };
 
+/* Forget all requests, but keep the memory for later ones; its device is to be set. */
+void lx_disk_renew(struct lx_disk *disk);
+
 /* Make a request, and hand it to the queue if that has room; its row. */
 size_t lx_disk_send(struct lx_disk *disk, struct lx_read read);
 

@@ -8,6 +8,19 @@
 
 #define LX_MOST_NS 1e14 /* upper bound of any duration passed in (about 28 h) */
 
+/* The later and the sooner of two times: fmax and fmin without a call; neither is NaN. */
+static inline double
+lx_later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double
+lx_sooner(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 static inline bool
 lx_is_time(double ns)
 {

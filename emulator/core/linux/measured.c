@@ -57,6 +57,7 @@ lx_measured_submit(struct lx_measured *measured, double now_ns, struct lx_read r
     double kib = (double)read.sectors / SECTORS_PER_KIB;
     measured->began = true;
     measured->end = read.sector + read.sectors;
-    measured->free_ns = fmax(now_ns, measured->free_ns) + table_at(table, table->occupancy_ns, kib);
-    return fmax(now_ns + table_at(table, table->latency_ns, kib), measured->free_ns);
+    measured->free_ns =
+        lx_later(now_ns, measured->free_ns) + table_at(table, table->occupancy_ns, kib);
+    return lx_later(now_ns + table_at(table, table->latency_ns, kib), measured->free_ns);
 }

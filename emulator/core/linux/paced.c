@@ -21,7 +21,7 @@ lx_paced_set(struct lx_paced *paced, const double *numbers)
         return true;
     bool sound =
         paced->tick_ns >= 1 && paced->tick_ns <= paced->slice_ns && paced->slice_ns <= LX_MOST_NS;
-    paced->slice = sound ? (int64_t)fmax(nearbyint(paced->slice_ns / paced->tick_ns), 1) : 1;
+    paced->slice = sound ? (int64_t)lx_later(nearbyint(paced->slice_ns / paced->tick_ns), 1) : 1;
     paced->end = -1;
     return sound;
 }
@@ -30,7 +30,7 @@ lx_paced_set(struct lx_paced *paced, const double *numbers)
 static int64_t
 whole(double value)
 {
-    return (int64_t)fmin(value, LARGEST);
+    return (int64_t)lx_sooner(value, LARGEST);
 }
 
 /* int(at // tick), as Python divides. */
@@ -124,7 +124,7 @@ trim(struct lx_paced *p, int64_t now)
     double seconds = (double)elapsed * p->tick_ns / 1e9, size = p->passed_bytes;
     int64_t bios = p->passed_bios;
     if (!isinf(p->bytes_per_second))
-        p->passed_bytes = fmax(size - p->bytes_per_second * seconds, 0);
+        p->passed_bytes = lx_later(size - p->bytes_per_second * seconds, 0);
     if (!isinf(p->requests_per_second)) {
         p->passed_bios = bios - whole(p->requests_per_second * seconds);
         p->passed_bios = p->passed_bios > 0 ? p->passed_bios : 0;
@@ -148,18 +148,20 @@ pass(struct lx_paced *p, double now_ns, double size, bool meta)
         charge(p, size);
         return now_ns;
     }
-    double at = fmax(now_ns, p->free_ns);
+    double at = lx_later(now_ns, p->free_ns);
+    int64_t tick = tick_of(p, at);
     bool queued = false;
-    for (int64_t wait; at < LARGEST && (wait = wait_of(p, tick_of(p, at), size, queued));) {
+    for (int64_t wait; at < LARGEST && (wait = wait_of(p, tick, size, queued));) {
         if (meta) {
             charge(p, size);
             return at;
         }
         queued = true;
-        at = (double)expiry(tick_of(p, at), wait) * p->tick_ns;
+        at = (double)expiry(tick, wait) * p->tick_ns;
+        tick = tick_of(p, at);
     }
     charge(p, size);
-    trim(p, tick_of(p, at));
+    trim(p, tick);
     p->free_ns = at;
     return at;
 }
@@ -167,10 +169,10 @@ pass(struct lx_paced *p, double now_ns, double size, bool meta)
 static double
 evenly(struct lx_paced *p, double now_ns, struct lx_read read)
 {
-    double share = fmax(read.bios / p->requests_per_second,
-                        (double)(read.sectors * SECTOR) / p->bytes_per_second);
-    p->free_ns = fmax(now_ns, p->free_ns) + share * 1e9;
-    return fmax(p->free_ns, lx_fixed_submit(&p->base, now_ns, read));
+    double share = lx_later(read.bios / p->requests_per_second,
+                            (double)(read.sectors * SECTOR) / p->bytes_per_second);
+    p->free_ns = lx_later(now_ns, p->free_ns) + share * 1e9;
+    return lx_later(p->free_ns, lx_fixed_submit(&p->base, now_ns, read));
 }
 
 double

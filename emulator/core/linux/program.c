@@ -65,12 +65,15 @@ is_sound(const struct lx_machine *machine)
 }
 
 int
-lx_check(const struct lx_kernel *k, const int64_t *windows, size_t n_windows)
+lx_check_window(int64_t window)
+{
+    return window < 0 || window > LX_MAX_WINDOW ? LX_BAD_LIMIT : LX_OK;
+}
+
+int
+lx_check(const struct lx_kernel *k)
 {
     const struct lx_program *p = k->program;
-    for (size_t i = 0; i < n_windows; i++)
-        if (windows[i] < 0 || windows[i] > LX_MAX_WINDOW)
-            return LX_BAD_LIMIT;
     int error = is_sound(k->machine) ? check_rows(p) : LX_BAD_LIMIT;
     for (size_t i = 0; i < p->n_operations && !error; i++)
         error = check_one(p, &p->operations[i], k->machine->page_size);

@@ -4,8 +4,9 @@
 
 #include "kernel.h"
 
-/* Checks a program and allocates its memory. Negative: an error. */
-LX_WARN_UNUSED int lx_check(const struct lx_kernel *k, const int64_t *windows, size_t n_windows);
+/* Checks of a window (pages) and of a program, and its memory. Negative: an error. */
+LX_WARN_UNUSED int lx_check_window(int64_t window);
+LX_WARN_UNUSED int lx_check(const struct lx_kernel *k);
 LX_WARN_UNUSED int lx_set_up(struct lx_kernel *k);
 void lx_tear_down(struct lx_kernel *k);
 

@@ -223,7 +223,9 @@ lx_emulate(const struct lx_program *program, const struct lx_rules *rules,
            struct lx_counts *counts)
 {
     struct lx_kernel k = {.rules = rules, .machine = machine, .program = program, .counts = counts};
-    int error = lx_check(&k, windows, n_windows);
+    int error = lx_check(&k);
+    for (size_t i = 0; i < n_windows && !error; i++)
+        error = lx_check_window(windows[i]);
     if (!error)
         error = lx_set_up(&k);
     if (!error)

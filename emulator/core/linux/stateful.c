@@ -123,8 +123,8 @@ lx_stateful_submit(struct lx_stateful *disk, double now_ns, struct lx_read read)
         if (*other < *place)
             place = other;
     double begin = now_ns < *place ? *place + disk->handover_ns : now_ns;
-    disk->moved_ns =
-        fmax(begin + latency, disk->moved_ns) + (double)moved * per_kib / (double)SECTORS_PER_KIB;
+    disk->moved_ns = lx_later(begin + latency, disk->moved_ns) +
+                     (double)moved * per_kib / (double)SECTORS_PER_KIB;
     *place = disk->moved_ns;
     return disk->moved_ns;
 }

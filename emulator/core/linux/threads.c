@@ -128,7 +128,7 @@ compute(struct lx_threads *t, struct lx_thread *thread)
 {
     double now = t->disk->now_ns;
     thread->end_ns = now + thread->left_ns;
-    at(t, fmin(thread->end_ns, fmax(thread->since_ns + t->slice_ns, now)), thread);
+    at(t, lx_sooner(thread->end_ns, lx_later(thread->since_ns + t->slice_ns, now)), thread);
 }
 
 static void

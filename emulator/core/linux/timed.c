@@ -1,4 +1,4 @@
-/* A run in time under one window: emulator/stepwise/timed.py. */
+/* A run in time, case by case: emulator/stepwise/timed.py. */
 #include "timed.h"
 
 #include "program.h"
@@ -15,14 +15,30 @@ struct replay {
     struct lx_disk disk;
     struct lx_threads threads;
     const struct lx_timed_run *run;
-    struct lx_timed *result;
+    const struct lx_case *current;
     struct lx_thread *all;
-    size_t n_threads;
-    size_t *rows; /* of steps, thread by thread */
-    bool *over;   /* of each step */
-    size_t *once; /* requests of steps with LX_ONCE */
+    size_t n_threads, n_ends;
+    size_t *rows;    /* of steps, thread by thread */
+    bool *over;      /* of each step */
+    size_t *once;    /* requests of steps with LX_ONCE */
+    int64_t *unkept; /* room for the work of a case, if the batch keeps none */
     size_t n_once;
+    double *ends_ns; /* results of the case, as in struct lx_timed */
+    int64_t *work;
+    double *over_ns;
 };
+
+static int
+check_case(const struct lx_case *one, size_t n_devices)
+{
+    int error = lx_check_window(one->window);
+    for (size_t i = 0; i < LX_WORK && !error; i++)
+        if (!(one->cost_ns[i] >= 0 && one->cost_ns[i] <= LX_MOST_NS))
+            error = LX_BAD_STEP;
+    if (!error && (one->device > n_devices || one->n_device > n_devices - one->device))
+        error = LX_BAD_DEVICE;
+    return error;
+}
 
 /* Run.check. */
 static int
@@ -43,11 +59,7 @@ check(const struct lx_program *program, const struct lx_timed_run *run, size_t n
         if (step->operation < -1 || step->operation >= (int64_t)program->n_operations)
             return LX_BAD_ROW;
     }
-    bool costs = true;
-    for (size_t i = 0; i < LX_WORK; i++)
-        costs &= run->cost_ns[i] >= 0 && run->cost_ns[i] <= LX_MOST_NS;
-    if (!(sum <= LX_MOST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS ||
-        !costs)
+    if (!(sum <= LX_MOST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS)
         return LX_BAD_STEP;
     return LX_OK;
 }
@@ -61,7 +73,7 @@ change(const struct replay *r, size_t row)
     double more_ns = 0;
     for (size_t i = 0; i < LX_WORK; i++) {
         size_t at = LX_WORK * row + i;
-        more_ns += (double)(r->result->work[at] - r->run->recorded[at]) * r->run->cost_ns[i];
+        more_ns += (double)(r->work[at] - r->run->recorded[at]) * r->current->cost_ns[i];
     }
     return more_ns;
 }
@@ -89,7 +101,7 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
     thread->request = once && step->sectors ? read_before(r, step) : LX_NONE;
     if (thread->request != LX_NONE || !step->sectors)
         return;
-    r->result->work[LX_WORK * thread->row] = 1;
+    r->work[LX_WORK * thread->row] = 1;
     struct lx_read read = {.sector = step->sector,
                            .sectors = step->sectors,
                            .bios = step->bios,
@@ -103,7 +115,7 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
 static void
 operate(struct replay *r, struct lx_thread *thread)
 {
-    int64_t *work = &r->result->work[LX_WORK * thread->row];
+    int64_t *work = &r->work[LX_WORK * thread->row];
     size_t requests = r->disk.n_requests;
     int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
     thread->operates = lx_go_on(&r->kernel, &thread->call, &thread->needed);
@@ -151,7 +163,7 @@ awaits(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
 {
     double until = 0;
     for (; thread->held < thread->held_end; thread->held++)
-        until = fmax(until, r->disk.requests[thread->held].done_ns);
+        until = lx_later(until, r->disk.requests[thread->held].done_ns);
     const struct lx_step *step = &r->run->steps[thread->row];
     bool operation = step->operation >= 0;
     if (!operation && step->meta & LX_AHEAD)
@@ -159,7 +171,7 @@ awaits(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
     if (operation)
         thread->request = thread->operates ? lx_disk_use(&r->kernel, thread->needed) : LX_NONE;
     if (thread->request != LX_NONE)
-        until = fmax(until, lx_disk_there(&r->disk, thread->request));
+        until = lx_later(until, lx_disk_there(&r->disk, thread->request));
     thread->phase = operation && !thread->operates ? LX_HELD : LX_ARRIVED;
     *waits = (struct lx_waits){.what = LX_DEVICE, .ns = until};
     return until > r->disk.now_ns;
@@ -174,9 +186,9 @@ end_step(struct replay *r, struct lx_thread *thread)
     lx_threads_wake(&r->threads, thread->row);
     bool own = r->run->steps[thread->row].operation >= 0;
     thread->behind_ns = own ? change(r, thread->row) : 0;
-    if (r->result->over_ns)
-        r->result->over_ns[thread->row] =
-            r->disk.now_ns + fmax(thread->behind_ns + thread->saved_ns, 0);
+    if (r->over_ns)
+        r->over_ns[thread->row] =
+            r->disk.now_ns + lx_later(thread->behind_ns + thread->saved_ns, 0);
     thread->at++;
     return next_step(r, thread);
 }
@@ -226,9 +238,9 @@ static struct lx_waits
 compute(struct lx_thread *thread, double cpu_ns, enum lx_phase phase)
 {
     double due = cpu_ns + thread->behind_ns + thread->saved_ns;
-    thread->saved_ns = fmin(due, 0);
+    thread->saved_ns = lx_sooner(due, 0);
     thread->phase = phase;
-    return (struct lx_waits){.what = LX_COMPUTE, .ns = fmax(due, 0)};
+    return (struct lx_waits){.what = LX_COMPUTE, .ns = lx_later(due, 0)};
 }
 
 static struct lx_waits
@@ -299,29 +311,24 @@ static int
 set_threads(struct replay *r)
 {
     const struct lx_timed_run *run = r->run;
-    size_t n_ends = r->result->n_ends;
-    size_t *end = calloc(n_ends + 1, sizeof(*end)), begin = 0;
+    size_t *end = calloc(r->n_ends + 1, sizeof(*end)), begin = 0;
     if (!end)
         return LX_NO_MEMORY;
     for (size_t row = 0; row < run->n_steps; row++)
         end[run->steps[row].thread + 1]++;
-    for (size_t i = 0; i < n_ends; i++)
+    for (size_t i = 0; i < r->n_ends; i++)
         end[i + 1] += end[i];
     for (size_t row = 0; row < run->n_steps; row++)
         r->rows[end[run->steps[row].thread]++] = row;
     size_t last = run->n_steps ? run->steps[run->n_steps - 1].thread : 0;
     if (run->ends >= 0)
         last = (size_t)run->ends;
-    for (size_t i = 0; i < n_ends; begin = end[i++]) {
+    for (size_t i = 0; i < r->n_ends; begin = end[i++]) {
         if (begin == end[i] && run->n_steps)
             continue;
         r->all[r->n_threads++] = (struct lx_thread){
             .steps = r->rows + begin,
             .n_steps = end[i] - begin,
-            .row = begin < end[i] ? r->rows[begin] : 0,
-            .over_ns = NAN,
-            .room_since_ns = -1,
-            .request = LX_NONE,
             .number = i,
             .tail_ns = i == last ? run->tail_ns : 0,
         };
@@ -333,30 +340,64 @@ set_threads(struct replay *r)
 static int
 set_up(struct replay *r)
 {
-    size_t steps = r->run->n_steps + 1, threads = r->result->n_ends;
-    int error = LX_BAD_DEVICE;
-    if (lx_device_set(&r->disk.device, r->run->device, r->run->n_device))
-        error = lx_set_up(&r->kernel);
-    memset(r->result->work, 0, LX_WORK * r->run->n_steps * sizeof(*r->result->work));
-    for (size_t row = 0; r->result->over_ns && row < r->run->n_steps; row++)
-        r->result->over_ns[row] = NAN;
+    size_t steps = r->run->n_steps + 1, threads = r->n_ends;
+    int error = lx_set_up(&r->kernel);
     r->rows = calloc(steps, sizeof(*r->rows));
     r->over = calloc(steps, sizeof(*r->over));
     r->once = calloc(steps, sizeof(*r->once));
+    r->unkept = calloc(steps, LX_WORK * sizeof(*r->unkept));
     r->all = calloc(threads, sizeof(*r->all));
     r->threads.sleepers = calloc(steps, sizeof(*r->threads.sleepers));
     r->threads.events = calloc(threads, sizeof(*r->threads.events));
     r->threads.running = calloc(threads, sizeof(*r->threads.running));
-    if (!r->rows || !r->over || !r->once || !r->all || !r->threads.sleepers || !r->threads.events ||
-        !r->threads.running)
+    if (!r->rows || !r->over || !r->once || !r->unkept || !r->all || !r->threads.sleepers ||
+        !r->threads.events || !r->threads.running)
         return LX_NO_MEMORY;
     return error ? error : set_threads(r);
 }
 
-static int
-run_all(struct replay *r)
+/* Forget the case before. */
+static void
+renew(struct replay *r)
 {
-    struct lx_timed *result = r->result;
+    size_t steps = r->run->n_steps;
+    struct lx_threads *t = &r->threads;
+    lx_start(&r->kernel, r->current->window);
+    lx_disk_renew(&r->disk);
+    memset(r->over, 0, steps * sizeof(*r->over));
+    memset(r->work, 0, LX_WORK * steps * sizeof(*r->work));
+    for (size_t row = 0; r->over_ns && row < steps; row++)
+        r->over_ns[row] = NAN;
+    r->n_once = 0;
+    memset(t->sleepers, 0, steps * sizeof(*t->sleepers));
+    *t = (struct lx_threads){.disk = &r->disk,
+                             .cpus = r->run->cpus,
+                             .go_on = go_on,
+                             .self = r,
+                             .events = t->events,
+                             .running = t->running,
+                             .sleepers = t->sleepers};
+    for (size_t i = 0; i < r->n_threads; i++) {
+        struct lx_thread *thread = &r->all[i];
+        *thread = (struct lx_thread){.steps = thread->steps,
+                                     .n_steps = thread->n_steps,
+                                     .row = thread->n_steps ? thread->steps[0] : 0,
+                                     .number = thread->number,
+                                     .tail_ns = thread->tail_ns,
+                                     .over_ns = NAN,
+                                     .room_since_ns = -1,
+                                     .request = LX_NONE};
+    }
+}
+
+/* Replay a case of a batch. */
+static int
+run_case(struct replay *r, const struct lx_batch *batch, double *times)
+{
+    const struct lx_case *one = r->current;
+    renew(r);
+    if (!lx_device_set(&r->disk.device, batch->devices + one->device, one->n_device))
+        return LX_BAD_DEVICE;
     const struct lx_thread *last = NULL;
     for (size_t i = 0; i < r->n_threads; i++)
         if ((int64_t)r->all[i].number == r->run->ends)
@@ -364,43 +405,59 @@ run_all(struct replay *r)
     lx_threads_run(&r->threads, r->all, r->n_threads, last);
     if (r->disk.error)
         return r->disk.error;
-    for (size_t i = 0; i < result->n_ends; i++)
-        result->ends_ns[i] = NAN;
+    for (size_t i = 0; i < r->n_ends; i++)
+        r->ends_ns[i] = NAN;
     for (size_t i = 0; i < r->n_threads; i++)
-        result->ends_ns[r->all[i].number] = r->all[i].over_ns;
-    result->total_ns = r->disk.now_ns;
-    result->compute_ns = r->threads.compute_ns;
-    result->waited_ns = r->threads.waited_ns;
-    result->behind_ns = lx_disk_wasted(&r->disk);
+        r->ends_ns[r->all[i].number] = r->all[i].over_ns;
+    times[LX_TOTAL_NS] = r->disk.now_ns;
+    times[LX_COMPUTE_NS] = r->threads.compute_ns;
+    times[LX_WAITED_NS] = r->threads.waited_ns;
+    times[LX_BEHIND_NS] = lx_disk_wasted(&r->disk);
+    return LX_OK;
+}
+
+static int
+run_all(struct replay *r, const struct lx_batch *batch, const struct lx_timed *result)
+{
+    size_t steps = r->run->n_steps;
+    for (size_t i = 0; i < batch->n_cases; i++) {
+        r->current = &batch->cases[i];
+        r->ends_ns = result->ends_ns + i * r->n_ends;
+        r->work = result->work ? result->work + i * LX_WORK * steps : r->unkept;
+        r->over_ns = result->over_ns ? result->over_ns + i * steps : NULL;
+        int error = run_case(r, batch, result->times + i * LX_TIMES);
+        if (error)
+            return error;
+    }
     return LX_OK;
 }
 
 int
 lx_replay(const struct lx_program *program, const struct lx_rules *rules,
-          const struct lx_machine *machine, const struct lx_timed_run *run, int64_t window,
-          struct lx_timed *result)
+          const struct lx_machine *machine, const struct lx_timed_run *run,
+          const struct lx_batch *batch, struct lx_timed *result)
 {
     struct replay r = {
         .kernel = {.rules = rules, .machine = machine, .program = program, .disk = &r.disk},
         .disk = {.nr_requests = (size_t)machine->nr_requests},
-        .threads = {.disk = &r.disk, .cpus = run->cpus, .go_on = go_on, .self = &r},
         .run = run,
-        .result = result,
+        .n_ends = result->n_ends,
     };
-    int error = lx_check(&r.kernel, &window, 1);
+    int error = lx_check(&r.kernel);
+    for (size_t i = 0; i < batch->n_cases && !error; i++)
+        error = check_case(&batch->cases[i], batch->n_devices);
     if (!error)
         error = check(program, run, result->n_ends);
     if (!error)
         error = set_up(&r);
-    if (!error) {
-        lx_start(&r.kernel, window);
-        error = run_all(&r);
-    }
+    if (!error)
+        error = run_all(&r, batch, result);
     lx_tear_down(&r.kernel);
     lx_disk_free(&r.disk);
     free(r.rows);
     free(r.over);
     free(r.once);
+    free(r.unkept);
     free(r.all);
     free(r.threads.sleepers);
     free(r.threads.events);

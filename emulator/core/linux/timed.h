@@ -20,29 +20,50 @@ enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4 };
 /* The work of a step: requests, pages, sectors of compressed blocks. */
 enum { LX_WORK = 3 };
 
-/* Run, CpuCost and the work recorded (LX_WORK numbers by step), or NULL. */
+/* Run, and the work recorded (LX_WORK numbers by step), or NULL. */
 struct lx_timed_run {
     const struct lx_step *steps;
     size_t n_steps;
-    double tail_ns, cost_ns[LX_WORK];
+    double tail_ns;
     int64_t cpus, ends;
-    const double *device; /* kind, numbers */
-    size_t n_device;
     const int64_t *recorded;
 };
 
-/* Timed: ``ends_ns`` by thread, ``work`` and ``over_ns`` by step; ``over_ns`` may be NULL. */
+/*
+ * CASE of emulator/linux/timed_windows.py: CpuCost, a window (pages), and the device, which is kind
+ * and numbers in ``n_device`` of the batch's numbers from ``device`` on.
+ */
+struct lx_case {
+    double cost_ns[LX_WORK];
+    int64_t window;
+    uint64_t device, n_device;
+};
+
+/* Cases of one run, which share the memory of its replays. */
+struct lx_batch {
+    const struct lx_case *cases;
+    size_t n_cases;
+    const double *devices;
+    size_t n_devices;
+};
+
+/* Times of a case: Timed. */
+enum { LX_TOTAL_NS, LX_COMPUTE_NS, LX_WAITED_NS, LX_BEHIND_NS, LX_TIMES };
+
+/*
+ * Of each case in turn: ``times``, ``ends_ns`` by thread, ``work`` and ``over_ns`` by step, which
+ * are NULL if they are not needed.
+ */
 struct lx_timed {
-    double total_ns, compute_ns, waited_ns, behind_ns;
-    double *ends_ns;
+    double *times, *ends_ns;
     size_t n_ends;
     int64_t *work;
     double *over_ns;
 };
 
-/* Replay a run under one window (pages). Negative: an error. */
+/* Replay each case of a run. Negative: an error. */
 LX_WARN_UNUSED int lx_replay(const struct lx_program *program, const struct lx_rules *rules,
                              const struct lx_machine *machine, const struct lx_timed_run *run,
-                             int64_t window, struct lx_timed *result);
+                             const struct lx_batch *batch, struct lx_timed *result);
 
 #endif
