@@ -8,7 +8,8 @@ from pathlib import Path
 
 from foreread.analyzer.ingest.arguments import Pids, StrPath
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.predict.choice import PUBLISHED, SECONDS, ChoiceError, Criterion, predict_by
+from foreread.analyzer.predict.choice import ChoiceError, predict_by
+from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS, Criterion
 from foreread.analyzer.predict.linux import PREFIX
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.boards.base.brief import brief

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from foreread.analyzer.error import AnalyzerError
-from foreread.analyzer.ingest.shown_table import html_of, text_of
 from foreread.boards.base.document import encode
 
 if TYPE_CHECKING:
@@ -202,9 +201,13 @@ class Table(Mapping[str, Array]):
         return len(self._columns)
 
     def __repr__(self) -> str:
+        from foreread.analyzer.ingest.shown_table import text_of  # noqa: PLC0415  (few are shown)
+
         return text_of(self)
 
     def _repr_html_(self) -> str:
+        from foreread.analyzer.ingest.shown_table import html_of  # noqa: PLC0415  (few are shown)
+
         return html_of(self)
 
     def take(self, selection: Array) -> Table:

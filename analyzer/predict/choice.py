@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from foreread.analyzer.error import ArgumentError
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.counts import FIXED
+from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS, Criterion
 from foreread.analyzer.predict.disk.device_model import device_from
 from foreread.analyzer.predict.linux import model_for, predict_linux
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.predict.window import predict
 from foreread.emulator.devices.device import DeviceModel
-
-Criterion = Literal["seconds", "published"]
-SECONDS: Criterion = "seconds"
-PUBLISHED: Criterion = "published"
 
 
 class ChoiceError(ArgumentError):

@@ -1,4 +1,4 @@
-"""The published criterion: the coefficient of optimality, and two searches for its minimum.
+"""The criteria of a verdict; the published one: its coefficient, and two searches for its minimum.
 
 Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
 Tool", Linux Symposium 2010, sections 2.3 (equations 3 to 7).
@@ -7,6 +7,11 @@ Tool", Linux Symposium 2010, sections 2.3 (equations 3 to 7).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
+
+Criterion = Literal["seconds", "published"]
+SECONDS: Criterion = "seconds"
+PUBLISHED: Criterion = "published"
 
 
 def c_opt(requests: Sequence[int], windows: Sequence[int], tap: int) -> list[int]:

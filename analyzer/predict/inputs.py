@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
 from foreread.analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of, sizes_of
-from foreread.analyzer.program.blocks import Blocks, blocks_of
 from foreread.analyzer.program.build import build
 from foreread.boards.base.units import kib_to_pages
 from foreread.emulator.linux.filesystems import (
@@ -24,6 +24,9 @@ from foreread.emulator.linux.operations import FILE, Machine, Program
 from foreread.emulator.linux.requests import EXTENT, SECTOR, Limits
 from foreread.emulator.linux.rules import Version
 from foreread.tracer.formats.capture import HUGE_PAGES, Device, Metadata, Mount
+
+if TYPE_CHECKING:
+    from foreread.analyzer.program.blocks import Blocks
 
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
@@ -77,7 +80,7 @@ def inputs(recording: Recording, version: Version) -> Inputs:
     built = build(recording, _files(recording, version))
     disks, disk_of_file = disks_of_files(recording)
     block_pages = built.program.files["block_pages"]
-    blocks = blocks_of(recording, block_pages) if block_pages.any() else None
+    blocks = _blocks(recording, block_pages)
     return Inputs(
         recording,
         built.program,
@@ -92,6 +95,15 @@ def inputs(recording: Recording, version: Version) -> Inputs:
         ),
         tuple(reads_of(recording, disk) for disk in disks.tolist()),
     )
+
+
+def _blocks(recording: Recording, block_pages: Array) -> Blocks | None:
+    """Return the compressed blocks of a recording; None if its files have none."""
+    if not block_pages.any():
+        return None
+    from foreread.analyzer.program.blocks import blocks_of  # noqa: PLC0415  (few roots are squashfs)
+
+    return blocks_of(recording, block_pages)
 
 
 def own_io_pages_of(recording: Recording, version: Version, of_disk: Array) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from foreread.analyzer.predict.choice import PUBLISHED, SECONDS, Criterion
+from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS, Criterion
 from foreread.analyzer.predict.kib import whole_pages
 from foreread.analyzer.predict.prediction import Curve, Prediction
 

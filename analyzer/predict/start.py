@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,7 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Table
 from foreread.analyzer.predict import remedy
 from foreread.analyzer.predict.basis import Answer, lacking
-from foreread.analyzer.predict.disk.device_model import DeviceModelError
-from foreread.analyzer.predict.disk.in_run import as_in_run
-from foreread.analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
+from foreread.analyzer.predict.disk.device_model import DeviceModelError, UnexplainedError
 from foreread.analyzer.predict.disk.probed import (
     LimiterUnknownError,
     device_of_probe,
@@ -26,10 +25,8 @@ from foreread.analyzer.predict.disk.probed import (
 from foreread.analyzer.predict.inputs import Inputs, inputs
 from foreread.analyzer.predict.prediction import MINOR_SHARE, Prediction
 from foreread.analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
-from foreread.analyzer.program.driver import handover_ns, with_driver
 from foreread.analyzer.program.frame import frame_of
 from foreread.analyzer.program.inode_tables import InodeTables, read_ahead, tables_of
-from foreread.analyzer.program.opening import Opening, opening_of
 from foreread.analyzer.program.plug import unplugged_ns, with_plugs
 from foreread.analyzer.program.steps import Steps
 from foreread.analyzer.program.thread_steps import steps_in_time
@@ -45,6 +42,9 @@ from foreread.emulator.linux.rules import Version, rules_for, version_of
 from foreread.emulator.linux.steps import CpuCost, Run, Timed
 from foreread.emulator.linux.timed_windows import Case, timed_cases, total_ns
 from foreread.tracer.formats.capture import dev_text
+
+if TYPE_CHECKING:
+    from foreread.analyzer.program.opening import Opening
 
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
 
@@ -102,6 +102,8 @@ class Start:
     @property
     def opening(self) -> Opening:
         """What opening files takes; only a replayer beside the start needs it."""
+        from foreread.analyzer.program.opening import opening_of  # noqa: PLC0415  (few need it)
+
         if not self.openings:
             self.openings.append(opening_of(self.recording, self.requests))
         return self.openings[0]
@@ -320,6 +322,8 @@ def _disk(
         else:
             used = _as_used(recording, requests, each_ns, probed.device, same_disk=True)
             return used, probed.how
+    from foreread.analyzer.predict.disk.learnt import learn_disk  # noqa: PLC0415  (without a probe)
+
     learnt = learn_disk(requests, each_ns)
     model = _handed_over(recording, requests, each_ns, learnt)
     how = [_residual(learnt)] + [refused] * bool(refused)
@@ -336,13 +340,18 @@ def _as_used(
     recording: Recording, requests: Table, each_ns: float, known: DeviceModel, same_disk: bool
 ) -> DeviceModel:
     """Return a known disk as the kernel uses it."""
+    if not isinstance(known, (Measured, Stateful, FixedCost)):
+        return known
+    # Most captures are of a limiter, which needs none of these.
+    from foreread.analyzer.predict.disk.in_run import as_in_run  # noqa: PLC0415
+    from foreread.analyzer.predict.disk.learnt import learn_disk, with_copies  # noqa: PLC0415
+    from foreread.analyzer.program.driver import with_driver  # noqa: PLC0415
+
     if isinstance(known, Measured):
         return as_in_run(known, requests, each_ns, same_disk)
     if isinstance(known, Stateful):
         known = with_copies(known, requests, each_ns)
         return _handed_over(recording, requests, each_ns, known)
-    if not isinstance(known, FixedCost):
-        return known
     with suppress(DeviceModelError):
         learnt = learn_disk(requests, each_ns)
         known = with_driver(known, learnt) if isinstance(learnt, FixedCost) else known
@@ -353,6 +362,8 @@ def _handed_over(
     recording: Recording, requests: Table, each_ns: float, device: FixedCost | Stateful
 ) -> FixedCost | Stateful:
     """Return the disk with the time that the kernel takes to hand it the next request."""
+    from foreread.analyzer.program.driver import handover_ns  # noqa: PLC0415  (as in _as_used)
+
     handover = handover_ns(requests, recording.trace.events, each_ns)
     return replace(device, handover_ns=handover)
 

@@ -11,13 +11,13 @@ import numpy as np
 from foreread.analyzer.advise.document import AdviceDocument
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
-from foreread.analyzer.predict import predict
 from foreread.analyzer.predict.inputs import inputs
 from foreread.analyzer.predict.kernel_waste import Caused, kernel_waste
 from foreread.analyzer.predict.linux import PREFIX
 from foreread.analyzer.predict.prediction import Curve, Prediction, Reference
 from foreread.analyzer.predict.validate import Validation
 from foreread.analyzer.predict.waste import Waste, waste
+from foreread.analyzer.predict.window import predict
 from foreread.analyzer.prefetch.measured import Listed
 from foreread.analyzer.tuner.findings.results import Results
 from foreread.boards.base.printable import printable

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.predict.choice import PUBLISHED, SECONDS, Criterion, predict_by
+from foreread.analyzer.predict.choice import predict_by
 from foreread.analyzer.predict.counts import FIXED
+from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS, Criterion
 from foreread.analyzer.predict.kib import Kibs, KibsOf, all_pages_of, emulated_pages
 from foreread.analyzer.predict.linux import model_for
 from foreread.analyzer.predict.prediction import Prediction

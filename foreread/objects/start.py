@@ -12,7 +12,8 @@ from foreread.analyzer.ingest import load as reader
 from foreread.analyzer.ingest.arguments import Pids, StrPath
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.shown_table import visible
-from foreread.analyzer.predict.choice import SECONDS, Criterion, predict_by
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.criterion import SECONDS, Criterion
 from foreread.analyzer.predict.kib import Kibs, all_pages_of
 from foreread.analyzer.predict.linux import PREFIX
 from foreread.boards.base.counted import plural

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from foreread.analyzer.predict.choice import SECONDS
+from foreread.analyzer.predict.criterion import SECONDS
 from foreread.analyzer.tuner.campaign.attempts import CampaignError
 from foreread.analyzer.tuner.campaign.budget import confirming_runs, shared
 from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from foreread.analyzer.predict.choice import SECONDS
+from foreread.analyzer.predict.criterion import SECONDS
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.analyzer.tuner.campaign.weights import weights_of, weights_text
 from foreread.analyzer.tuner.engines.earlier import Earlier

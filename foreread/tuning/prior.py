@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.predict.choice import PUBLISHED, SECONDS
+from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS
 from foreread.analyzer.predict.disk.device_model import device_from
 from foreread.analyzer.predict.predicted_settings import PREDICTABLE, predicted_settings
 from foreread.analyzer.predict.prediction import Prediction

@@ -13,7 +13,7 @@ from rings import further
 from waiting import left_s
 
 from foreread.analyzer.ingest.load import load
-from foreread.analyzer.predict import predict
+from foreread.analyzer.predict.window import predict
 
 pytestmark = [
     pytest.mark.kernel,

@@ -53,6 +53,10 @@ class DeviceModelError(AnalyzerError, ValueError):
         super().__init__(message, remedy)
 
 
+class UnexplainedError(DeviceModelError):
+    """Requests whose cost depends on a property that no kind of disk has."""
+
+
 def device_from(given: DeviceModel | StrPath | None) -> DeviceModel | None:
     """Return a device as it is, or the one that a name or a file stands for; None for None."""
     return read_device_model(given) if isinstance(given, (str, os.PathLike)) else given

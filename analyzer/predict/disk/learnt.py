@@ -8,7 +8,12 @@ import numpy as np
 
 from foreread.analyzer.ingest.tables import Table
 from foreread.analyzer.predict.disk.calibration import SMALLEST_BAND
-from foreread.analyzer.predict.disk.device_model import DeviceModelError, fit_line, learn
+from foreread.analyzer.predict.disk.device_model import (
+    DeviceModelError,
+    UnexplainedError,
+    fit_line,
+    learn,
+)
 from foreread.analyzer.predict.disk.observed import Observed, observed, unexplained
 from foreread.analyzer.predict.disk.stateful_fit import FEWEST_AT_ONCE, fit_stateful
 from foreread.emulator.devices.device import FixedCost
@@ -20,10 +25,6 @@ MOST_ADDED = 0.05  # by a driver, in parts of the disk's time for the same reque
 # if small ones are served at once.
 _AT_ONCE = 0.75
 _PAGE_SECTORS = 8
-
-
-class UnexplainedError(DeviceModelError):
-    """Requests whose cost depends on something that no kind of disk has."""
 
 
 def learn_disk(requests: Table, each_ns: float = 0.0) -> FixedCost | Stateful:

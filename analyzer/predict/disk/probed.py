@@ -9,7 +9,6 @@ import numpy as np
 from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from foreread.analyzer.predict.disk.calibration import SMALLEST_BAND, Found, Trial, explain
 from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back
-from foreread.analyzer.predict.disk.learnt import learn_disk
 from foreread.analyzer.predict.disk.slices import Held, held, held_trial, limiter
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import KIB
@@ -48,6 +47,8 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     if disk.known is not None:
         return Probed(device_of(disk.known), "as configured when the emulated board was started")
     if any(trial.how == "buffered" for trial in disk.trials):
+        from foreread.analyzer.predict.disk.learnt import learn_disk  # noqa: PLC0415  (old probes)
+
         return Probed(learn_disk(_requests_of(disk)), _how(disk))
     trials = trials_of(disk)
     own = _held_run(requests) if requests is not None else None

@@ -6,7 +6,6 @@ import argparse
 import re
 from pathlib import Path
 
-from foreread.analyzer.ingest.page_size import is_page_size
 from foreread.boards.base.units import KIB
 
 _LARGEST_PID = (1 << 31) - 1
@@ -80,6 +79,8 @@ def pid_filter(text: str) -> str | frozenset[int]:
 
 def page_size(text: str) -> int:
     """Return a page size in bytes, from a number like 16384 or 16k."""
+    from foreread.analyzer.ingest.page_size import is_page_size  # noqa: PLC0415  (not for the help)
+
     match = re.fullmatch(_NUMBER, text)
     size = int(match[1]) * (KIB if match[2] else 1) if match else 0
     if not is_page_size(size):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from foreread.analyzer.predict.choice import PUBLISHED, SECONDS
-from foreread.analyzer.predict.counts import FIXED
-from foreread.analyzer.predict.linux import PREFIX
-from foreread.question import Question
+from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS
+
+if TYPE_CHECKING:
+    from foreread.question import Question
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +93,8 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
 
 def question_of(args: argparse.Namespace) -> Question:
     """Return how the capture that ``args`` name is predicted; those it lacks are the defaults."""
+    from foreread.question import Question  # noqa: PLC0415  (not for the help)
+
     return Question(
         pids=getattr(args, "pids", "tree"),
         model=args.model,
@@ -104,12 +107,17 @@ def question_of(args: argparse.Namespace) -> Question:
 
 
 def _other_kernel(text: str) -> str:
+    from foreread.analyzer.predict.counts import FIXED  # noqa: PLC0415  (not for the help)
+    from foreread.analyzer.predict.linux import PREFIX  # noqa: PLC0415
+
     if _model(text) in (FIXED, PREFIX):
         raise argparse.ArgumentTypeError(f"{text!r} names no version: write linux-7.2")
     return text
 
 
 def _kernel_model(text: str) -> str:
+    from foreread.analyzer.predict.counts import FIXED  # noqa: PLC0415  (not for the help)
+
     if _model(text) == FIXED:
         raise argparse.ArgumentTypeError(f"{text!r} predicts no seconds: write linux-6.12")
     return text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 
-from foreread.analyzer.predict.kib import WindowSizeError, pages_of
 from foreread.boards.base.units import pages_to_kib
 from foreread.cli.arguments import UsageError, whole_number
 
@@ -17,6 +16,8 @@ def parse_windows(text: str, page_size: int) -> list[int]:
 
     Each number is a whole number of pages; ``128k`` is 128. Raises UsageError.
     """
+    from foreread.analyzer.predict.kib import WindowSizeError, pages_of  # noqa: PLC0415  (not for the help)
+
     windows: set[int] = set()
     for item in text.split(","):
         match = _ITEM.fullmatch(item.strip())

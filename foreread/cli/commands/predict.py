@@ -7,18 +7,21 @@ import shlex
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.suite import is_suite
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
-from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
-from foreread.cli.text.prediction import MORE, prediction_text
-from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.formats.confirmation import Confirmation
+
+if TYPE_CHECKING:
+    from foreread.analyzer.predict.prediction import Prediction
+    from foreread.tracer.formats.capture import Metadata
+    from foreread.tracer.formats.confirmation import Confirmation
+
+_MORE = "every disk, the published criterion with G fixed and C_opt, the bands, and all notes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=window_kb,
         help="print how the seconds of this window (KiB) come about, from events to their sum",
     )
-    add_verbose(parser, MORE)
+    add_verbose(parser, _MORE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(prediction.document(proofs.confirmations).to_json())
     else:
+        from foreread.cli.text.prediction import prediction_text  # noqa: PLC0415  (not for JSON)
+
         path = shlex.quote(str(args.capture[0]))
         print(prediction_text(prediction, proofs.lines, path, verbose=args.verbose))
     return 0
@@ -98,6 +103,8 @@ def _check_explained(args: argparse.Namespace) -> None:
 
 def _predicted(args: argparse.Namespace) -> tuple[Prediction, Metadata]:
     """Return the prediction of the start that ``args`` name, and its capture."""
+    from foreread.cli.arguments.recording import recording_of  # noqa: PLC0415  (not for the help)
+
     recording, *more = (recording_of(path, args) for path in args.capture)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     return question_of(args).predicted(recording, windows, more), recording.capture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from foreread.analyzer.predict.choice import PUBLISHED
+from foreread.analyzer.predict.criterion import PUBLISHED
 from foreread.analyzer.prefetch.measured import read_measurement
 from foreread.analyzer.tuner.findings.results import Results, read_results
 from foreread.analyzer.tuner.store.store_file import is_store

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from foreread.analyzer.apply import ApplyPlan, Script, script
 from foreread.analyzer.apply.make import replay_of
 from foreread.analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
-from foreread.analyzer.predict.choice import PUBLISHED
+from foreread.analyzer.predict.criterion import PUBLISHED
 from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.store.store_file import is_store
 from foreread.boards.base.outputs import check_folder

@@ -13,11 +13,11 @@ from foreread.analyzer.ingest.load import load_any
 from foreread.analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs
-from foreread.analyzer.predict import predict
 from foreread.analyzer.predict.disk.probed import probe_text
 from foreread.analyzer.predict.kib import emulated_pages
 from foreread.analyzer.predict.prediction import NO_READAHEAD
 from foreread.analyzer.predict.waste import Waste, waste
+from foreread.analyzer.predict.window import predict
 from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.store.store_file import is_store
 from foreread.boards.base.counted import plural

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from foreread.analyzer.ingest.load import load
-from foreread.analyzer.predict.choice import SECONDS
+from foreread.analyzer.predict.criterion import SECONDS
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.analyzer.tuner.findings.results import Results
 from foreread.boards.base.counted import plural

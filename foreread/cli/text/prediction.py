@@ -17,7 +17,6 @@ from foreread.cli.text.table import render
 _SHOWN_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _ALL_SHOWN = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)  # pages
 _MOST_ROWS = 16  # of a table whose windows are none of these
-MORE = "every disk, the published criterion with G fixed and C_opt, the bands, and all notes"
 
 
 def prediction_text(

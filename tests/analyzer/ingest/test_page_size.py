@@ -9,8 +9,8 @@ from foreread.analyzer.ingest import text
 from foreread.analyzer.ingest.load import load, load_any
 from foreread.analyzer.ingest.recording import TraceError
 from foreread.analyzer.ingest.tables import Kind
-from foreread.analyzer.predict import predict
 from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.window import predict
 
 DATA = Path(__file__).parent / "data"
 PI = DATA / "brought/pages-of-16-kib.txt"

@@ -8,7 +8,8 @@ import pytest
 from unpacked import unpack
 
 from foreread.analyzer.ingest.load import load
-from foreread.analyzer.predict.choice import PUBLISHED, predict_by
+from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.predict.criterion import PUBLISHED
 from foreread.analyzer.suite.predicted import SuiteQuestion, predict_suite
 from foreread.analyzer.suite.read import SuiteError, decode_suite, read_suite
 from foreread.tracer.formats.sweep import read_sweep

@@ -114,8 +114,14 @@ def imported_by(*words):
             ["numpy", "msgspec", "foreread.analyzer", "foreread.emulator"],
         ),
         (
+            ["predict", "--help"],
+            ["numpy", "msgspec", "foreread.analyzer.ingest", "foreread.emulator"],
+        ),
+        (
             ["predict", CAPTURE],
             [
+                "concurrent.futures",
+                "html",
                 "matplotlib",
                 "jinja2",
                 "foreread.boards.console",
@@ -131,6 +137,8 @@ def imported_by(*words):
                 "foreread.analyzer.ingest.perfetto",
                 "foreread.analyzer.ingest.text",
                 "foreread.analyzer.ingest.tracedat",
+                "foreread.analyzer.program.blocks",
+                "foreread.analyzer.program.opening",
                 "foreread.analyzer.suite.read",
                 "uniplot",
                 "foreread.emulator.reference",

@@ -8,7 +8,8 @@ from disk_kinds import model_of
 from rings import further
 
 from foreread.analyzer.ingest.tables import REQUESTS, Rwbs, Table
-from foreread.analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
+from foreread.analyzer.predict.disk.device_model import UnexplainedError
+from foreread.analyzer.predict.disk.learnt import learn_disk, with_copies
 from foreread.analyzer.predict.disk.observed import observed, unexplained
 from foreread.analyzer.predict.doubts.start import of_table
 from foreread.boards.emulated import disks
