@@ -28,7 +28,7 @@ REPLAY = 0.019
 # With a limiter, both by maximum likelihood from eight captures of ffmpeg, initdb and libreoffice
 # (docs/explanation/verdict.md, "Band"). In parts of the seconds: the difference between consecutive
 # runs. Equal starts send requests that differ by 0.8 %; ten starts that were repeated, on a machine
-# that was not always idle, differed by 2.9 % beside the slice.
+# that was not always idle, differed by 2.9 % in addition to the slice.
 RUN = 0.015
 # In parts of the seconds that a window saves or adds.
 CHANGED = 0.0075
@@ -63,8 +63,8 @@ class Bands:
 
     def band(self) -> tuple[Array, Array]:
         """Return the lowest and the highest seconds of each window; no less than 0."""
-        beside = np.hypot(self.left_out, self.spread * self.seconds)
-        half = DEVIATIONS * np.hypot(self.draws.std(axis=0), beside)
+        undrawn = np.hypot(self.left_out, self.spread * self.seconds)
+        half = DEVIATIONS * np.hypot(self.draws.std(axis=0), undrawn)
         return np.maximum(self.seconds - half, 0.0), self.seconds + half
 
     def slower(self, window: int, other: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The model that predicts a recording: the one asked for, or that of the recording's kernel."""
+"""The model that predicts a recording: a chosen model, or the readahead of its own kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def predict_by(
     Args:
         recording: a start, read by :func:`foreread.load`.
         model: "fixed" (the 2010 paper's fixed window), "linux" (the readahead of the recording's
-            kernel, with seconds) or "linux-X.Y" (that of another kernel); None: linux for a capture
+            kernel, with seconds) or "linux-X.Y" (of another kernel); None: linux for a capture
             of a known kernel made at read_ahead_kb=0, else fixed.
         windows: windows in pages; None: 0 to 1023, and that in force if it is larger.
         device_model: what requests of the disk cost: a device, a file that ``foreread calibrate``
@@ -54,8 +54,8 @@ def predict_by(
         )
     for other in more:
         check_same(recording, other)
-    found = _predicted(recording, model or model_for(recording), windows, device_model, more)
-    return found.by_criterion() if criterion == PUBLISHED else found
+    prediction = _predicted(recording, model or model_for(recording), windows, device_model, more)
+    return prediction.by_criterion() if criterion == PUBLISHED else prediction
 
 
 def _predicted(
@@ -87,13 +87,13 @@ def check_same(first: Recording, other: Recording) -> None:
             f"{other.path}: several captures must all be recorded with `foreread record`",
             "give one file",
         )
-    for what, one, two in (
+    for what, of_first, of_other in (
         ("command", first.capture.command, other.capture.command),
         ("kernel", first.kernel, other.kernel),
         ("page size", first.page_size, other.page_size),
         ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
     ):
-        if one != two:
+        if of_first != of_other:
             raise ChoiceError(
                 f"{other.path}: its {what} differs from the first capture's",
                 "give captures of the same start on the same board",

@@ -46,12 +46,12 @@ def turning_point(evaluate: Callable[[int], int], windows: Sequence[int]) -> tup
     goes on. Where the curve has several local minima this finds an early one, not always the
     least. ``windows`` rise and are at least one.
     """
-    known: dict[int, int] = {}
+    values: dict[int, int] = {}
 
     def value(at: int) -> int:
-        if at not in known:
-            known[at] = evaluate(windows[at])
-        return known[at]
+        if at not in values:
+            values[at] = evaluate(windows[at])
+        return values[at]
 
     low, high = _bracket(value, len(windows) - 1)
     while low < high:
@@ -61,7 +61,7 @@ def turning_point(evaluate: Callable[[int], int], windows: Sequence[int]) -> tup
             low = step
         else:
             high = middle
-    return windows[_downhill(value, low, len(windows) - 1)], len(known)
+    return windows[_downhill(value, low, len(windows) - 1)], len(values)
 
 
 def _bracket(value: Callable[[int], int], last: int) -> tuple[int, int]:

@@ -32,58 +32,60 @@ class Caused:
     wasted: Ints
 
 
-def kernel_waste(taken: Inputs, version: Version, window: int) -> tuple[Waste, list[Caused]]:
+def kernel_waste(start_inputs: Inputs, version: Version, window: int) -> tuple[Waste, list[Caused]]:
     """Return the pages read at ``window`` (pages) by file and rule.
 
     Rules that read nothing are left out.
     """
-    files = taken.recording.files.rows
+    files = start_inputs.recording.files.rows
     requests = np.zeros(files, np.int64)
     parts = []
-    for row in range(len(taken.disks)):
-        part, made = _on_disk(taken, version, window, row)
+    for row in range(len(start_inputs.disks)):
+        part, requests_of_disk = _on_disk(start_inputs, version, window, row)
         parts.append(part)
-        requests += made
+        requests += requests_of_disk
     read = np.concatenate([np.zeros(0, READ), *parts])
-    vain = _in_vain(taken, read)
+    vain = _in_vain(start_inputs, read)
     causes = [
         Caused(cause, _by_file(read[of], files), _by_file(read[of & vain], files))
         for cause in Cause
         if (of := read["cause"] == cause).any()
     ]
-    return _waste(taken, window, requests, read[vain]), causes
+    return _waste(start_inputs, window, requests, read[vain]), causes
 
 
 def _on_disk(
-    taken: Inputs, version: Version, window: int, row: int
+    start_inputs: Inputs, version: Version, window: int, row: int
 ) -> tuple[npt.NDArray[np.void], Ints]:
     """Return the pages read from one disk (READ), and the requests by file."""
-    here = np.flatnonzero(taken.disk_of_file[taken.program.file_of_operations()] == row)
-    program = replace(taken.program, operations=taken.program.operations[here])
-    machine, limits = taken.machine(row)
+    here = np.flatnonzero(
+        start_inputs.disk_of_file[start_inputs.program.file_of_operations()] == row
+    )
+    program = replace(start_inputs.program, operations=start_inputs.program.operations[here])
+    machine, limits = start_inputs.machine(row)
     group = np.arange(len(program.files), dtype=np.uint32)
-    emulation = Emulation(program, rules_for(version), machine, limits, taken.extents, group)
-    found = _pages(emulation.inserts(window))
-    found["operation"] = here[found["operation"]]
-    layout, blocks = Layout(taken.extents), program.files["block_pages"]
-    places = zip(found["file"].tolist(), found["page"].tolist(), strict=True)
+    emulation = Emulation(program, rules_for(version), machine, limits, start_inputs.extents, group)
+    read = _pages(emulation.inserts(window))
+    read["operation"] = here[read["operation"]]
+    layout, blocks = Layout(start_inputs.extents), program.files["block_pages"]
+    places = zip(read["file"].tolist(), read["page"].tolist(), strict=True)
     stored = [
         blocks[file] or _stored(layout, file, page, machine.page_size) for file, page in places
     ]
     requests = emulation.counts([window]).requests
-    return found[np.array(stored, bool)], requests[:, 0]
+    return read[np.array(stored, bool)], requests[:, 0]
 
 
 def _pages(inserts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
     """Return the pages (READ) of folios (INSERT)."""
     pages = 1 << inserts["order"].astype(np.int64)
     folio = np.repeat(np.arange(len(inserts)), pages)
-    found = np.zeros(len(folio), READ)
+    read = np.zeros(len(folio), READ)
     for name in ("file", "cause", "operation"):
-        found[name] = inserts[name][folio]
+        read[name] = inserts[name][folio]
     first = np.cumsum(pages) - pages
-    found["page"] = inserts["index"][folio].astype(np.int64) + np.arange(len(folio)) - first[folio]
-    return found
+    read["page"] = inserts["index"][folio].astype(np.int64) + np.arange(len(folio)) - first[folio]
+    return read
 
 
 def _stored(layout: Layout, file: int, page: int, page_size: int) -> bool:
@@ -92,13 +94,13 @@ def _stored(layout: Layout, file: int, page: int, page_size: int) -> bool:
     return any(layout.pieces(file, page * unit, (page + 1) * unit))
 
 
-def _in_vain(taken: Inputs, read: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
+def _in_vain(start_inputs: Inputs, read: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
     """Return which pages the application never accessed; pages after a file's end do not count."""
-    files, accesses = taken.recording.files, taken.recording.accesses
+    files, accesses = start_inputs.recording.files, start_inputs.recording.accesses
     touched = accesses["file"].astype(np.int64), np.minimum(accesses["page"], MAX_PAGE)
     key = (touched[0] << 52) + touched[1].astype(np.int64)
     size = files["size_bytes"][read["file"]]
-    exists = (size < 0) | (read["page"] * taken.recording.page_size < size)
+    exists = (size < 0) | (read["page"] * start_inputs.recording.page_size < size)
     return np.asarray(exists & ~np.isin((read["file"] << 52) + read["page"], key))
 
 
@@ -106,7 +108,7 @@ def _by_file(read: npt.NDArray[np.void], files: int) -> Ints:
     return np.bincount(read["file"], minlength=files).astype(np.int64)
 
 
-def _waste(taken: Inputs, window: int, requests: Ints, vain: npt.NDArray[np.void]) -> Waste:
+def _waste(start_inputs: Inputs, window: int, requests: Ints, vain: npt.NDArray[np.void]) -> Waste:
     """Return the unused pages as runs read by one operation."""
     vain = vain[np.lexsort((vain["page"], vain["operation"], vain["file"]))]
     new = np.ones(len(vain), bool)
@@ -120,5 +122,5 @@ def _waste(taken: Inputs, window: int, requests: Ints, vain: npt.NDArray[np.void
         run_file=vain["file"][first].astype(np.int64),
         run_page=vain["page"][first].astype(np.int64),
         run_pages=np.diff(np.append(first, len(vain))),
-        run_ns=taken.times[vain["operation"][first]].astype(np.int64),
+        run_ns=start_inputs.times[vain["operation"][first]].astype(np.int64),
     )

@@ -1,4 +1,4 @@
-"""The stacks of a recording: whose window counts for what was read from a disk."""
+"""The stacks of a recording, and the windows that count for reads from a disk."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ def stacks_of(capture: Metadata, dev: str) -> list[Stack]:
     does not say.
     """
     own = {dev, *(fs for disk in capture.devices if disk.dev == dev for fs in disk.filesystems)}
-    return [one for one in capture.stacks if one.dev in own and one.file_system != "overlay"]
+    return [
+        stack for stack in capture.stacks if stack.dev in own and stack.file_system != "overlay"
+    ]
 
 
 def deciding(capture: Metadata, dev: str) -> list[Stack]:
     """Return one stack for each window that counts for reads from disk ``dev``."""
-    known = [one for one in stacks_of(capture, dev) if one.knob and not one.unknown]
-    return list({one.knob: one for one in reversed(known)}.values())[::-1]
+    stacks = [stack for stack in stacks_of(capture, dev) if stack.knob and not stack.unknown]
+    return list({stack.knob: stack for stack in reversed(stacks)}.values())[::-1]
 
 
 def current_kb(capture: Metadata, dev: str) -> int | None:
-    """Return the window (KiB) found for the files on disk ``dev``, if all have the same."""
-    found = {one.read_ahead_kb for one in deciding(capture, dev)}
-    return found.pop() if len(found) == 1 else None
+    """Return the window (KiB) of the files on disk ``dev``, if all have the same."""
+    windows = {stack.read_ahead_kb for stack in deciding(capture, dev)}
+    return windows.pop() if len(windows) == 1 else None

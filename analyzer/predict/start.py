@@ -57,14 +57,14 @@ class EvidenceError(DeviceModelError):
 class Start:
     """The steps to replay, with the device and the processor; ``taken``: what they are made from.
 
-    ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are the samples that
+    ``disk`` is the dev_t of the disk with the varied window; ``cpu_samples`` are the samples that
     ``cpu`` was estimated from, None without samples. Readahead spares each fault's read
     ``unplugged_ns``. ``requests`` are the disk's. ``recorded_on`` is the disk that the start was
     recorded on, known only where ``device`` was given. Steps of thread ``strangers`` are reads of
     other processes. ``notes`` list the assumptions. ``threads`` are the thread ids by thread of
     the run; empty if it is one sequence. ``recorded_ns`` is the duration of the recorded steps,
     and ``unlinked_ns`` the latest start of a thread with an unknown parent, 0 if there is none.
-    ``inode_tables`` are those whose readahead the run has, and the recorded run had not.
+    ``inode_tables`` are read ahead in the run, and were not in the recorded run.
     ``version`` is the kernel of the readahead. ``openings``: ``opening``, once it was needed;
     starts with other runs share it.
     """
@@ -101,7 +101,7 @@ class Start:
 
     @property
     def opening(self) -> Opening:
-        """What opening files takes; only a replayer beside the start needs it."""
+        """The cost of opening files; only a replayer that runs with the start needs it."""
         from foreread.analyzer.program.opening import opening_of  # noqa: PLC0415  (few need it)
 
         if not self.openings:
@@ -208,33 +208,33 @@ class Start:
         ]
 
 
-def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
+def prepare(start_inputs: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
     """Return a recording's run; ``device`` is learnt from the recording if it is None.
 
     Raises DeviceModelError if seconds cannot be predicted; its remedy is the command to type.
     """
-    recording = taken.recording
+    recording = start_inputs.recording
     for why in lacking(recording, Answer.SECONDS):
         raise EvidenceError(why, remedy.record_again(recording))
-    row = _disk_row(taken)
-    disk, reads = taken.disks[row], taken.reads[row]
+    row = _disk_row(start_inputs)
+    disk, reads = start_inputs.disks[row], start_inputs.reads[row]
     requests, own, each_ns = reads.requests, reads.own, event_cost(recording.trace.events)
-    known, where = _known_device(recording, disk, requests, each_ns, device)
-    machine, limits = taken.machine(row)
-    if isinstance(known, Paced):  # the limiter holds bios before they become requests
+    used, source = _device_in_use(recording, disk, requests, each_ns, device)
+    machine, limits = start_inputs.machine(row)
+    if isinstance(used, Paced):  # the limiter holds bios before they become requests
         limits = replace(limits, nr_requests=MOST_REQUESTS)
-    here = _of_disk(taken, disk)
-    program = replace(taken.program, operations=taken.program.operations[here])
+    here = _of_disk(start_inputs, disk)
+    program = replace(start_inputs.program, operations=start_inputs.program.operations[here])
     longer = unplugged_ns(recording, disk, requests["sector"][own])
-    blocks = taken.blocks
+    blocks = start_inputs.blocks
     if blocks is not None:
         own = own & blocks.reads(requests["sector"])
-    steps = steps_in_time(recording, program, taken.times[here], requests, own)
-    rules, layout = rules_for(version), Layout(taken.extents)
+    steps = steps_in_time(recording, program, start_inputs.times[here], requests, own)
+    rules, layout = rules_for(version), Layout(start_inputs.extents)
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
     tables = tables_of(recording, disk)
-    run, _ = read_ahead(run, tables, apart=isinstance(known, Paced))
+    run, _ = read_ahead(run, tables, apart=isinstance(used, Paced))
     samples = cpu_samples(recording) if blocks is None else None
     if samples:  # without a request there is no wait to return from
         cached = page_cost(probe_of(recording.probe, dev_text(disk)), recording.page_size)
@@ -242,14 +242,14 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         samples = replace(samples, wake=wake, cached_page=cached, checked=checked)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     return Start(
-        taken=taken,
+        taken=start_inputs,
         disk=disk,
         run=run,
-        device=known,
+        device=used,
         cpu=cpu,
         cpu_samples=samples,
         unplugged_ns=longer,
-        notes=tuple(_notes(where, known, cpu, steps, bool(here.all()))),
+        notes=tuple(_notes(source, used, cpu, steps, bool(here.all()))),
         requests=requests,
         recorded_on=None if device is None else _own_disk(recording, disk, requests, each_ns),
         strangers=steps.strangers,
@@ -275,13 +275,13 @@ def starts_of(
     return tuple(prepare(inputs(each, version), version, device) for each in recordings)
 
 
-def _of_disk(taken: Inputs, disk: int) -> Array:
+def _of_disk(start_inputs: Inputs, disk: int) -> Array:
     """Return a mask of the operations on files of a disk (dev_t)."""
-    file = taken.program.file_of_operations()
-    return np.asarray(taken.disk_of_file[file] == taken.disks.index(disk))
+    file = start_inputs.program.file_of_operations()
+    return np.asarray(start_inputs.disk_of_file[file] == start_inputs.disks.index(disk))
 
 
-def _known_device(
+def _device_in_use(
     recording: Recording, disk: int, requests: Table, each_ns: float, given: DeviceModel | None
 ) -> tuple[DeviceModel, str]:
     """Return the disk as the kernel uses it, and the source of its cost.
@@ -337,25 +337,25 @@ def _residual(learnt: FixedCost | Stateful) -> str:
 
 
 def _as_used(
-    recording: Recording, requests: Table, each_ns: float, known: DeviceModel, same_disk: bool
+    recording: Recording, requests: Table, each_ns: float, device: DeviceModel, same_disk: bool
 ) -> DeviceModel:
     """Return a known disk as the kernel uses it."""
-    if not isinstance(known, (Measured, Stateful, FixedCost)):
-        return known
+    if not isinstance(device, (Measured, Stateful, FixedCost)):
+        return device
     # Most captures are of a limiter, which needs none of these.
     from foreread.analyzer.predict.disk.in_run import as_in_run  # noqa: PLC0415
     from foreread.analyzer.predict.disk.learnt import learn_disk, with_copies  # noqa: PLC0415
     from foreread.analyzer.program.driver import with_driver  # noqa: PLC0415
 
-    if isinstance(known, Measured):
-        return as_in_run(known, requests, each_ns, same_disk)
-    if isinstance(known, Stateful):
-        known = with_copies(known, requests, each_ns)
-        return _handed_over(recording, requests, each_ns, known)
+    if isinstance(device, Measured):
+        return as_in_run(device, requests, each_ns, same_disk)
+    if isinstance(device, Stateful):
+        device = with_copies(device, requests, each_ns)
+        return _handed_over(recording, requests, each_ns, device)
     with suppress(DeviceModelError):
         learnt = learn_disk(requests, each_ns)
-        known = with_driver(known, learnt) if isinstance(learnt, FixedCost) else known
-    return _handed_over(recording, requests, each_ns, known)
+        device = with_driver(device, learnt) if isinstance(learnt, FixedCost) else device
+    return _handed_over(recording, requests, each_ns, device)
 
 
 def _handed_over(
@@ -368,20 +368,20 @@ def _handed_over(
     return replace(device, handover_ns=handover)
 
 
-def _disk_row(taken: Inputs) -> int:
+def _disk_row(start_inputs: Inputs) -> int:
     """Return the disk that the application was read from; reads from other disks stay unchanged."""
-    accessed = taken.recording.files["accessed"].astype(np.int64)
-    pages = np.bincount(taken.disk_of_file, accessed, len(taken.disks))
+    accessed = start_inputs.recording.files["accessed"].astype(np.int64)
+    pages = np.bincount(start_inputs.disk_of_file, accessed, len(start_inputs.disks))
     if not pages.sum():
         raise DeviceModelError(
             "the capture has no page that was read from a disk",
-            remedy.record_again(taken.recording),
+            remedy.record_again(start_inputs.recording),
         )
     row = int(pages.argmax())
     if pages.sum() - pages[row] >= max(1, MINOR_SHARE * pages.sum()):
         raise DeviceModelError(
             "the start-up reads several disks, and seconds can be predicted for one disk only",
-            remedy.sweep(taken.recording),
+            remedy.sweep(start_inputs.recording),
         )
     return row
 

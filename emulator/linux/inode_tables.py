@@ -43,22 +43,22 @@ def reads_ahead(
     ``blocks`` come with their tables. None: the block is in memory, or on its way there; nothing is
     read. ``in_memory`` are blocks that were there before.
     """
-    known = set(in_memory)
+    cached = set(in_memory)
     for block, table in blocks:
-        if block in known:
+        if block in cached:
             yield None
             continue
-        known.add(block)
-        wanted = [one for one in table.around(block, ahead) if one not in known]
-        known.update(wanted)
-        yield _runs(wanted)
+        cached.add(block)
+        read_together = [other for other in table.around(block, ahead) if other not in cached]
+        cached.update(read_together)
+        yield _runs(read_together)
 
 
 def _runs(blocks: Sequence[int]) -> list[Run]:
-    found: list[Run] = []
+    runs: list[Run] = []
     for block in blocks:
-        if found and sum(found[-1]) == block:
-            found[-1] = found[-1][0], found[-1][1] + 1
+        if runs and sum(runs[-1]) == block:
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
         else:
-            found.append((block, 1))
-    return found
+            runs.append((block, 1))
+    return runs

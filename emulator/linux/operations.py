@@ -96,10 +96,10 @@ class Program:
 
 def _at(values: npt.NDArray[np.uint32], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return values by row, -1 where there is no such row."""
-    known = (rows >= 0) & (rows < len(values))
-    found = np.full(len(rows), -1, np.int64)
-    found[known] = values[rows[known]]
-    return found
+    exists = (rows >= 0) & (rows < len(values))
+    by_row = np.full(len(rows), -1, np.int64)
+    by_row[exists] = values[rows[exists]]
+    return by_row
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def requests(
     segment, unless ``joined`` marks its insert as adjacent in memory to the one before: that is
     random, and matters only above max_segments folios. Without it no folios are adjacent.
     """
-    found: list[tuple[int, int, int, int]] = []
+    sent: list[tuple[int, int, int, int]] = []
     at = 0
     for run in _runs(outcome):
         file, _, _, number = run[0]
@@ -139,8 +139,8 @@ def requests(
         if number in outcome.empty:
             continue
         for bio in _bios(run, together, layout, page_size):
-            found += [(file, *part) for part in _split(bio, limits)]
-    return found
+            sent += [(file, *part) for part in _split(bio, limits)]
+    return sent
 
 
 def count(
@@ -151,9 +151,9 @@ def count(
     A compressed block is read by itself; one without a place in a file that has some is in the file
     system's cache (a fragment). Pages after the end of such a file are not counted.
     """
-    made, pages = [0] * len(program.files), [0] * len(program.files)
+    sent, pages = [0] * len(program.files), [0] * len(program.files)
     for file, *_ in requests(outcome, layout, limits, page_size):
-        made[file] += 1
+        sent[file] += 1
     unit = page_size // SECTOR
     for file, index, order, run_number in outcome.inserts:
         if run_number in outcome.empty:
@@ -161,7 +161,7 @@ def count(
         for page in range(index, index + (1 << order)):
             pages[file] += any(layout.pieces(file, page * unit, (page + 1) * unit))
     in_blocks = {row for row, block in enumerate(program.files["block_pages"]) if block}
-    made = [0 if row in in_blocks else n for row, n in enumerate(made)]
+    sent = [0 if row in in_blocks else n for row, n in enumerate(sent)]
     pages = [0 if row in in_blocks else n for row, n in enumerate(pages)]
     for run in _runs(outcome):
         file = run[0][0]
@@ -173,10 +173,10 @@ def count(
             for number in _numbers(within, block):
                 place = layout.block(file, number * block * unit)
                 if place:
-                    made[file] += len(block_parts(place[1], block * unit, limits, page_size))
+                    sent[file] += len(block_parts(place[1], block * unit, limits, page_size))
                 elif not layout.is_known(file):
-                    made[file] += 1
-    return made, pages
+                    sent[file] += 1
+    return sent, pages
 
 
 def _numbers(pages: Sequence[int], block: int) -> range:
@@ -239,11 +239,11 @@ def _split(bio: Bio, limits: Limits) -> Iterator[tuple[int, int, int]]:
     for row, folio in enumerate(bio.folios):
         left = folio
         while left:
-            taken = min(left, longest, most - sectors)
-            if not taken or segments == limits.max_segments:
+            part = min(left, longest, most - sectors)
+            if not part or segments == limits.max_segments:
                 yield start, sectors, bios
                 start, sectors, segments, bios = start + sectors, 0, 0, 1
                 continue
             bios += left == folio and sectors > 0 and row % BIO_FOLIOS == 0
-            left, sectors, segments = left - taken, sectors + taken, segments + 1
+            left, sectors, segments = left - part, sectors + part, segments + 1
     yield start, sectors, bios

@@ -151,7 +151,10 @@ def device_numbers(device: DeviceModel) -> list[float]:
         case Measured():
             tables = [device.times(sequential) for sequential in (False, True)]
             sizes = [float(len(latency.sizes)) for latency, _ in tables]
-            columns = [(*one.sizes, *one.values, *other.values) for one, other in tables]
+            columns = [
+                (*latency.sizes, *latency.values, *occupancy.values)
+                for latency, occupancy in tables
+            ]
             return [_MEASURED, *sizes, *columns[0], *columns[1]]
         case Stateful():
             return [_STATEFUL, *_stateful(device)]

@@ -1,6 +1,6 @@
 """The device's cost: learnt from a capture's own requests, or given in a file.
 
-The kinds of cost are those of boards/cost.py; emulator/ has a model of each.
+boards/cost.py has the kinds of cost; emulator/ has a model of each.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def device_from(given: DeviceModel | StrPath | None) -> DeviceModel | None:
 
 
 def read_device_model(name_or_file: StrPath) -> DeviceModel:
-    """Return the device in a TOML file, or that of the storage of a board profile.
+    """Return the device in a TOML file, or the storage of a board profile.
 
     The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py).
     Raises DeviceModelError or ProfileError.
@@ -76,21 +76,21 @@ def read_device_model(name_or_file: StrPath) -> DeviceModel:
     if not path.is_file():
         return _of_profile(load_profile(name), name)
     try:
-        found = parse_toml(read_toml(path, _BY_HAND))
-        if "kind" not in found and ("storage" in found or "schema" in found):
+        table = parse_toml(read_toml(path, _BY_HAND))
+        if "kind" not in table and ("storage" in table or "schema" in table):
             return _of_profile(load_profile(str(path.absolute())), name)
-        return device_of(_cost(found))
+        return device_of(_cost(table))
     except (ProfileError, UnboundedError):
         raise
     except (msgspec.ValidationError, ValueError) as error:
         raise DeviceModelError(f"{path}: {shown(error)}", _BY_HAND) from error
 
 
-def _cost(found: dict[str, object]) -> Cost:
+def _cost(table: dict[str, object]) -> Cost:
     """Return the cost in a device-model file, where ``kind`` says which."""
-    if "model" in found:
+    if "model" in table:
         raise ValueError("unknown field `model`: a device-model file has `kind`")
-    named = {"model" if key == "kind" else key: value for key, value in found.items()}
+    named = {"model" if key == "kind" else key: value for key, value in table.items()}
     cost: Cost = msgspec.convert({"obtained": "assumed"} | named, type=Cost)
     return cost
 
@@ -112,7 +112,7 @@ def device_of(cost: Cost) -> DeviceModel:
     if isinstance(cost, FixedFigures):
         return FixedCost(cost.latency_us * 1000, cost.ns_per_kib, band=cost.band)
     if isinstance(cost, MeasuredCost):
-        return Measured(tuple(_point(one) for one in cost.points), cost.band)
+        return Measured(tuple(_point(point) for point in cost.points), cost.band)
     if isinstance(cost, StatefulCost):
         return _stateful(cost)
     requests, size = cost.requests_per_second, cost.bytes_per_second
@@ -156,12 +156,12 @@ def cost_of(device: DeviceModel, band: float, calibration: Calibration) -> Cost:
     if isinstance(device, Measured):
         points = [
             CostPoint(
-                request_kib=one.kib,
-                sequential=one.sequential,
-                latency_us=_figure(one.latency_ns / 1000),
-                occupancy_us=_figure(one.occupancy_ns / 1000),
+                request_kib=point.kib,
+                sequential=point.sequential,
+                latency_us=_figure(point.latency_ns / 1000),
+                occupancy_us=_figure(point.occupancy_ns / 1000),
             )
-            for one in device.points
+            for point in device.points
         ]
         return MeasuredCost(
             obtained="measured", band=_figure(band), calibration=calibration, points=points
@@ -209,17 +209,17 @@ def learn(requests: Table) -> FixedCost:
             raise DeviceModelError(
                 f"{missing} of {plural(int(reads.sum()), 'read', 'has')} no completion"
             )
-    taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
-    if is_held_back(taken):
+    completed = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
+    if is_held_back(completed):
         raise DeviceModelError(
             "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) throttles "
             "this disk, and the capture does not show the limit",
             "measure it within the same limits: foreread calibrate -o FILE DEVICE; then add "
             "--device-model FILE",
         )
-    service = _service(taken)
-    wanted = (taken["flags"] & Rwbs.READ) > 0
-    kib, service = taken["sectors"][wanted] / 2, service[wanted]
+    service = _service(completed)
+    wanted = (completed["flags"] & Rwbs.READ) > 0
+    kib, service = completed["sectors"][wanted] / 2, service[wanted]
     if len(kib) < FEWEST:
         raise DeviceModelError(f"only {plural(len(kib), 'read')}: too few to fit the device's cost")
     sizes, counts = np.unique(kib, return_counts=True)

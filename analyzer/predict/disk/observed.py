@@ -73,16 +73,16 @@ class Observed:
 
 def observed(requests: Table, each_ns: float = 0.0) -> Observed:
     """Return the completed requests (REQUESTS) of one disk; recording an issue took ``each_ns``."""
-    taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
-    order = np.argsort(taken["issue_ns"], kind="stable")
-    issue = taken["issue_ns"][order].astype(np.float64)
-    complete = taken["complete_ns"][order].astype(np.float64)
+    completed = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
+    order = np.argsort(completed["issue_ns"], kind="stable")
+    issue = completed["issue_ns"][order].astype(np.float64)
+    complete = completed["complete_ns"][order].astype(np.float64)
     begin = issue.min() if len(issue) else 0.0
     return Observed(
         np.minimum(issue + each_ns, complete) - begin,
         complete - begin,
-        taken["sector"][order].astype(np.int64),
-        taken["sectors"][order].astype(np.int64),
+        completed["sector"][order].astype(np.int64),
+        completed["sectors"][order].astype(np.int64),
     )
 
 
@@ -104,7 +104,7 @@ def unexplained(requests: Observed, device: DeviceModel) -> Off | None:
     took = requests.took_ns
     if not len(took):
         return None
-    # One by one: else a queue that grows in the model would be found in all groups.
+    # One by one: else a queue that grows in the model would be in all groups.
     model = requests.alone_ns(device)
     model = np.where(requests.in_flight, requests.served_ns(device), model)
     usual = took <= _TAIL * np.median(took) + model  # without stalls of the machine

@@ -125,34 +125,35 @@ def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | 
     ``own`` are the requests of the recorded run. Small and large requests must have been delayed: a
     limit that no trial hit is unknown.
     """
-    seen = {id(one): found for one in trials if (found := held_trial(one)) is not None}
-    known = [*seen.values(), own] if own is not None else [*seen.values()]
-    small, *larger = sorted({one.kib for one in trials})
-    if not larger or not any(one.kib <= small for one in known):
+    held_by_trial = {id(trial): run for trial in trials if (run := held_trial(trial)) is not None}
+    delayed = [*held_by_trial.values()] + ([] if own is None else [own])
+    small, *larger = sorted({trial.kib for trial in trials})
+    if not larger or not any(run.kib <= small for run in delayed):
         return None
-    if not any(one.kib >= larger[0] for one in known):
+    if not any(run.kib >= larger[0] for run in delayed):
         return None
-    turns = np.array([one.per_second for one in known])
-    sizes = np.array([one.bytes_per_second for one in known])
+    turns = np.array([run.per_second for run in delayed])
+    sizes = np.array([run.bytes_per_second for run in delayed])
     by_turn, by_size = turns >= _BINDS * turns.max(), sizes >= _BINDS * sizes.max()
     # Few requests in a slice tell little: 4 of 256 KiB may be a limit of 4.3.
-    most = 1 + np.array([one.spread for one in known])
+    most = 1 + np.array([run.spread for run in delayed])
     near = (turns * most >= _BINDS * turns.max()) | (sizes * most >= _BINDS * sizes.max())
     if not near.all():
         return None  # two trials that the same limit should hold differ
-    largest = max(one.kib for one in known)
-    if not (by_size & ~by_turn).any() and any(_waits(one) for one in trials if one.kib > largest):
+    largest = max(run.kib for run in delayed)
+    larger_trials = [trial for trial in trials if trial.kib > largest]
+    if not (by_size & ~by_turn).any() and any(map(_waits, larger_trials)):
         return None  # larger requests waited as well, perhaps for the limit of bytes
-    weights = np.array([one.slices for one in known], np.float64)
+    weights = np.array([run.slices for run in delayed], np.float64)
     requests, size = (
         _mean(rates[chosen], weights[chosen])
         for rates, chosen in ((turns, by_turn & ~by_size), (sizes, by_size & ~by_turn))
     )
-    disk = _unlimited([one for one in trials if id(one) in seen])
-    off = [one.per_second / min(requests, size / (one.kib * KIB)) - 1 for one in known]
-    band = float(max(np.abs(off).max(), *(one.spread for one in known)))
+    disk = _unlimited([trial for trial in trials if id(trial) in held_by_trial])
+    off = [run.per_second / min(requests, size / (run.kib * KIB)) - 1 for run in delayed]
+    band = float(max(np.abs(off).max(), *(run.spread for run in delayed)))
     device = Paced(requests, size, disk)
-    return None if any(_faster(one, device) for one in trials) else (device, band)
+    return None if any(_faster(trial, device) for trial in trials) else (device, band)
 
 
 def _mean(rates: Array, weights: Array) -> float:
@@ -173,9 +174,10 @@ def _faster(trial: Trial, device: Paced) -> bool:
 def _unlimited(trials: Sequence[Trial]) -> FixedCost:
     """Return the cost of the disk without its limiter, from the reads that did not wait."""
     passed = {
-        one.kib: float(np.median(fast))
-        for one in trials
-        if one.depth == 1 and len(fast := one.latency_ns[one.latency_ns < _STALL_NS]) >= _FEWEST
+        trial.kib: float(np.median(fast))
+        for trial in trials
+        if trial.depth == 1
+        and len(fast := trial.latency_ns[trial.latency_ns < _STALL_NS]) >= _FEWEST
     }
     if len(passed) < 2:
         return FixedCost(0.0, max((ns / kib for kib, ns in passed.items()), default=0.0))
