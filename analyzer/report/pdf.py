@@ -9,7 +9,6 @@ from typing import Literal
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure as Page
 from matplotlib.gridspec import GridSpec
-from matplotlib.lines import Line2D
 
 from foreread.analyzer.report.blocks import (
     Block,
@@ -22,16 +21,19 @@ from foreread.analyzer.report.blocks import (
     Section,
     Table,
 )
+from foreread.analyzer.report.pdf_ink import Ink
 from foreread.analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
 from foreread.analyzer.report.plots import Plot
-from foreread.analyzer.report.style import WIDTH_IN, drawable, text_width_pt
+from foreread.analyzer.report.style import BLACK, WIDTH_IN, Weight, drawable, text_width_pt
 from foreread.boards.base.written import write_whole
 
 A4_IN = (8.27, 11.69)
 MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2
-TOP_IN, BOTTOM_IN = 0.7, 0.7
+TOP_IN, BOTTOM_IN, HEAD_IN = 0.7, 0.7, 0.33
+DARK, PALE = "#444444", "#dddddd"
 BODY_PT, SMALL_PT = 8.5, 7.0
 LEADING = 1.4  # line height over font size
+ASCENT = 0.76  # of the font size: height of an l
 FULL = 0.55  # of the emptiest page
 SCALES = (1.0, 0.97, 1.03, 0.94, 1.06, 0.91, 1.09, 0.88, 1.12, 0.85)  # of the height of figures
 
@@ -128,7 +130,7 @@ class Sheets:
         size_pt: float,
         *,
         indent: float = 0.0,
-        weight: Literal["normal", "bold"] = "normal",
+        weight: Weight = "normal",
         mono: bool = False,
     ) -> None:
         """Set ``text`` wrapped to the width of the page."""
@@ -144,17 +146,15 @@ class Sheets:
             self._save()
         self._number += 1
         self._page = Page(figsize=A4_IN, facecolor="white")
-        self._y = TOP_IN
-        if self._pdf is None:
-            return
-        foot = text_width_pt(str(self._number), SMALL_PT) / 72
-        at = 1 - 0.4 / A4_IN[1]
-        room_pt = (WIDTH_IN - 0.5) * 72
-        head = wrapped(self._running_title, SMALL_PT, room_pt)[0]
+        self._ink = Ink()
+        self._page.add_artist(self._ink)
+        self._y = HEAD_IN
         if self._number > 1:
-            self._page.text(MARGIN_IN / A4_IN[0], at, head, size=SMALL_PT, color="#444444")
-        right = (A4_IN[0] - MARGIN_IN - foot) / A4_IN[0]
-        self._page.text(right, at, str(self._number), size=SMALL_PT, color="#444444")
+            room_pt = (WIDTH_IN - 0.5) * 72
+            head = wrapped(self._running_title, SMALL_PT, room_pt)[0]
+            self._text(head, MARGIN_IN, SMALL_PT, colour=DARK)
+        self._text(str(self._number), A4_IN[0] - MARGIN_IN, SMALL_PT, align="right", colour=DARK)
+        self._y = TOP_IN
 
     def _need(self, height: float) -> None:
         if self._y + height > A4_IN[1] - BOTTOM_IN:
@@ -166,29 +166,20 @@ class Sheets:
         x: float,
         size_pt: float,
         *,
-        weight: Literal["normal", "bold"] = "normal",
+        weight: Weight = "normal",
         mono: bool = False,
         align: Literal["left", "right"] = "left",
+        colour: str = BLACK,
     ) -> None:
-        if self._pdf is None:
-            return
-        self._page.text(
-            x / A4_IN[0],
-            1 - self._y / A4_IN[1],
-            text,
-            size=size_pt,
-            weight=weight,
-            family="DejaVu Sans Mono" if mono else "DejaVu Sans",
-            ha=align,
-            va="top",
-        )
+        """Write a line whose top is at ``y``; ``x`` is its left or right end."""
+        x_pt, base_pt = x * 72, (A4_IN[1] - self._y) * 72 - ASCENT * size_pt
+        if align == "right":
+            x_pt -= text_width_pt(text, size_pt, weight)
+        self._ink.write(text, x_pt, base_pt, size_pt, weight=weight, mono=mono, colour=colour)
 
-    def _rule(self, grey: str) -> None:
-        if self._pdf is None:
-            return
-        y = 1 - self._y / A4_IN[1]
-        left, right = MARGIN_IN / A4_IN[0], 1 - MARGIN_IN / A4_IN[0]
-        self._page.add_artist(Line2D([left, right], [y, y], linewidth=0.5, color=grey))
+    def _rule(self, colour: str) -> None:
+        left, right = MARGIN_IN * 72, (A4_IN[0] - MARGIN_IN) * 72
+        self._ink.rule(left, right, (A4_IN[1] - self._y) * 72, colour)
 
     def _block(self, block: Block) -> None:
         match block:
@@ -228,14 +219,14 @@ class Sheets:
             if self._row_height(table.columns, row, SMALL_PT, MOST_LINES) > self._left():
                 self._new_page()
                 self._header(table.columns)
-            weight: Literal["normal", "bold"] = "bold" if number in table.marked else "normal"
+            weight: Weight = "bold" if number in table.marked else "normal"
             self._row(table.columns, row, SMALL_PT, weight=weight)
-            self._rule("#dddddd")
+            self._rule(PALE)
             self._y += 0.03
 
     def _header(self, columns: list[Column]) -> None:
         self._row(columns, [column.title for column in columns], SMALL_PT, weight="bold")
-        self._rule("#444444")
+        self._rule(DARK)
         self._y += 0.045
 
     def _left(self) -> float:
@@ -253,7 +244,7 @@ class Sheets:
         cells: list[str],
         size_pt: float,
         *,
-        weight: Literal["normal", "bold"] = "normal",
+        weight: Weight = "normal",
         most_lines: int = MOST_LINES,
     ) -> None:
         self._need(self._row_height(columns, cells, size_pt, most_lines))

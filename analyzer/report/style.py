@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ from foreread.analyzer.report.wording import tick
 from foreread.boards.base.printable import printable
 
 Canvas = Figure | SubFigure
+Weight = Literal["normal", "bold"]
 
 WIDTH_IN = 7.2  # the text width of an A4 page
 
@@ -69,13 +70,13 @@ def drawing() -> Iterator[None]:
 
 
 @cache
-def _regular_font() -> str:
-    return str(findfont(FontProperties(family="DejaVu Sans")))
+def _font_file(weight: Weight = "normal") -> str:
+    return str(findfont(FontProperties(family="DejaVu Sans", weight=weight)))
 
 
 def drawable(text: str) -> str:
     """Return ``text`` as it can be drawn: unseen characters and missing glyphs as escapes."""
-    font = get_font(_regular_font())
+    font = get_font(_font_file())
     return "".join(c if font.get_char_index(ord(c)) else _escaped(c) for c in printable(text))
 
 
@@ -84,15 +85,15 @@ def _escaped(character: str) -> str:
     return rf"\u{code:04x}" if code < 0x10000 else rf"\U{code:08x}"
 
 
-def text_width_pt(text: str, size_pt: float) -> float:
+def text_width_pt(text: str, size_pt: float, weight: Weight = "normal") -> float:
     """Return the width of drawable ``text`` in points, kerning left out."""
-    return size_pt * sum(_advance(character) for character in text)
+    return size_pt * sum(_advance(character, weight) for character in text)
 
 
 @cache
-def _advance(character: str) -> float:
+def _advance(character: str, weight: Weight) -> float:
     """Return the width of a glyph in em."""
-    font = get_font(_regular_font())
+    font = get_font(_font_file(weight))
     font.set_size(1000, 72)
     advance: float = font.load_char(ord(character)).linearHoriAdvance / 65536 / 1000
     return advance
