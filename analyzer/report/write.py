@@ -13,12 +13,14 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.predict.validate import Validation
 from foreread.analyzer.prefetch.measured import Listed
+from foreread.analyzer.report.beside import beside
 from foreread.analyzer.report.blocks import Block, Figure, Section
 from foreread.analyzer.report.document import ReportFigures, figures_of
 from foreread.analyzer.report.live.inputs import Live
 from foreread.analyzer.report.live.page import live_page
 from foreread.analyzer.report.page import render
 from foreread.analyzer.report.pdf import write_pdf
+from foreread.analyzer.report.plots import Plot
 from foreread.analyzer.report.sections import sections
 from foreread.analyzer.report.style import Canvas, drawing
 from foreread.analyzer.report.subject import Subject
@@ -33,7 +35,6 @@ from foreread.boards.base.written import write_whole
 from foreread.tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]
-FORMATS = 2  # the page and the PNGs share a drawing of each figure; the PDF has its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +72,9 @@ def write_report(
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
 
-    ``drawn`` hears after each figure how many are drawn, and of how many. ``recompute`` returns
-    what the page embeds to recompute; without it the page has no script.
+    ``drawn`` is called after each figure of the PDF with the number of figures drawn and their
+    total. ``recompute`` returns what the page embeds to recompute; without it the page has no
+    script.
 
     That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
     input gives the same bytes. Raises OSError when writing fails.
@@ -88,34 +90,44 @@ def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = silent) -> 
     spec = tuned.spec
     kernel = f", Linux {spec.board.kernel}" if spec.board.kernel else ""
     head = Head(_title(list(spec.command)), f"{spec.board.name}{kernel}", spec.foreread)
-    said = [section for section in tuning_sections(tuned) if section.blocks]
-    return _write(output, head, said, ReportFigures(tuning=tuning_document(tuned)), drawn)
+    shown = [section for section in tuning_sections(tuned) if section.blocks]
+    return _write(output, head, shown, ReportFigures(tuning=tuning_document(tuned)), drawn)
 
 
 def _write(
     output: Path,
     head: Head,
-    said: list[Section],
+    shown: list[Section],
     figures: ReportFigures,
     drawn: Drawn,
     live: Live | None = None,
 ) -> ReportFiles:
-    said = _counting(said, drawn)
-    output.mkdir(parents=True, exist_ok=True)
+    """Write all files: the PDF takes about as long as page and PNGs, which are written beside it.
+
+    Page and PNGs share a drawing of each figure; the PDF has its own.
+    """
+    plots = [
+        block.plot for section in shown for block in section.blocks if isinstance(block, Figure)
+    ]
+    pictures = tuple(output / f"{plot.name}.png" for plot in plots)
     html, pdf, numbers = (output / name for name in ("index.html", "report.pdf", "report.json"))
-    with drawing():
+
+    def page() -> None:
         embedded = None if live is None else live_page(live)
-        page = render(head.title, head.subtitle, said, head.version, embedded)
-        write_whole(html, page.encode())
-        write_pdf(pdf, head.title, head.subtitle, said)
-        pictures = _write_figures(said, output)
+        text = render(head.title, head.subtitle, shown, head.version, embedded)
+        write_whole(html, text.encode())
+        for plot, path in zip(plots, pictures, strict=True):
+            write_whole(path, _picture(plot))
+
+    output.mkdir(parents=True, exist_ok=True)
+    with drawing(), beside(page):
+        write_pdf(pdf, head.title, head.subtitle, _counting(shown, len(plots), drawn))
     write_whole(numbers, f"{figures.to_json()}\n".encode())
     return ReportFiles(html, pdf, numbers, pictures)
 
 
-def _counting(said: list[Section], drawn: Drawn) -> list[Section]:
+def _counting(shown: list[Section], total: int, drawn: Drawn) -> list[Section]:
     """Return the sections with figures that call ``drawn`` after each drawing."""
-    total = FORMATS * sum(isinstance(one, Figure) for section in said for one in section.blocks)
     done = count(1)
 
     def counted(block: Block) -> Block:
@@ -129,21 +141,16 @@ def _counting(said: list[Section], drawn: Drawn) -> list[Section]:
 
         return Figure(replace(plot, draw=draw))
 
-    return [replace(one, blocks=[counted(block) for block in one.blocks]) for one in said]
-
-
-def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:
-    written = []
-    plots = [
-        block.plot for section in said for block in section.blocks if isinstance(block, Figure)
+    return [
+        replace(section, blocks=[counted(block) for block in section.blocks]) for section in shown
     ]
-    for plot in plots:
-        path = output / f"{plot.name}.png"
-        picture = io.BytesIO()
-        plot.figure.savefig(picture, format="png", metadata={"Software": None})
-        write_whole(path, picture.getvalue())
-        written.append(path)
-    return tuple(written)
+
+
+def _picture(plot: Plot) -> bytes:
+    """Return a figure as PNG."""
+    picture = io.BytesIO()
+    plot.figure.savefig(picture, format="png", metadata={"Software": None})
+    return picture.getvalue()
 
 
 def _title(command: list[str] | None) -> str:

@@ -152,7 +152,7 @@ def test_the_same_input_gives_the_same_bytes_and_each_drawing_is_counted(swept, 
         tmp_path,
         drawn=lambda *parts: heard.append(parts),
     )
-    total = 2 * len(second.figures)  # one of the page and the PNG, one of the PDF
+    total = len(second.figures)
     assert heard == [(done, total) for done in range(1, total + 1)]
     for one, two in zip(
         (first.html, first.pdf, *first.figures),
