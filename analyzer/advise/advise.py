@@ -160,13 +160,16 @@ def advise(
     listed = whole_list(situation)
     general = [offer for offer in (window, listed) if offer]
     best = frozenset([window]) if window else NOTHING
-    genes = [offer for offer in settings(situation) if _most_saved(bench, offer, best) > 0]
+    values = settings(situation)
+    bench.replay(changes | {offer} for offer in values for changes in (NOTHING, best))
+    genes = [offer for offer in values if _most_saved(bench, offer, best) > 0]
     general += best_alone(bench, genes)
     if sources:
         step("comparing images")
     further = [one for source in sources for one in source(situation)]
     general += [one for one in further if isinstance(one, Offer)]
     offers = [offer for source in LINES for offer in source(situation)]
+    bench.replay(changes | {offer} for offer in offers for changes in (NOTHING, best))
     lines = _lines(bench, offers)
     step("replaying the start with windows in phases")
     in_phases = [one for one in phases(bench) if bench.worth(frozenset([one]), best, MORE)]

@@ -10,7 +10,7 @@ import numpy as np
 from foreread.analyzer.advise.early import Call, in_the_application, ranges_of
 from foreread.analyzer.advise.early_source import names_of, source_of
 from foreread.analyzer.advise.offer import Offer
-from foreread.analyzer.advise.situation import Situation, files_of, requests_by_file
+from foreread.analyzer.advise.situation import Situation, files_of
 from foreread.analyzer.advise.variant import Variant
 from foreread.emulator.linux.operations import Op
 
@@ -20,11 +20,11 @@ MOST_FILES = 12
 def early(situation: Situation) -> Iterator[Offer]:
     """Yield, for the files with most requests, advice with either call."""
     variant = situation.present[0]
-    made = requests_by_file(variant)
-    rows = np.argsort(-made, kind="stable")[:MOST_FILES].tolist()
+    requests = situation.requests
+    rows = np.argsort(-requests, kind="stable")[:MOST_FILES].tolist()
     for row in rows:
         path = situation.recording.paths[row]
-        if path is None or made[row] < 2:
+        if path is None or requests[row] < 2:
             continue
         mapped = _is_mapped(variant, row)
         yield _offer(situation, row, path, "WILLNEED", mapped)

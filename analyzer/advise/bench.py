@@ -39,6 +39,7 @@ class Bench:
         self.steps = max(steps, 1)
         self._costs: dict[Chosen, Cost] = {}
         self._drawn: dict[Chosen, Array] = {}
+        self._listed: dict[Chosen, bool] = {}
         self._changed: dict[tuple[tuple[Offer, ...], int | None], list[Variant]] = {}
 
     @property
@@ -119,7 +120,9 @@ class Bench:
 
     def _unexplained(self, chosen: Chosen) -> float:
         """Return the standard deviation of the seconds that the draws do not explain."""
-        if any(one.ranges for one in self.variants(chosen)):
+        if chosen not in self._listed:
+            self._listed[chosen] = any(variant.ranges for variant in self.variants(chosen))
+        if self._listed[chosen]:
             return LISTED * self.cost(chosen).seconds
         early = any(one.kind == "early" for one in chosen)
         return EARLY * self.cost(chosen).seconds if early else 0.0

@@ -21,7 +21,7 @@ from foreread.analyzer.advise.order import (
     with_pages_at,
 )
 from foreread.analyzer.advise.placing import Places, Shares, placed
-from foreread.analyzer.advise.situation import Situation, files_of, requests_by_file
+from foreread.analyzer.advise.situation import Situation, files_of
 from foreread.analyzer.advise.symbols import MOST_BYTES, Code, Section, code_of, on_pages
 from foreread.analyzer.advise.variant import Variant
 from foreread.analyzer.prefetch.listing import can_be_listed
@@ -68,8 +68,7 @@ def unplaced(situation: Situation) -> Iterator[str]:
 def _candidates(situation: Situation) -> Iterator[tuple[int, str, FileEntry | KnownFile]]:
     """Yield row, path, and kind or entry of the known files and ELF files with most requests."""
     recording = situation.recording
-    made = requests_by_file(situation.present[0])
-    for row in np.argsort(-made, kind="stable")[:MOST_FILES].tolist():
+    for row in np.argsort(-situation.requests, kind="stable")[:MOST_FILES].tolist():
         path = recording.paths[row]
         if path is None or not can_be_listed(path):
             continue
@@ -108,7 +107,8 @@ def _relinked(situation: Situation, row: int, path: str, entry: FileEntry) -> It
     if code.functions:
         flat = [*dict.fromkeys(page for part in pages.values() for page in part)]
         listed = on_pages(code.functions, flat, page_size)
-        fixed, shares = fixed_pages(variant, row), dict[int, Shares]()
+        fixed = fixed_pages(variant.run.program, row, page_size)
+        shares: dict[int, Shares] = {}
         for section in code.sections:
             shares |= placed(section, code.functions, listed, fixed, page_size)
         change = partial(_placed, path=path, places=Places(shares), parts=parts)

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from foreread.analyzer.advise.document import RowTrial
 from foreread.analyzer.advise.early import beside_the_start
 from foreread.analyzer.advise.offer import Offer
-from foreread.analyzer.advise.situation import Situation, files_of, requests_by_file
+from foreread.analyzer.advise.situation import Situation, files_of
 from foreread.analyzer.advise.variant import Variant
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.prefetch.listing import PrefetchError, can_be_listed, encode
@@ -64,19 +64,18 @@ def _found(situation: Situation, paths: Sequence[str] = ()) -> Found | None:
 
 def groups(situation: Situation) -> Iterator[Offer]:
     """Yield offers to read some files from the beginning: single ones, and those below a folder."""
-    recording = situation.recording
-    made = requests_by_file(situation.present[0])
+    recording, requests = situation.recording, situation.requests
     listed = [row for row, path in enumerate(recording.paths) if can_be_listed(path)]
-    listed = [row for row in listed if made[row] > 0]
-    rows = sorted(listed, key=lambda row: -made[row])
+    listed = [row for row in listed if requests[row] > 0]
+    rows = sorted(listed, key=lambda row: -requests[row])
     for row in rows[:MOST_FILES]:
         yield _offer(situation, [row], str(recording.paths[row]), "")
-    for folder, inside in _folders(recording.paths, rows, made)[:MOST_GROUPS]:
+    for folder, inside in _folders(recording.paths, rows, requests)[:MOST_GROUPS]:
         yield _offer(situation, inside, f"{folder}/", f" ({plural(len(inside), 'file')})")
 
 
 def _folders(
-    paths: tuple[str | None, ...], rows: list[int], made: Array
+    paths: tuple[str | None, ...], rows: list[int], requests: Array
 ) -> list[tuple[str, list[int]]]:
     """Return folders with the files below them, those with most requests first.
 
@@ -92,13 +91,13 @@ def _folders(
         key = tuple(inside)
         if len(deepest.get(key, "")) < len(folder):
             deepest[key] = folder
-    total = int(made[rows].sum())
-    found = [
+    total = int(requests[rows].sum())
+    folders = [
         (name, [*inside])
         for inside, name in deepest.items()
-        if len(inside) >= _FEWEST_IN_GROUP and made[[*inside]].sum() < _SHARE * total
+        if len(inside) >= _FEWEST_IN_GROUP and requests[[*inside]].sum() < _SHARE * total
     ]
-    return sorted(found, key=lambda one: -int(made[one[1]].sum()))
+    return sorted(folders, key=lambda folder: -int(requests[folder[1]].sum()))
 
 
 def _offer(situation: Situation, rows: list[int], where: str, number: str) -> Offer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def page_order(variant: Variant, file: int, parts: tuple[Part, ...]) -> dict[int
     """
     accesses = variant.start.recording.accesses
     page = accesses["page"][accesses["file"] == file].astype(np.int64)
-    fixed = fixed_pages(variant, file)
+    fixed = fixed_pages(variant.run.program, file, variant.run.machine.page_size)
     movable = [one for one in page.tolist() if one not in fixed]
     return {
         first: chosen
@@ -61,7 +62,7 @@ def ordered(
     its turn, or on the next. None if that changes nothing.
     """
     moved: dict[int, int] = {}
-    fixed = fixed_pages(variant, file)
+    fixed = fixed_pages(variant.run.program, file, variant.run.machine.page_size)
     rng = variant.linking if code else None
     for first, pages in page_order(variant, file, parts).items():
         end = next(end for begin, end in parts if begin == first)
@@ -115,7 +116,8 @@ def _new_places(
     wanted = new.copy()
     known = [page for page in places if page < len(new)]
     wanted[known] = [places[page] for page in known]
-    fixed = np.array(sorted(fixed_pages(variant, file)), np.int64)
+    run = variant.run
+    fixed = np.array(sorted(fixed_pages(run.program, file, run.machine.page_size)), np.int64)
     rng = variant.linking
     shift = 0 if rng is None else int(rng.integers(max(variant.window, 1)))
     for first, end in parts:
@@ -140,16 +142,16 @@ def _touches(program: Program, file: int) -> Array:
     return np.flatnonzero((program.file_of_operations() == file) & kinds)
 
 
-def fixed_pages(variant: Variant, file: int) -> set[int]:
+@lru_cache(maxsize=32)  # random links of a file share the program before it is relinked
+def fixed_pages(program: Program, file: int, page_size: int) -> frozenset[int]:
     """Return the pages of a file that operations on several pages need where they are."""
-    program, page_size = variant.run.program, variant.run.machine.page_size
-    found: set[int] = set()
+    fixed: set[int] = set()
     own = program.operations[program.file_of_operations() == file]
     for op, _, _, at, length in own.tolist():
         if op in (Op.PRESENT, Op.WILLNEED):
-            found.update(range(at, at + length))
+            fixed.update(range(at, at + length))
         elif op == Op.READ and length:
             first, last = at // page_size, (at + length - 1) // page_size
             if first != last:
-                found.update(range(first, last + 1))
-    return found
+                fixed.update(range(first, last + 1))
+    return frozenset(fixed)

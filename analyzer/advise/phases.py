@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -27,6 +28,7 @@ FREEZE_NS = 10e6
 _FREEZES = ((6, 11), (6, 18))
 
 
+@lru_cache(maxsize=2)  # many windows are tried on one variant
 def first_uses(variant: Variant) -> Array:
     """Return the step that first uses each file (by row); the number of steps where none does.
 

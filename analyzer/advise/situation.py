@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,18 @@ class Situation:
         """The file of the first recording, as a word of a command."""
         return self.recording.path or "CAPTURE"
 
+    @cached_property
+    def requests(self) -> Array:
+        """How many requests read each file (by row) at present."""
+        variant = self.present[0]
+        timed, _ = variant.timed()
+        steps, program = variant.run.steps, variant.run.program
+        executes = steps["operation"] >= 0
+        file = program.file_of_operations()[steps["operation"][executes]]
+        requests = timed.work[executes, 0]
+        by_file = np.bincount(file[file >= 0], requests[file >= 0], len(program.files))
+        return by_file.astype(np.int64)
+
     def kib(self, window: int) -> int:
         """Return a window in KiB."""
         return pages_to_kib(window, self.prediction.page_size)
@@ -97,13 +110,3 @@ def files_of(recording: Recording, paths: Iterable[str]) -> list[int]:
     """Return the rows of files that have one of ``paths``."""
     wanted = set(paths)
     return [row for row, path in enumerate(recording.paths) if path in wanted]
-
-
-def requests_by_file(variant: Variant) -> Array:
-    """Return how many requests read each file (by row) under the variant's window."""
-    timed, _ = replace(variant, ranges=()).timed()
-    steps, program = variant.run.steps, variant.run.program
-    does = steps["operation"] >= 0
-    file = program.file_of_operations()[steps["operation"][does]]
-    made = timed.work[does, 0]
-    return np.bincount(file[file >= 0], made[file >= 0], len(program.files)).astype(np.int64)

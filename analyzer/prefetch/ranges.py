@@ -96,19 +96,10 @@ def _below(paths: Sequence[str | None], only: Sequence[str]) -> Array:
     """Return a mask of the files that are one of ``only``, or below one; all if there are none."""
     if not only:
         return np.ones(len(paths), bool)
-    files, folders = set(only), {path.rstrip("/") for path in only}
+    files, folders = set(only), tuple(f"{path.rstrip('/')}/" for path in only)
     return np.array(
-        [
-            path is not None
-            and (path in files or any(path[:at] in folders for at in _slashes(path)))
-            for path in paths
-        ],
-        bool,
+        [path is not None and (path in files or path.startswith(folders)) for path in paths], bool
     )
-
-
-def _slashes(path: str) -> list[int]:
-    return [at for at, character in enumerate(path) if character == "/"]
 
 
 def merged_ranges(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int, int]]:
