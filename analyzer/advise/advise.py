@@ -134,10 +134,10 @@ def advise(
         more: further recordings of the same start on the same board.
         device_model: what requests of the disk cost, as in :func:`foreread.predict`.
         model: "linux" (the recording's kernel) or "linux-X.Y".
-        root: a folder with the board's files, whose symbols then are known.
+        root: a folder with the board's files, from which symbols are read.
         step: is called with each step, in words.
         sources: make further offers, and notes (:func:`image_offers`).
-        prediction: that of the recordings, by seconds; None: made here.
+        prediction: the prediction of the recordings, by seconds; None: made here.
         output: the folder that the table will be written to, for the commands that read it.
 
     Raises:
@@ -166,30 +166,38 @@ def advise(
     general += best_alone(bench, genes)
     if sources:
         step("comparing images")
-    further = [one for source in sources for one in source(situation)]
-    general += [one for one in further if isinstance(one, Offer)]
+    further = [contribution for source in sources for contribution in source(situation)]
+    general += [contribution for contribution in further if isinstance(contribution, Offer)]
     offers = [offer for source in LINES for offer in source(situation)]
     bench.replay(changes | {offer} for offer in offers for changes in (NOTHING, best))
     lines = _lines(bench, offers)
     step("replaying the start with windows in phases")
-    in_phases = [one for one in phases(bench) if bench.worth(frozenset([one]), best, MORE)]
-    shown = [one for one in (*general, *in_phases) if bench.worth(frozenset([one]))] + lines
+    in_phases = [offer for offer in phases(bench) if bench.worth(frozenset([offer]), best, MORE)]
+    shown = [offer for offer in (*general, *in_phases) if bench.worth(frozenset([offer]))] + lines
     step("replaying combinations of changes")
     kept = [offer for offer in general if offer is not window and offer.kind != "setting"]
     pool = [*by_window.values(), *in_phases, *kept, *genes, *_promising(bench, offers, best)]
     # What the board can have as it is gets rows of its own: a new build may be out of reach.
     ready = [offer for offer in pool if offer.trial is not None]
-    found = [best_combinations(bench, some) for some in (pool, ready)]
+    best_of_pools = [best_combinations(bench, some) for some in (pool, ready)]
     joint = with_windows(bench, genes, by_window.values())
-    together = dict.fromkeys([*(one for some in found for one in some), *joint])
+    together = dict.fromkeys(
+        [*(combination for some in best_of_pools for combination in some), *joint]
+    )
     chosen = sorted(
-        [*(frozenset([one]) for one in shown), *together], key=lambda one: bench.cost(one).seconds
+        [*(frozenset([offer]) for offer in shown), *together],
+        key=lambda combination: bench.cost(combination).seconds,
     )
     table = f"{output}/{DOCUMENT}"
     rows = [_row(bench, rank, chosen, table) for rank in range(1, len(chosen) + 1)]
-    lists = {name: text for one in chosen for offer in one for name, text in offer.lists.items()}
-    said = [one for one in further if isinstance(one, str)]
-    return Advice(_document(bench, rows, said), lists)
+    lists = {
+        name: text
+        for combination in chosen
+        for offer in combination
+        for name, text in offer.lists.items()
+    }
+    notes = [contribution for contribution in further if isinstance(contribution, str)]
+    return Advice(_document(bench, rows, notes), lists)
 
 
 def _lines(bench: Bench, offers: Sequence[Offer]) -> list[Offer]:
@@ -198,16 +206,16 @@ def _lines(bench: Bench, offers: Sequence[Offer]) -> list[Offer]:
     Of the ways in which the application can read a file earlier the best; of lists that are read
     beside the start none that has a file of a better one.
     """
-    found: list[Offer] = []
-    taken: set[str] = set()
-    for offer in sorted(offers, key=lambda one: -bench.saved(frozenset([one]))):
-        if len(found) == MOST_LINES or bench.saved(frozenset([offer])) <= 0:
+    lines: list[Offer] = []
+    marked: set[str] = set()
+    for offer in sorted(offers, key=lambda candidate: -bench.saved(frozenset([candidate]))):
+        if len(lines) == MOST_LINES or bench.saved(frozenset([offer])) <= 0:
             break
         marks = offer.files or {offer.gene}
-        if not taken & marks and bench.worth(frozenset([offer])):
-            found.append(offer)
-            taken |= marks
-    return found
+        if not marked & marks and bench.worth(frozenset([offer])):
+            lines.append(offer)
+            marked |= marks
+    return lines
 
 
 def _promising(bench: Bench, offers: Sequence[Offer], window: Chosen) -> list[Offer]:
@@ -215,8 +223,8 @@ def _promising(bench: Bench, offers: Sequence[Offer], window: Chosen) -> list[Of
 
     A change may help with a small window alone, where the present one reads whole files.
     """
-    ranked = sorted(offers, key=lambda one: _most_saved(bench, one, window), reverse=True)
-    return [one for one in ranked[:_IN_COMBINATIONS] if _most_saved(bench, one, window) > 0]
+    ranked = sorted(offers, key=lambda offer: _most_saved(bench, offer, window), reverse=True)
+    return [offer for offer in ranked[:_IN_COMBINATIONS] if _most_saved(bench, offer, window) > 0]
 
 
 def _most_saved(bench: Bench, offer: Offer, window: Chosen) -> float:
@@ -228,28 +236,32 @@ def _most_saved(bench: Bench, offer: Offer, window: Chosen) -> float:
 def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> AdviceRow:
     """Return the row of a rank: an offer, or several together; ``table`` is the document's path."""
     chosen = ranked[rank - 1]
-    offers = sorted(chosen, key=lambda one: (-KINDS.index(one.kind), one.what))
+    offers = sorted(chosen, key=lambda offer: (-KINDS.index(offer.kind), offer.what))
     cost = bench.cost(chosen)
     alone = len(offers) == 1
-    singles = {next(iter(one)): rank for rank, one in enumerate(ranked, 1) if len(one) == 1}
+    singles = {
+        next(iter(combination)): rank
+        for rank, combination in enumerate(ranked, 1)
+        if len(combination) == 1
+    }
     trial = trial_of(offers)
     return AdviceRow(
         kind=offers[0].kind if alone else "combination",
-        what=" + ".join(one.what for one in offers),
+        what=" + ".join(offer.what for offer in offers),
         seconds=cost.seconds,
         saved=bench.saved(chosen),
         band=bench.band(chosen),
         memory_bytes=cost.read_bytes - bench.cost().read_bytes,
-        image_bytes=sum(one.image_bytes for one in offers),
-        flash_bytes=sum(one.flash_bytes for one in offers),
-        effort=", ".join(dict.fromkeys(one.effort for one in offers)),
-        risk="; ".join(dict.fromkeys(one.risk for one in offers)),
-        how=[line for one in offers for line in one.how],
+        image_bytes=sum(offer.image_bytes for offer in offers),
+        flash_bytes=sum(offer.flash_bytes for offer in offers),
+        effort=", ".join(dict.fromkeys(offer.effort for offer in offers)),
+        risk="; ".join(dict.fromkeys(offer.risk for offer in offers)),
+        how=[line for offer in offers for line in offer.how],
         measure=_measure(bench.situation, offers, table, rank),
         trial=trial,
-        lists=sorted(name for one in offers for name in one.lists),
-        ranges=[AdviceRange(*part) for one in offers for part in one.ranges],
-        parts=[] if alone else [singles[one] for one in offers if one in singles],
+        lists=sorted(name for offer in offers for name in offer.lists),
+        ranges=[AdviceRange(*part) for offer in offers for part in offer.ranges],
+        parts=[] if alone else [singles[offer] for offer in offers if offer in singles],
     )
 
 
@@ -258,15 +270,15 @@ def _measure(situation: Situation, offers: Sequence[Offer], table: str, rank: in
     path = shlex.quote(situation.path)
     if trial_of(offers) is not None:
         return f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}"
-    windows = [one.trial.read_ahead_kb for one in offers if one.trial is not None]
-    kib = next((one for one in windows if one is not None), situation.kib(situation.now))
+    windows = [offer.trial.read_ahead_kb for offer in offers if offer.trial is not None]
+    kib = next((window for window in windows if window is not None), situation.kib(situation.now))
     return (
         f"foreread sweep --windows {kib} -o sweep.json {path}  "
         "# once with the present build, once with the new one"
     )
 
 
-def _document(bench: Bench, rows: list[AdviceRow], said: list[str]) -> AdviceDocument:
+def _document(bench: Bench, rows: list[AdviceRow], further_notes: list[str]) -> AdviceDocument:
     situation = bench.situation
     prediction = situation.prediction
     now = bench.cost()
@@ -275,7 +287,7 @@ def _document(bench: Bench, rows: list[AdviceRow], said: list[str]) -> AdviceDoc
         *unpredicted_settings(situation),
         *unseen_lookups(bench),
         *unplaced(situation),
-        *said,
+        *further_notes,
     ]
     capture = situation.recording.capture
     return AdviceDocument(

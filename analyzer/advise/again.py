@@ -36,8 +36,8 @@ class Again:
     def files(self) -> dict[int, int]:
         """Return how many pages of each file (row) were read again, most first."""
         file, number = np.unique(self.reads["file"], return_counts=True)
-        found = dict(zip(file.tolist(), number.tolist(), strict=True))
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        pages = dict(zip(file.tolist(), number.tolist(), strict=True))
+        return dict(sorted(pages.items(), key=lambda item: -item[1]))
 
     def named(self, recording: Recording) -> str:
         """Return how many pages of which files were read again."""
@@ -55,24 +55,24 @@ def read_again(recording: Recording) -> Again:
     inserts = recording.inserts
     if inserts is None or not inserts.reads_recorded:
         return Again(np.zeros(0, _TOUCH))
-    row, known = rows_of(recording.files, inserts.data)
-    chosen = np.flatnonzero(known & (inserts.pages > 0))
-    found = np.zeros(len(chosen), _TOUCH)
+    row, is_known = rows_of(recording.files, inserts.data)
+    chosen = np.flatnonzero(is_known & (inserts.pages > 0))
+    touches = np.zeros(len(chosen), _TOUCH)
     for name in ("time_ns", "pid"):
-        found[name] = inserts.data[name][chosen]
-    found["file"], found["page"] = row[chosen], inserts.data["index"][chosen].astype(np.int64)
-    _, first = np.unique(found[["file", "page"]], return_index=True)
-    later = np.ones(len(found), bool)
+        touches[name] = inserts.data[name][chosen]
+    touches["file"], touches["page"] = row[chosen], inserts.data["index"][chosen].astype(np.int64)
+    _, first = np.unique(touches[["file", "page"]], return_index=True)
+    later = np.ones(len(touches), bool)
     later[first] = False
     if recording.threads is not None:
-        later &= np.isin(found["pid"], np.array([*recording.threads], np.int32))
-    return Again(found[later])
+        later &= np.isin(touches["pid"], np.array([*recording.threads], np.int32))
+    return Again(touches[later])
 
 
 def with_second_reads(variant: Variant, times: Array, again: Again) -> Variant:
     """Return the variant that reads pages again as it was recorded.
 
-    ``times`` (ns) are those of the program's operations. Neighbouring pages that a thread reads
+    ``times`` (ns) are the times of the program's operations. Neighbouring pages that a thread reads
     again one after the other are one request, as long as the present window.
     """
     reads = again.reads[again.reads["time_ns"] > 0]
@@ -93,15 +93,15 @@ def with_second_reads(variant: Variant, times: Array, again: Again) -> Variant:
 
 def _merged(reads: Array, most: int) -> list[tuple[int, int, int, int, int]]:
     """Return (file, first page, pages, time, thread) of runs of neighbouring pages."""
-    found: list[tuple[int, int, int, int, int]] = []
+    runs: list[tuple[int, int, int, int, int]] = []
     for time, pid, file, page in reads.tolist():
-        if found:
-            last, first, pages, since, by = found[-1]
+        if runs:
+            last, first, pages, since, by = runs[-1]
             if (last, by) == (file, pid) and page == first + pages and pages < most:
-                found[-1] = (last, first, pages + 1, since, by)
+                runs[-1] = (last, first, pages + 1, since, by)
                 continue
-        found.append((file, page, 1, time, pid))
-    return found
+        runs.append((file, page, 1, time, pid))
+    return runs
 
 
 def _step_at(variant: Variant, times: Array, time: int, pid: int) -> int:

@@ -46,8 +46,8 @@ def _offer(situation: Situation, row: int, path: str, call: Call, mapped: bool) 
     }[mapped, call]
     page = situation.prediction.page_size
     most = situation.present[0].run.machine.io_pages * page
-    found = ranges_of(situation.present[0], [row], situation.gap)
-    ranges = tuple((path, first * page, pages * page) for _, first, pages in found)
+    rows = ranges_of(situation.present[0], [row], situation.gap)
+    ranges = tuple((path, first * page, pages * page) for _, first, pages in rows)
     source, function = names_of(path)
     return Offer(
         "early",

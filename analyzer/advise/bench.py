@@ -20,7 +20,7 @@ NOTHING: Chosen = frozenset()
 # Random draws for a band: as many as fit into a few seconds.
 WORK = 300_000  # steps replayed for one band
 FEWEST_DRAWS, MOST_DRAWS = 8, 40
-LINKS = 8  # random links, whose mean is the cost of code that is linked anew
+LINKS = 8  # random links: their mean is the cost of code that is linked anew
 # What the draws do not explain of the seconds with a list: a relative standard deviation, learnt
 # from the rows with lists of the measured starts (studies/advice/bands.py).
 LISTED = 0.035
@@ -34,7 +34,7 @@ class Bench:
 
     def __init__(self, situation: Situation) -> None:
         self.situation = situation
-        steps = sum(len(one.run.steps) for one in situation.present)
+        steps = sum(len(variant.run.steps) for variant in situation.present)
         self.draws = min(max(WORK // max(steps, 1), FEWEST_DRAWS), MOST_DRAWS)
         self.steps = max(steps, 1)
         self._costs: dict[Chosen, Cost] = {}
@@ -124,7 +124,7 @@ class Bench:
             self._listed[chosen] = any(variant.ranges for variant in self.variants(chosen))
         if self._listed[chosen]:
             return LISTED * self.cost(chosen).seconds
-        early = any(one.kind == "early" for one in chosen)
+        early = any(offer.kind == "early" for offer in chosen)
         return EARLY * self.cost(chosen).seconds if early else 0.0
 
     def worth(self, chosen: Chosen, than: Chosen = NOTHING, share: float = TOLD_APART) -> bool:
@@ -155,4 +155,4 @@ class Bench:
 
 
 def _ordered(chosen: Chosen) -> bool:
-    return any(one.kind == "order" for one in chosen)
+    return any(offer.kind == "order" for offer in chosen)

@@ -32,31 +32,31 @@ def ranges_of(variant: Variant, files: Iterable[int], gap: int) -> tuple[Row, ..
 
 def at_new_places(moved: Mapping[int, Moved], file: Array, page: Array) -> Array:
     """Return the places of pages in the files that have others."""
-    found = page.copy()
+    places = page.copy()
     for row in np.unique(file).tolist():
         if row in moved:
             own = np.flatnonzero(file == row)
-            found[own] = [moved[row].get(one, one) for one in page[own].tolist()]
-    return found
+            places[own] = [moved[row].get(old, old) for old in page[own].tolist()]
+    return places
 
 
 def beside_the_start(variant: Variant, files: Iterable[int], gap: int) -> Variant:
     """Return the variant with a process that reads files (rows) from the beginning of the start.
 
-    Files of other disks, whose reads keep their recorded times, are left out.
+    Files of other disks are left out: their reads keep the recorded times.
     """
     recording = variant.start.recording
     devs = recording.files["dev"].tolist()
     here = [
         row for row in files if recording.devices.get(devs[row], devs[row]) == variant.start.disk
     ]
-    found = ranges_of(variant, here, gap)
-    kept = [row for row in variant.ranges if row not in found]
-    return replace(variant, ranges=(*kept, *found))
+    rows = ranges_of(variant, here, gap)
+    kept = [row for row in variant.ranges if row not in rows]
+    return replace(variant, ranges=(*kept, *rows))
 
 
 def in_the_application(variant: Variant, file: int, call: Call, gap: int) -> Variant | None:
-    """Return the variant whose application advises the kernel just before it uses a file (row).
+    """Return the variant in which the application advises the kernel before it uses a file (row).
 
     With ``WILLNEED`` it asks for all that it will access, and goes on (posix_fadvise; madvise for
     mappings). With ``POPULATE`` it waits until all is mapped (MADV_POPULATE_READ, mm/madvise.c).
@@ -73,14 +73,14 @@ def _asking(variant: Variant, file: int, gap: int) -> Variant | None:
     if row is None:
         return None
     handle, chunk = len(run.program.handles), run.machine.io_pages
-    asked = [
+    requests = [
         (Op.WILLNEED, handle, 0, at, min(chunk, first + pages - at))
         for _, first, pages in ranges_of(variant, [file], gap)
         for at in range(first, first + pages, chunk)
     ]
     handles = np.append(run.program.handles, np.uint32(file)).astype(np.uint32)
     program = replace(run.program, handles=handles)
-    return _added(variant.with_run(replace(run, program=program)), [row] * len(asked), asked)
+    return _added(variant.with_run(replace(run, program=program)), [row] * len(requests), requests)
 
 
 def _populating(variant: Variant, file: int, gap: int) -> Variant | None:

@@ -57,11 +57,11 @@ class Relaid:
 
     def replayed(self, variant: Variant, draw: int | None) -> Replayed:
         """Replay a variant of the start on the image."""
-        found = self._unpacking(variant, draw)
+        outcome = self._unpacking(variant, draw)
         window = variant.window
         if window not in self._rest:
             self._rest[window] = self._rest_ns(replace(self.plain, window=window))
-        return Replayed(found.ns + self._rest[window], found.pages)
+        return Replayed(outcome.ns + self._rest[window], outcome.pages)
 
     def _rest_ns(self, plain: Variant) -> float:
         """Return what the replay with the time to unpack lacks of the seconds of the layout."""
@@ -77,24 +77,24 @@ class Relaid:
         bare = plain.without_costs()
         if present and self.timing.start.recorded_block_pages == 1:
             return bare.replayed().ns
-        one, beside_ns = self._case(plain.window, present)
-        return bare.with_run(self._run(bare.run, one)).replayed().ns + beside_ns
+        image_case, beside_ns = self._case(plain.window, present)
+        return bare.with_run(self._run(bare.run, image_case)).replayed().ns + beside_ns
 
     def _unpacking(self, variant: Variant, draw: int | None) -> Replayed:
         """Replay a variant on the image, with the time to unpack in the steps that read."""
-        one, _ = self._case(variant.window, False)
+        image_case, _ = self._case(variant.window, False)
         old = variant.start.cpu
-        new = self.timing.unpacking[self.layout.compressor].at(one.image.block_size)
+        new = self.timing.unpacking[self.layout.compressor].at(image_case.image.block_size)
         cpu = CpuCost(old.request_ns, new.page_ns, new.sector_ns)
         start = replace(variant.start, cpu=cpu, cpu_samples=None, unplugged_ns=0.0)
         work = _in_other_costs(variant.recorded.work, old, cpu)
         other = replace(
             variant, start=start, recorded=replace(variant.recorded, work=work), image=None
         )
-        return other.with_run(self._run(other.run, one)).replayed(draw)
+        return other.with_run(self._run(other.run, image_case)).replayed(draw)
 
-    def _run(self, run: Run, one: Case) -> Run:
-        return relaid_run(run, self.timing.start, one)
+    def _run(self, run: Run, image_case: Case) -> Run:
+        return relaid_run(run, self.timing.start, image_case)
 
     def _case(self, window: int, present: bool) -> tuple[Case, float]:
         """Return the case at a window, and its time beside the replay."""
@@ -102,23 +102,23 @@ class Relaid:
         if key not in self._cases:
             start = self.timing.start
             layout, image = (None, start.image) if present else (self.layout, self.image)
-            one = case(start, layout, image, start.touches(image.block_size, window), window)
-            ns = self.timing.beside_ns(one, counted(start, one, self.present))
-            self._cases[key] = one, ns or 0.0
+            image_case = case(start, layout, image, start.touches(image.block_size, window), window)
+            ns = self.timing.beside_ns(image_case, counted(start, image_case, self.present))
+            self._cases[key] = image_case, ns or 0.0
         return self._cases[key]
 
 
 def _in_other_costs(work: Array, old: CpuCost, new: CpuCost) -> Array:
-    """Return work whose pages cost, by ``new``, what the work's pages and sectors cost by ``old``.
+    """Return work with pages that cost, by ``new``, as much as its pages and sectors by ``old``.
 
     What rounding leaves is in the steps that follow.
     """
-    found = work.copy()
-    found[:, 1:] = 0
+    adapted = work.copy()
+    adapted[:, 1:] = 0
     if new.page_ns > 0:
         ns = work[:, 1] * old.page_ns + work[:, 2] * old.sector_ns
-        found[:, 1] = np.diff(np.rint(np.cumsum(ns) / new.page_ns), prepend=0.0)
-    return found
+        adapted[:, 1] = np.diff(np.rint(np.cumsum(ns) / new.page_ns), prepend=0.0)
+    return adapted
 
 
 def image_offers(
@@ -142,40 +142,50 @@ def _offers(
             yield f"no layout of {image} is compared: predictions are for squashfs, not {kind}"
             return
         tables = read_squashfs(octets)
-        starts = [on_image(one.start.recording, tables, mountpoint) for one in situation.present]
-        support = asked.support([one.start.recording for one in situation.present], tables)
-        layouts, notes = layouts_of(tables, _known(tables, asked), support)
+        starts = [
+            on_image(variant.start.recording, tables, mountpoint) for variant in situation.present
+        ]
+        support = asked.support([variant.start.recording for variant in situation.present], tables)
+        layouts, notes = layouts_of(tables, _comparable(tables, asked), support)
         yield from notes
         every = [
             _relaid(situation, plain, start, octets, layouts, asked)
             for plain, start in zip(situation.present, starts, strict=True)
         ]
-    known = [at for at in range(len(layouts)) if all(column[at] for column, _ in every)]
-    unknown = [one for one in asked.compressors or COMPRESSORS if one not in _in(layouts, known)]
+    predictable = [at for at in range(len(layouts)) if all(column[at] for column, _ in every)]
+    unknown = [
+        compressor
+        for compressor in asked.compressors or COMPRESSORS
+        if compressor not in _in(layouts, predictable)
+    ]
     if unknown:
         yield (
             f"no seconds of images with {', '.join(unknown)}: measure the time to unpack with "
             "foreread layout … --target T, and give its file with --unpacking"
         )
     sizes = image_sizes(tables, every[0][1], layouts)
-    made = []
-    for at in known:
+    offers = []
+    for at in predictable:
         columns = [column[at] for column, _ in every]
         relaid = {id(v.start.recording): c for v, c in zip(situation.present, columns, strict=True)}
-        made.append(_offer(situation, image, layouts[at], relaid, sizes[at + 1], sizes[0]))
-    yield from _best(situation, layouts, known, made)
+        offers.append(_offer(situation, image, layouts[at], relaid, sizes[at + 1], sizes[0]))
+    yield from _best(situation, layouts, predictable, offers)
 
 
-def _known(image: SquashfsImage, asked: Asked) -> Asked:
-    """Return what to compare, without compressors whose time to unpack nothing says."""
+def _comparable(image: SquashfsImage, asked: Asked) -> Asked:
+    """Return what to compare, without compressors of unknown time to unpack."""
     own = image.superblock.compressor
     wanted = asked.compressors or COMPRESSORS
-    timed = tuple(one for one in wanted if one == own or one in (asked.unpacking or {}))
+    timed = tuple(
+        compressor
+        for compressor in wanted
+        if compressor == own or compressor in (asked.unpacking or {})
+    )
     return replace(asked, compressors=timed or wanted)
 
 
-def _in(layouts: Sequence[Layout], known: Sequence[int]) -> set[str]:
-    return {layouts[at].compressor for at in known}
+def _in(layouts: Sequence[Layout], rows: Sequence[int]) -> set[str]:
+    return {layouts[at].compressor for at in rows}
 
 
 def _relaid(
@@ -191,32 +201,35 @@ def _relaid(
     The first of these bytes are the present image's.
     """
     unpacking = asked.unpacking or {}
-    found = cases(start, octets, layouts, order_of([start.start]), situation.now)
-    present = next(found)
+    image_cases = cases(start, octets, layouts, order_of([start.start]), situation.now)
+    present = next(image_cases)
     timed = timing(start, present, unpacking, plain.start.device)
     column: list[Relaid | None] = []
     stored = [stored_bytes(present)]
-    for layout, one in zip(layouts, found, strict=True):
-        stored.append(stored_bytes(one))
-        known = timed.beside_ns(one, counted(start, one, present)) is not None
-        column.append(Relaid(timed, plain, present, layout, one.image) if known else None)
+    for layout, image_case in zip(layouts, image_cases, strict=True):
+        stored.append(stored_bytes(image_case))
+        is_known = timed.beside_ns(image_case, counted(start, image_case, present)) is not None
+        column.append(Relaid(timed, plain, present, layout, image_case.image) if is_known else None)
     return column, stored
 
 
 def _best(
-    situation: Situation, layouts: Sequence[Layout], known: Sequence[int], made: Sequence[Offer]
+    situation: Situation,
+    layouts: Sequence[Layout],
+    predictable: Sequence[int],
+    offers: Sequence[Offer],
 ) -> Iterator[Offer]:
     """Yield the offer of the order alone, and the fastest with each compressor."""
     best: dict[str, tuple[float, Offer]] = {}
     variant = situation.present[0]
-    for at, offer in zip(known, made, strict=True):
+    for at, offer in zip(predictable, offers, strict=True):
         seconds = offer.apply(variant).cost().seconds
         if at == 0:
             yield offer
         name = layouts[at].compressor
         if name not in best or seconds < best[name][0]:
             best[name] = seconds, offer
-    yield from (offer for _, offer in best.values() if not known or offer is not made[0])
+    yield from (offer for _, offer in best.values() if not predictable or offer is not offers[0])
 
 
 def _offer(

@@ -1,4 +1,4 @@
-"""Files of known kinds, whose content a build can choose: fonts, caches, tables.
+"""Files of known kinds, with content that a build can choose: fonts, caches, tables.
 
 Not locale archives: with one locale alone, what a start uses of it lies no closer together
 (studies/advice/README.md).

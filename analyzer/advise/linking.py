@@ -39,23 +39,23 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.$]+")  # a name without wildcards in a linker 
 def orders(situation: Situation) -> Iterator[Offer]:
     """Yield an offer for each library, program and known file among those with most requests."""
     variant = situation.present[0]
-    for row, path, one in _candidates(situation):
-        if isinstance(one, FileEntry):
-            yield from _relinked(situation, row, path, one)
+    for row, path, kind in _candidates(situation):
+        if isinstance(kind, FileEntry):
+            yield from _relinked(situation, row, path, kind)
             continue
         parts = free_parts(None, _size(situation, row), situation.recording.page_size)
         if page_order(variant, row, parts):
-            yield _smaller(path, one, partial(_ordered, path=path, parts=parts))
+            yield _smaller(path, kind, partial(_ordered, path=path, parts=parts))
 
 
 def unplaced(situation: Situation) -> Iterator[str]:
-    """Yield which files have code whose place in them is unknown, so that no order is predicted."""
+    """Yield which files have code at an unknown place in them, so that no order is predicted."""
     page_size = situation.recording.page_size
     names = [
         path
-        for row, path, one in _candidates(situation)
-        if isinstance(one, FileEntry)
-        and not free_parts(one, _size(situation, row), page_size)
+        for row, path, kind in _candidates(situation)
+        if isinstance(kind, FileEntry)
+        and not free_parts(kind, _size(situation, row), page_size)
         and not code_of(_content(situation.root, path)).sections
     ]
     if names:
@@ -73,8 +73,8 @@ def _candidates(situation: Situation) -> Iterator[tuple[int, str, FileEntry | Kn
         if path is None or not can_be_listed(path):
             continue
         entry = recording.entries[row] if row < len(recording.entries) else None
-        if known := kind_of(path):
-            yield row, path, known
+        if kind := kind_of(path):
+            yield row, path, kind
         elif entry is not None and entry.segments:
             yield row, path, entry
 
@@ -83,13 +83,13 @@ def _size(situation: Situation, row: int) -> int:
     return int(situation.recording.files["size_bytes"][row])
 
 
-def _smaller(path: str, known: KnownFile, change: partial[Variant]) -> Offer:
+def _smaller(path: str, kind: KnownFile, change: partial[Variant]) -> Offer:
     return Offer(
         "order",
         f"order {path}",
-        f"{known.name} {path} with nothing but what the start uses, in order",
+        f"{kind.name} {path} with nothing but what the start uses, in order",
         change,
-        (known.how,),
+        (kind.how,),
         "packaging",
         "what is left out is missing for other applications",
     )
@@ -127,11 +127,11 @@ def _relinked(situation: Situation, row: int, path: str, entry: FileEntry) -> It
 
 def _parts(sections: Iterable[Section], page_size: int) -> tuple[Part, ...]:
     """Return the pages that have a byte of a section, each page once."""
-    found: list[Part] = []
-    for one in sections:
-        first = max(one.at // page_size, found[-1][1] if found else 0)
-        found.append((first, -(-one.end // page_size)))
-    return tuple(found)
+    parts: list[Part] = []
+    for section in sections:
+        first = max(section.at // page_size, parts[-1][1] if parts else 0)
+        parts.append((first, -(-section.end // page_size)))
+    return tuple(parts)
 
 
 def _how(situation: Situation, path: str, lists: Mapping[str, bytes]) -> Iterator[str]:
@@ -169,18 +169,20 @@ def linker_lists(
     """
     symbols, sections, script, names = _names(path)
     flat = [*dict.fromkeys(page for part in pages.values() for page in part)]
-    found = {names: "".join(f"{page}\n" for page in flat).encode()}
+    lists = {names: "".join(f"{page}\n" for page in flat).encode()}
     functions = on_pages(code.functions, flat, page_size)
     if not functions:
-        return found
+        return lists
     # Static functions of several files may share a name, which lld orders once and warns of.
-    ordered_names = dict.fromkeys(one.name for one in functions)
-    found[symbols] = "".join(f"{one}\n" for one in ordered_names).encode()
+    ordered_names = dict.fromkeys(function.name for function in functions)
+    lists[symbols] = "".join(f"{name}\n" for name in ordered_names).encode()
     if not code.is_static:
-        wanted = dict.fromkeys(part for one in functions for part in _sections_of(one.name))
-        found[sections] = "".join(f"{one}\n" for one in wanted).encode()
-        found[script] = _script(wanted).encode()
-    return found
+        wanted = dict.fromkeys(
+            part for function in functions for part in _sections_of(function.name)
+        )
+        lists[sections] = "".join(f"{section}\n" for section in wanted).encode()
+        lists[script] = _script(wanted).encode()
+    return lists
 
 
 def _script(sections: Iterable[str]) -> str:
@@ -189,9 +191,9 @@ def _script(sections: Iterable[str]) -> str:
     They are patterns there, and a symbol of a hostile file could end the statement. INSERT adds the
     output section to the linker's own script (GNU ld manual, 3.6.5; since 2.19).
     """
-    plain = (one for one in sections if _PLAIN.fullmatch(one))
+    plain = (section for section in sections if _PLAIN.fullmatch(section))
     begin, end = f"SECTIONS\n{{\n  {ORDERED} :\n  {{\n", "  }\n}\nINSERT BEFORE .text;\n"
-    return "".join([begin, *(f"    *({one})\n" for one in plain), end])
+    return "".join([begin, *(f"    *({section})\n" for section in plain), end])
 
 
 def _sections_of(name: str) -> Iterator[str]:

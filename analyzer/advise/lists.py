@@ -29,15 +29,15 @@ _SHARE = 0.9  # of all requests: such a group is the whole list
 
 def whole_list(situation: Situation) -> Offer | None:
     """Return the offer of the prefetch list of the start; None if nothing can be listed."""
-    found = _found(situation)
-    if found is None:
+    whole = _listed(situation)
+    if whole is None:
         return None
-    paths = frozenset(one.path for one in found.listing.ranges)
+    paths = frozenset(part.path for part in whole.listing.ranges)
     capture = shlex.quote(situation.path)
     return Offer(
         "list",
         GENE,
-        f"prefetch list of {plural(len(found.listing.ranges), 'range')} of "
+        f"prefetch list of {plural(len(whole.listing.ranges), 'range')} of "
         f"{plural(len(paths), 'file')}, read while the application starts",
         partial(_beside, paths=paths, gap=situation.gap),
         (
@@ -47,13 +47,13 @@ def whole_list(situation: Situation) -> Offer | None:
         "a list on the board",
         "a list of another build reads pages that are not needed: check it with foreread prefetch "
         "--check",
-        flash_bytes=len(encode(found.listing)),
+        flash_bytes=len(encode(whole.listing)),
         trial=RowTrial(listing=WHOLE),
-        lists={WHOLE: encode(found.listing)},
+        lists={WHOLE: encode(whole.listing)},
     )
 
 
-def _found(situation: Situation, paths: Sequence[str] = ()) -> Found | None:
+def _listed(situation: Situation, paths: Sequence[str] = ()) -> Found | None:
     """Return the list of the start, with ``paths`` alone if there are any."""
     page = situation.prediction.page_size
     try:
@@ -103,8 +103,8 @@ def _folders(
 def _offer(situation: Situation, rows: list[int], where: str, number: str) -> Offer:
     recording = situation.recording
     paths = frozenset(str(recording.paths[row]) for row in rows)
-    found = _found(situation, sorted(paths))
-    text = encode(found.listing) if found else b""
+    group = _listed(situation, sorted(paths))
+    text = encode(group.listing) if group else b""
     name = "-".join(PurePosixPath(where).parts[1:])[-_LONGEST_NAME:]
     name = f"early-{re.sub(r'[^A-Za-z0-9._+-]', '_', name)}.list"
     words = ["foreread", "prefetch", situation.path, "-o", name, "--only", where]

@@ -52,7 +52,7 @@ def second_reads(situation: Situation) -> Iterator[Offer]:
     again = situation.again
     if not len(again.reads):
         return
-    by_pid = {one.start.recording.path: one for one in situation.first}
+    by_pid = {variant.start.recording.path: variant for variant in situation.first}
     yield Offer(
         "again",
         "again",
@@ -65,8 +65,8 @@ def second_reads(situation: Situation) -> Iterator[Offer]:
 
 
 def _first_only(variant: Variant, first: dict[str | None, Variant]) -> Variant:
-    found = first[variant.start.recording.path]
-    return replace(found, window=variant.window)
+    first_reads = first[variant.start.recording.path]
+    return replace(first_reads, window=variant.window)
 
 
 def unseen_lookups(bench: Bench) -> Iterator[str]:

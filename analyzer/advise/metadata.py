@@ -62,9 +62,9 @@ def missing_paths(recording: Recording) -> Missing:
     calls: Counter[str] = Counter()
     spans = [np.zeros((0, 3), np.int64)]
     for name in seen:
-        found = _failed(recording, name)
-        calls[name] += len(found)
-        spans.append(found)
+        failed = _failed(recording, name)
+        calls[name] += len(failed)
+        spans.append(failed)
     # opens: some machines have only one of them. Of the others any that is there is enough to say.
     unseen = tuple(name for name in LOOK_UPS if name not in seen)
     return Missing(+calls, np.concatenate(spans), tuple(seen), unseen)
@@ -102,18 +102,18 @@ def metadata_steps(variant: Variant) -> Array:
 
 def steps_within(variant: Variant, spans: Array) -> Array:
     """Return the steps that read metadata within spans of their threads (thread, begin, end)."""
-    found = [row for row, pid, at in _asked(variant) if _within(spans, pid, at)]
-    return np.array(found, np.int64)
+    rows = [row for row, pid, at in _metadata_reads(variant) if _within(spans, pid, at)]
+    return np.array(rows, np.int64)
 
 
 def without_reads(variant: Variant, rows: Array) -> Variant:
-    """Return the variant without the reads of some steps, whose computing stays."""
+    """Return the variant without the reads of some steps; their computing stays."""
     steps = variant.run.steps.copy()
     steps["sectors"][rows] = 0
     return variant.with_run(replace(variant.run, steps=steps))
 
 
-def _asked(variant: Variant) -> Iterator[tuple[int, int, int]]:
+def _metadata_reads(variant: Variant) -> Iterator[tuple[int, int, int]]:
     """Yield the steps that read metadata, with the thread that asked, and when it was issued."""
     requests = variant.start.requests
     waiting: dict[int, list[int]] = {}

@@ -69,17 +69,17 @@ class Offer:
 
 def trial_of(offers: Iterable[Offer]) -> RowTrial | None:
     """Return offers together as cold runs can have them; None if one of them cannot be had so."""
-    found = RowTrial()
+    together = RowTrial()
     for offer in offers:
-        one = offer.trial
-        if one is None:
+        trial = offer.trial
+        if trial is None:
             return None
-        changed = {key: value for key, value in structs.asdict(one).items() if value}
-        changed["settings"] = [*found.settings, *one.settings]
-        if one.read_ahead_kb is not None:
-            changed["read_ahead_kb"] = one.read_ahead_kb
-        found = structs.replace(found, **changed)
-    return found
+        changed = {key: value for key, value in structs.asdict(trial).items() if value}
+        changed["settings"] = [*together.settings, *trial.settings]
+        if trial.read_ahead_kb is not None:
+            changed["read_ahead_kb"] = trial.read_ahead_kb
+        together = structs.replace(together, **changed)
+    return together
 
 
 def in_order(offers: Iterable[Offer]) -> tuple[Offer, ...]:

@@ -13,13 +13,13 @@ from foreread.analyzer.ingest.tables import Array
 from foreread.emulator.linux.operations import Op, Program
 from foreread.tracer.formats.capture import FileEntry
 
-Part = tuple[int, int]  # pages [first, end) whose order is free
+Part = tuple[int, int]  # pages [first, end) in free order
 
 
 def free_parts(entry: FileEntry | None, size: int, page_size: int) -> tuple[Part, ...]:
-    """Return the parts of a file whose pages a rebuild can place freely.
+    """Return the parts of a file in which a rebuild can place pages freely.
 
-    Of a program or library those of its executable segments: a linker orders the functions in them.
+    Of a program or library: its executable segments, in which a linker orders the functions.
     A part ends with the last whole page. A segment that begins with the file's header has constants
     and tables as well, which stay: without the file's sections nothing of it is known to be free.
     Any other file is one part.
@@ -27,12 +27,12 @@ def free_parts(entry: FileEntry | None, size: int, page_size: int) -> tuple[Part
     pages = -(-size // page_size)
     if entry is None or not entry.segments:
         return ((0, pages),)
-    found = []
-    for one in entry.segments:
-        first, end = -(-one.at // page_size), (one.at + one.length) // page_size
-        if one.executable and one.at > 0 and end > first:
-            found.append((first, end))
-    return tuple(found)
+    parts = []
+    for segment in entry.segments:
+        first, end = -(-segment.at // page_size), (segment.at + segment.length) // page_size
+        if segment.executable and segment.at > 0 and end > first:
+            parts.append((first, end))
+    return tuple(parts)
 
 
 def page_order(variant: Variant, file: int, parts: tuple[Part, ...]) -> dict[int, list[int]]:
@@ -44,18 +44,18 @@ def page_order(variant: Variant, file: int, parts: tuple[Part, ...]) -> dict[int
     accesses = variant.start.recording.accesses
     page = accesses["page"][accesses["file"] == file].astype(np.int64)
     fixed = fixed_pages(variant.run.program, file, variant.run.machine.page_size)
-    movable = [one for one in page.tolist() if one not in fixed]
+    movable = [index for index in page.tolist() if index not in fixed]
     return {
         first: chosen
         for first, end in parts
-        if len(chosen := [one for one in movable if first <= one < end]) > 1
+        if len(chosen := [index for index in movable if first <= index < end]) > 1
     }
 
 
 def ordered(
     variant: Variant, file: int, parts: tuple[Part, ...], code: bool = False
 ) -> Variant | None:
-    """Return the variant with a file whose accessed pages lie in order at the front of each part.
+    """Return the variant with a file's accessed pages in order at the front of each part.
 
     Of ``code`` whole functions move, and some begin or end beyond the accessed pages: neighbouring
     pages need one page more than they are. In a random link what was on a page lies on the page of
@@ -79,7 +79,7 @@ def ordered(
 def with_pages_at(
     variant: Variant, file: int, places: Mapping[int, int], parts: tuple[Part, ...]
 ) -> Variant | None:
-    """Return the variant whose pages of a file are at other places of it; None if all stay.
+    """Return the variant with pages of a file at other places in it; None if all stay.
 
     A random link (``variant.link``) places each part some pages further on, up to a window, and its
     last pages first. Pages stay that operations on several pages need where they are.
@@ -114,8 +114,8 @@ def _new_places(
     """Return the new page by the old one, for all pages up to the end of the last part."""
     new = np.arange(max((end for _, end in parts), default=0))
     wanted = new.copy()
-    known = [page for page in places if page < len(new)]
-    wanted[known] = [places[page] for page in known]
+    moved = [page for page in places if page < len(new)]
+    wanted[moved] = [places[page] for page in moved]
     run = variant.run
     fixed = np.array(sorted(fixed_pages(run.program, file, run.machine.page_size)), np.int64)
     rng = variant.linking

@@ -2,7 +2,7 @@
 
 A struct file keeps the window that its disk had when it was opened (file_ra_state_init,
 mm/readahead.c). So a change of read_ahead_kb acts on files that are opened later. The emulation has
-one window for each file, that of its first use.
+one window for each file: the disk's at its first use.
 
 The change itself takes time on Linux 6.11 to 6.18: while read_ahead_kb is written, the queue of the
 disk is frozen for a grace period of RCU (queue_attr_store in block/blk-sysfs.c, af2814149883).
@@ -40,9 +40,9 @@ def first_uses(variant: Variant) -> Array:
     op = run.program.operations["op"][operation[does]]
     steps = np.flatnonzero(does)[~np.isin(op, (Op.PRESENT, Op.SINGLE))]
     file = run.program.file_of_operations()[operation[steps]]
-    found = np.full(len(run.program.files), len(run.steps))
-    np.minimum.at(found, file[file >= 0], steps[file >= 0])
-    return found
+    first_steps = np.full(len(run.program.files), len(run.steps))
+    np.minimum.at(first_steps, file[file >= 0], steps[file >= 0])
+    return first_steps
 
 
 def boundaries(variant: Variant, number: int) -> list[int]:

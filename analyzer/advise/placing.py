@@ -39,20 +39,22 @@ def placed(
 ) -> dict[int, Shares]:
     """Return how many bytes of each page of a section go to which page.
 
-    ``functions`` are those of the file, ``listed`` those of the list, in its order. Pages in
+    ``functions`` are the file's, ``listed`` the list's, in its order. Pages in
     ``fixed`` stay as they are, with the functions on them.
     """
     ranks: dict[int, int] = {}
-    for rank, one in enumerate(listed):
-        ranks.setdefault(one.at, rank)
+    for rank, function in enumerate(listed):
+        ranks.setdefault(function.at, rank)
     pages = range(section.at // page_size, -(-section.end // page_size))
     free = [page for page in pages if page not in fixed]
     to = section.at % page_size if free and free[0] == pages[0] else 0
     found: defaultdict[int, Counter[int]] = defaultdict(Counter)
     moving = [
-        one for one in _blocks(section, functions, ranks) if not _touches(one, fixed, page_size)
+        block
+        for block in _blocks(section, functions, ranks)
+        if not _touches(block, fixed, page_size)
     ]
-    for block in sorted(moving, key=lambda one: one.rank):
+    for block in sorted(moving, key=lambda candidate: candidate.rank):
         for page, number, octets in _pieces(block, to, page_size):
             found[page][free[number]] += octets
         to += block.end - block.begin
@@ -73,7 +75,7 @@ class Places:
         self._begins = np.cumsum([0, *(sum(own.values()) for own in shares.values())])
 
     def chosen(self, rng: np.random.Generator | None) -> Mapping[int, int]:
-        """Return a new page for each: that of most of its bytes, or with ``rng`` that of any byte.
+        """Return a new page for each: of most of its bytes, or with ``rng`` of a random byte.
 
         A capture has the pages that a start uses, and not which function on them.
         """
@@ -89,13 +91,13 @@ def _blocks(
 ) -> Iterator[_Block]:
     """Yield the bytes of a section in order: functions with their padding, and code between them.
 
-    Functions that overlap, such as several names of one, are one block. A function without a size
+    Overlapping functions, as several names of a function, are one block. A function without a size
     ends with the next one.
     """
     ends: dict[int, int] = {}
-    for one in functions:
-        if section.at <= one.at < section.end:
-            ends[one.at] = max(ends.get(one.at, 0), one.at + one.size)
+    for function in functions:
+        if section.at <= function.at < section.end:
+            ends[function.at] = max(ends.get(function.at, 0), function.at + function.size)
     block = _Block(section.at, section.at)
     for at, following in pairwise([*sorted(ends), section.end]):
         end = min(ends[at], section.end)

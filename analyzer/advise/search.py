@@ -24,41 +24,41 @@ def best_combinations(bench: Bench, offers: Sequence[Offer]) -> list[Chosen]:
     """
     tried = [*_tried(bench, offers)]
     bench.replay([*(frozenset([offer]) for offer in offers), *tried])
-    found: list[Chosen] = []
+    improving: list[Chosen] = []
     best = min(
         (frozenset([offer]) for offer in offers),
-        key=lambda one: bench.cost(one).seconds,
+        key=lambda combination: bench.cost(combination).seconds,
         default=NOTHING,
     )
     for number in range(2, MOST_CHANGES + 1):
-        of_number = [one for one in tried if len(one) == number]
+        of_number = [combination for combination in tried if len(combination) == number]
         if not of_number:
             continue
-        chosen = min(of_number, key=lambda one: bench.cost(one).seconds)
+        chosen = min(of_number, key=lambda combination: bench.cost(combination).seconds)
         if bench.worth(chosen, best, MORE):
-            found.append(chosen)
+            improving.append(chosen)
             best = chosen
-    return found
+    return improving
 
 
 def _tried(bench: Bench, offers: Sequence[Offer]) -> Iterable[Chosen]:
     """Return the combinations that were replayed: all, if there is time for that."""
     genes = [*_genes(offers).values()]
     budget = max(WORK // bench.steps, 1)
-    if prod(len(one) + 1 for one in genes) <= budget:
+    if prod(len(gene) + 1 for gene in genes) <= budget:
         return {
             chosen
-            for one in product(*[(None, *gene) for gene in genes])
-            if len(chosen := frozenset(offer for offer in one if offer)) <= MOST_CHANGES
+            for values in product(*[(None, *gene) for gene in genes])
+            if len(chosen := frozenset(offer for offer in values if offer)) <= MOST_CHANGES
         }
     return _climbed(bench, genes, budget)
 
 
 def _genes(offers: Sequence[Offer]) -> dict[str, list[Offer]]:
-    found: dict[str, list[Offer]] = {}
+    genes: dict[str, list[Offer]] = {}
     for offer in offers:
-        found.setdefault(offer.gene, []).append(offer)
-    return found
+        genes.setdefault(offer.gene, []).append(offer)
+    return genes
 
 
 def _climbed(bench: Bench, genes: list[list[Offer]], budget: int) -> set[Chosen]:
@@ -69,7 +69,7 @@ def _climbed(bench: Bench, genes: list[list[Offer]], budget: int) -> set[Chosen]
     seen: set[Chosen] = {NOTHING}
     singles = [frozenset([offer]) for gene in genes for offer in gene]
     seen.update(singles[:budget])
-    starts = sorted(seen, key=lambda one: bench.cost(one).seconds)[:_STARTS]
+    starts = sorted(seen, key=lambda combination: bench.cost(combination).seconds)[:_STARTS]
     for start in starts:
         here = start
         while len(seen) < budget:
@@ -97,7 +97,7 @@ def _neighbours(chosen: Chosen, genes: list[list[Offer]]) -> Iterator[Chosen]:
         for some in combinations(genes, number):
             names = {gene[0].gene for gene in some}
             kept = {offer for offer in chosen if offer.gene not in names}
-            for one in product(*[(None, *gene) for gene in some]):
-                other = frozenset(kept | {offer for offer in one if offer})
+            for values in product(*[(None, *gene) for gene in some]):
+                other = frozenset(kept | {offer for offer in values if offer})
                 if len(other) <= MOST_CHANGES and other != chosen:
                     yield other

@@ -36,7 +36,7 @@ _RISKS = {
 
 def settings(situation: Situation) -> list[Offer]:
     """Return an offer for each value of another gene that the replay can predict."""
-    return [_offer(situation, one) for one in settings_of(situation.present[0].start)]
+    return [_offer(situation, setting) for setting in settings_of(situation.present[0].start)]
 
 
 def unpredicted_settings(situation: Situation) -> Iterator[str]:
@@ -48,12 +48,12 @@ def unpredicted_settings(situation: Situation) -> Iterator[str]:
 
 def best_alone(bench: Bench, offers: Iterable[Offer]) -> list[Offer]:
     """Return the offer of each gene that saves most."""
-    found: dict[str, Offer] = {}
+    best_by_gene: dict[str, Offer] = {}
     for offer in offers:
-        best = found.setdefault(offer.gene, offer)
+        best = best_by_gene.setdefault(offer.gene, offer)
         if bench.saved(frozenset([offer])) > bench.saved(frozenset([best])):
-            found[offer.gene] = offer
-    return list(found.values())
+            best_by_gene[offer.gene] = offer
+    return list(best_by_gene.values())
 
 
 def with_windows(bench: Bench, offers: Iterable[Offer], windows: Iterable[Offer]) -> list[Chosen]:
@@ -65,29 +65,31 @@ def with_windows(bench: Bench, offers: Iterable[Offer], windows: Iterable[Offer]
     for offer in offers:
         by_gene.setdefault(offer.gene, []).append(offer)
     tried = list(windows)
-    found = []
+    improving = []
     for own in by_gene.values():
-        pairs = [frozenset([one, window]) for one in own for window in tried]
-        single = [frozenset([one]) for one in (*own, *tried)]
-        best = min(pairs, key=lambda one: bench.cost(one).seconds, default=NOTHING)
-        alone = min(single, key=lambda one: bench.cost(one).seconds, default=NOTHING)
+        pairs = [frozenset([value, window]) for value in own for window in tried]
+        single = [frozenset([offer]) for offer in (*own, *tried)]
+        best = min(pairs, key=lambda combination: bench.cost(combination).seconds, default=NOTHING)
+        alone = min(
+            single, key=lambda combination: bench.cost(combination).seconds, default=NOTHING
+        )
         if best and bench.worth(best, alone, MORE):
-            found.append(best)
-    return found
+            improving.append(best)
+    return improving
 
 
-def _offer(situation: Situation, one: Setting) -> Offer:
+def _offer(situation: Situation, setting: Setting) -> Offer:
     start = situation.present[0].start
-    present = _present(start, one.gene)
+    present = _present(start, setting.gene)
     return Offer(
         "setting",
-        one.gene,
-        f"{one.gene} of {one.value:,} instead of {present:,}",
-        partial(_changed, setting=one),
-        tuple(_how(start, one)),
+        setting.gene,
+        f"{setting.gene} of {setting.value:,} instead of {present:,}",
+        partial(_changed, setting=setting),
+        tuple(_how(start, setting)),
         "one setting",
-        _RISKS[one.gene],
-        trial=_trial(start, one),
+        _RISKS[setting.gene],
+        trial=_trial(start, setting),
     )
 
 
@@ -99,17 +101,17 @@ def _changed(variant: Variant, setting: Setting) -> Variant:
 
 def _present(start: Start, gene: str) -> int:
     limits = start.run.limits
-    found = {LARGEST: limits.max_sectors_kb, QUEUE: limits.nr_requests}
-    return found[gene] if gene in found else start.inode_tables[0].ahead
+    present = {LARGEST: limits.max_sectors_kb, QUEUE: limits.nr_requests}
+    return present[gene] if gene in present else start.inode_tables[0].ahead
 
 
-def _how(start: Start, one: Setting) -> Iterator[str]:
+def _how(start: Start, setting: Setting) -> Iterator[str]:
     """Yield what to type for a setting, now and at every boot."""
-    if one.gene != INODES:
-        for knob, value in _knobs(start, one):
+    if setting.gene != INODES:
+        for knob, value in _knobs(start, setting):
             yield f"echo {value} >{knob}"
         return
-    option = f"{one.gene}={one.value}"
+    option = f"{setting.gene}={setting.value}"
     for tables in start.inode_tables:
         path = tables.mountpoint
         yield f"mount -o remount,{option} {shlex.quote(path)}"
@@ -119,20 +121,20 @@ def _how(start: Start, one: Setting) -> Iterator[str]:
             yield f"at every boot: {option} among the options of {path} in /etc/fstab"
 
 
-def _knobs(start: Start, one: Setting) -> list[tuple[str, str]]:
+def _knobs(start: Start, setting: Setting) -> list[tuple[str, str]]:
     """Return the knobs of a setting, and their values."""
-    if one.gene == INODES:
-        knobs = [f"mount:{one.gene}=:{tables.mountpoint}" for tables in start.inode_tables]
+    if setting.gene == INODES:
+        knobs = [f"mount:{setting.gene}=:{tables.mountpoint}" for tables in start.inode_tables]
     else:
         devices = start.recording.capture.devices
         names = [device.name for device in devices if dev_of(device.dev) == start.disk]
-        knobs = [f"/sys/block/{name}/queue/{one.gene}" for name in names]
-    return [(knob, str(one.value)) for knob in knobs]
+        knobs = [f"/sys/block/{name}/queue/{setting.gene}" for name in names]
+    return [(knob, str(setting.value)) for knob in knobs]
 
 
-def _trial(start: Start, one: Setting) -> RowTrial | None:
+def _trial(start: Start, setting: Setting) -> RowTrial | None:
     """Return the setting as runs can have it; None if a path has unusual characters."""
-    knobs = _knobs(start, one)
+    knobs = _knobs(start, setting)
     try:
         for knob, value in knobs:
             check_setting(knob, value)

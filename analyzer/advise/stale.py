@@ -71,41 +71,41 @@ def staleness(
         page = checked.state.page_size
     columns = zip(recording.paths, recording.files["size_bytes"].tolist(), strict=True)
     sizes = {path: size for path, size in columns if path is not None}
-    found = [*changes(root, checked.listing, page, checked.state, sizes)]
+    file_changes = [*changes(root, checked.listing, page, checked.state, sizes)]
     variant = situation.present[0]
     listed = _rows(variant, checked.listing)
-    stale = _stale(variant, found)
+    stale = _stale(variant, file_changes)
     fresh = replace(variant, ranges=listed)
     kept = tuple(part for row in listed for part in _without(row, stale.get(row[0], set())))
-    missing = {change.path for change in found if change.pages("missing")}
+    missing = {change.path for change in file_changes if change.pages("missing")}
     gone = frozenset(files_of(recording, missing))
     wasted = _places(variant, {row: pages for row, pages in stale.items() if row not in gone})
     now = replace(variant, ranges=kept, wasted=wasted)
-    seconds = [one.cost().seconds for one in (variant, fresh, now)]
+    seconds = [replayed.cost().seconds for replayed in (variant, fresh, now)]
     gain, lost = seconds[0] - seconds[1], seconds[2] - seconds[1]
     percent = 100 * lost / gain if gain > 0 else (100.0 if lost > 0 else 0.0)
     return StalenessDocument(
         list=str(checked.path),
-        pages=sum(len(change.fates) for change in found),
-        stale_pages=sum(len(change.stale) for change in found),
-        unknown_pages=sum(change.pages("unknown") for change in found),
-        files=tuple(_file(one) for one in sorted(found, key=_stalest) if one.stale),
+        pages=sum(len(change.fates) for change in file_changes),
+        stale_pages=sum(len(change.stale) for change in file_changes),
+        unknown_pages=sum(change.pages("unknown") for change in file_changes),
+        files=tuple(_file(change) for change in sorted(file_changes, key=_stalest) if change.stale),
         without=seconds[0],
         fresh=seconds[1],
         stale=seconds[2],
         lost_percent=percent,
         limit_percent=limit_percent,
         passed=percent <= limit_percent,
-        notes=tuple(_notes(checked, found)),
+        notes=tuple(_notes(checked, file_changes)),
     )
 
 
-def _notes(checked: Checked, found: Sequence[FileChange]) -> Iterable[str]:
+def _notes(checked: Checked, file_changes: Sequence[FileChange]) -> Iterable[str]:
     yield (
         "the seconds are those of the recorded start: what the new build reads besides is in no "
         "capture; record again when much has changed"
     )
-    if any(change.pages("unknown") for change in found):
+    if any(change.pages("unknown") for change in file_changes):
         yield (
             f"{checked.path} has no state file: files of the same size count as unchanged; "
             "foreread prefetch --root DIR, with the recorded build, writes one"
@@ -127,19 +127,19 @@ def _rows(variant: Variant, listing: Listing) -> tuple[Row, ...]:
     row = {path: at for at, path in reversed([*enumerate(paths)]) if path is not None}
     return tuple(
         (
-            row[one.path],
-            one.offset // page,
-            -(-(one.offset + one.length) // page) - one.offset // page,
+            row[part.path],
+            part.offset // page,
+            -(-(part.offset + part.length) // page) - part.offset // page,
         )
-        for one in listing.ranges
-        if one.path in row
+        for part in listing.ranges
+        if part.path in row
     )
 
 
-def _stale(variant: Variant, found: Iterable[FileChange]) -> Pages:
+def _stale(variant: Variant, file_changes: Iterable[FileChange]) -> Pages:
     """Return the stale pages by row of the recording's files."""
     stale: Pages = {}
-    for change in found:
+    for change in file_changes:
         for row in files_of(variant.start.recording, [change.path]) if change.stale else []:
             stale[row] = change.stale
     return stale

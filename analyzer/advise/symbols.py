@@ -74,17 +74,23 @@ def code_of(data: bytes) -> Code:
         is_static = _is_static(data, sections)
     except (struct.error, IndexError, ValueError):
         return Code()
-    text = {one.name for one in sections if one.flags & _EXECINSTR and _is_text(one.name)}
+    text = {
+        section.name
+        for section in sections
+        if section.flags & _EXECINSTR and _is_text(section.name)
+    }
     spans = sorted(
-        (one.at, one.at + one.size)
-        for one in sections
-        if one.name in text and one.kind != _NOBITS and 0 <= one.at < one.at + one.size <= len(data)
+        (section.at, section.at + section.size)
+        for section in sections
+        if section.name in text
+        and section.kind != _NOBITS
+        and 0 <= section.at < section.at + section.size <= len(data)
     )
-    apart = all(one[1] <= two[0] for one, two in pairwise(spans))
+    apart = all(before[1] <= two[0] for before, two in pairwise(spans))
     if not apart or len(spans) > _MOST_TEXTS:
         return Code()
-    functions = tuple(one for one in functions_of(data) if one.section in text)
-    return Code(functions, tuple(Section(*one) for one in spans), is_static)
+    functions = tuple(function for function in functions_of(data) if function.section in text)
+    return Code(functions, tuple(Section(*span) for span in spans), is_static)
 
 
 def functions_of(data: bytes) -> list[Function]:
@@ -94,26 +100,30 @@ def functions_of(data: bytes) -> list[Function]:
     """
     try:
         sections = [*_sections(data)]
-        tables = sorted((one for one in sections if one.kind in (_SYMTAB, _DYNSYM)), key=_first)
-        found = next((rows for one in tables if (rows := [*_symbols(data, sections, one)])), [])
+        tables = sorted(
+            (section for section in sections if section.kind in (_SYMTAB, _DYNSYM)), key=_first
+        )
+        symbols = next(
+            (rows for table in tables if (rows := [*_symbols(data, sections, table)])), []
+        )
     except (struct.error, IndexError, ValueError):
         return []
-    return sorted(found, key=lambda one: (one.at, one.name))
+    return sorted(symbols, key=lambda function: (function.at, function.name))
 
 
 def on_pages(functions: Iterable[Function], pages: Iterable[int], page_size: int) -> list[Function]:
     """Return the functions that have a byte on ``pages``, in the order of the pages, each once."""
-    ordered = sorted(functions, key=lambda one: one.at)
-    starts = np.array([one.at for one in ordered], np.int64)
-    longest = max((one.size for one in ordered), default=0)
-    found: dict[Function, None] = {}
+    ordered = sorted(functions, key=lambda function: function.at)
+    starts = np.array([function.at for function in ordered], np.int64)
+    longest = max((function.size for function in ordered), default=0)
+    touching: dict[Function, None] = {}
     for page in pages:
         begin, end = page * page_size, (page + 1) * page_size
         first = int(np.searchsorted(starts, begin - longest))
-        for one in ordered[first : int(np.searchsorted(starts, end))]:
-            if one.at + max(one.size, 1) > begin:
-                found.setdefault(one)
-    return [*found]
+        for function in ordered[first : int(np.searchsorted(starts, end))]:
+            if function.at + max(function.size, 1) > begin:
+                touching.setdefault(function)
+    return [*touching]
 
 
 def _is_text(section: str) -> bool:
@@ -126,7 +136,7 @@ def _is_static(data: bytes, sections: Iterable[_Section]) -> bool:
     (kind,) = struct.unpack_from(f"{order}H", data, 16)
     word = np.dtype(f"{order}{'u8' if wide else 'u4'}")
     is_program, needed = kind == _EXEC, False
-    for section in (one for one in sections if one.kind == _DYNAMIC):
+    for section in (candidate for candidate in sections if candidate.kind == _DYNAMIC):
         part = _part(data, section.at, section.size)
         rows = np.frombuffer(part, np.dtype((word, 2)), len(part) // (2 * word.itemsize))
         needed |= bool((rows[:, 0] == _NEEDED).any())

@@ -61,11 +61,11 @@ class Variant:
     """A start with a window (pages), with changes in its run, and with a list beside it.
 
     ``recorded`` is the replay of the recorded run, with the rows of the changed run's steps.
-    ``threads`` are those of the application. ``moved`` has the pages, by row of the file, that have
+    ``threads`` are the application's. ``moved`` has the pages, by row of the file, that have
     another place in it; ``ranges`` are read by a replayer that begins with the start. ``link`` is
     the number of a random link of relinked files, None for the expected one.
     ``second`` are the sectors of pages that are read a second time; ``wasted`` (first, number) are
-    sectors that the replayer reads besides, for nothing. ``image`` has the files, if not the
+    unused sectors that the replayer reads. ``image`` has the files, if not the
     present one.
     """
 
@@ -91,7 +91,7 @@ class Variant:
         return None if self.link is None else np.random.default_rng((SEED, self.link))
 
     def with_run(self, run: Run, recorded: Timed | None = None) -> Variant:
-        """Return the variant with another run, whose steps are those of ``recorded``."""
+        """Return the variant with another run, which has the steps of ``recorded``."""
         start = replace(self.start, run=run)
         return replace(self, start=start, recorded=recorded or self.recorded)
 
@@ -115,7 +115,7 @@ class Variant:
         return Replayed(ns, int(timed.work[:, 1].sum()))
 
     def without_costs(self) -> Variant:
-        """Return the variant on the present image, whose reads need no computing."""
+        """Return the variant on the present image, with reads that need no computing."""
         start = replace(self.start, cpu=CpuCost(), cpu_samples=None, unplugged_ns=0.0)
         return replace(self, start=start, image=None)
 
@@ -165,7 +165,7 @@ class _Ready:
 
 
 def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:
-    """Return a run whose replayer, which has the first ``own`` steps, then reads sectors, too."""
+    """Return a run with a replayer (its first ``own`` steps) that then reads sectors, too."""
     if not sectors:
         return run
     added = new_steps(len(sectors))
@@ -179,13 +179,13 @@ def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:
 
 
 def raced(run: Run, own: int, rng: np.random.Generator) -> Run:
-    """Return a run whose replayer, which has the first ``own`` steps, has other luck.
+    """Return a run with random times of its replayer, which has the first ``own`` steps.
 
     Which of two processes comes first, to the disk's queue or to a page, depends on how long each
     computes before it. So each step computes a random time; all steps of the start together
     compute as long as they did. The replayer also begins at a random time. Of two that look the
     same name up, the second waits for the first (d_alloc_parallel), which then goes on: in half of
-    all cases that is the replayer, whose open is done when the start begins to compute.
+    all cases the replayer waits, and its open is done when the start begins to compute.
     """
     steps = run.steps.copy()
     computed = steps["cpu_ns"] * rng.uniform(*JITTER, len(steps))
@@ -221,7 +221,7 @@ def variant_of(start: Start, window: int) -> Variant:
 def with_steps(
     variant: Variant, rows: Sequence[int], added: Array, operations: Array | None = None
 ) -> Variant:
-    """Return a variant whose run has further steps: ``added`` (STEP), each before a row of its own.
+    """Return a variant with further steps: ``added`` (STEP), each before a row of its own.
 
     ``operations`` are appended to those of the program; added steps refer to them by their rows
     there.

@@ -101,7 +101,7 @@ def phases(bench: Bench) -> Iterator[Offer]:
 def _improved(variant: Variant, cut: int, ladder: list[int], equal: dict[Pair, float]) -> Pair:
     """Return the windows of the best pair around one boundary.
 
-    ``equal`` has the seconds of pairs of equal windows, which are those of all boundaries.
+    ``equal`` has the seconds of pairs of equal windows, which no boundary changes.
     """
     seconds = dict(equal)
     present = min(variant.window, ladder[-1])

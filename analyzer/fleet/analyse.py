@@ -63,12 +63,12 @@ def analyse(
     """
     if batch < 1:
         raise ArgumentError(f"a batch of {batch} captures", "give a number from 1")
-    began, tally, known = time.monotonic(), Tally(), store.known()
+    began, tally, known_keys = time.monotonic(), Tally(), store.known()
     listing = Listing(tally.leave)
-    found = (one for source in sources for one in listing.captures(source))
-    missing = _missing(found, known, question, tally)
+    entries = (entry for source in sources for entry in listing.captures(source))
+    missing = _missing(entries, known_keys, question, tally)
     for outcome in engine.outcomes(_batches(missing, engine, batch, question)):
-        _store(outcome, store, known, tally)
+        _store(outcome, store, known_keys, tally)
         progress(tally.analysed, listing.listed)
     return FleetAnalysed(
         store=store.place.address,
@@ -87,14 +87,14 @@ def analyse(
 
 
 def _batches(
-    found: Iterator[Found], engine: Engine, most: int, question: FleetQuestion
+    entries: Iterator[Found], engine: Engine, most: int, question: FleetQuestion
 ) -> Iterator[Batch]:
     """Yield batches in rounds, one for each worker: they grow, and the last are as long as another.
 
     So each worker gets some of a few captures, and at the end none waits for the others.
     """
     size = min(_FIRST, most)
-    while some := tuple(islice(found, size * (workers := max(engine.workers, 1)))):
+    while some := tuple(islice(entries, size * (workers := max(engine.workers, 1)))):
         each = -(-len(some) // workers)
         for at in range(0, len(some), each):
             yield Batch(some[at : at + each], question)
@@ -102,45 +102,49 @@ def _batches(
 
 
 def _missing(
-    found: Iterator[Found], known: KnownKeys, question: FleetQuestion, tally: Tally
+    entries: Iterator[Found], known_keys: KnownKeys, question: FleetQuestion, tally: Tally
 ) -> Iterator[Found]:
     """Yield the captures that are not in the store, by their stamps and, if near, their content."""
     with scratch_folder("fleet") as scratch:
-        for one in found:
+        for entry in entries:
             try:
-                asked = one if one.stamp else stamped(one)
-                if _is_known(asked, known, question, scratch):
+                stamped_entry = entry if entry.stamp else stamped(entry)
+                if _is_known(stamped_entry, known_keys, question, scratch):
                     tally.stored_before += 1
                 else:
-                    yield asked
+                    yield stamped_entry
             except Exception as error:
                 if not is_far(error):
                     raise
-                tally.leave(one.address, str(error) or type(error).__name__)
+                tally.leave(entry.address, str(error) or type(error).__name__)
 
 
-def _is_known(found: Found, known: KnownKeys, question: FleetQuestion, scratch: str) -> bool:
-    if source_key(found, *question.parts()) in known:
+def _is_known(entry: Found, known_keys: KnownKeys, question: FleetQuestion, scratch: str) -> bool:
+    if source_key(entry, *question.parts()) in known_keys:
         return True
-    near = open_place(found.address).is_local or not found.stamp
-    if not near or known.is_empty:
+    near = open_place(entry.address).is_local or not entry.stamp
+    if not near or known_keys.is_empty:
         return False
-    with fetched(found, scratch) as capture:
-        return key_of(capture.content, question) in known
+    with fetched(entry, scratch) as capture:
+        return key_of(capture.content, question) in known_keys
 
 
-def _store(outcome: Outcome, store: Store, known: KnownKeys, tally: Tally) -> None:
+def _store(outcome: Outcome, store: Store, known_keys: KnownKeys, tally: Tally) -> None:
     if outcome.done is None:
-        for found in outcome.batch.captures:
-            tally.leave(found.address, outcome.lost)
+        for entry in outcome.batch.captures:
+            tally.leave(entry.address, outcome.lost)
         return
     for address, why in outcome.done.unreachable:
         tally.leave(address, why)
-    new = {one.key: one for one in outcome.done.analysed if one.key not in known}
+    new = {
+        analysis.key: analysis
+        for analysis in outcome.done.analysed
+        if analysis.key not in known_keys
+    }
     tally.copies += len(outcome.done.analysed) - len(new)
     store.write(list(new.values()))
-    for one in new.values():
-        known.add((one.key, one.source_key))
+    for analysis in new.values():
+        known_keys.add((analysis.key, analysis.source_key))
         tally.analysed += 1
-        tally.errors += one.rows.rows[0].get("error") is not None
-        tally.cpu_seconds += one.rows.rows[0].get("cpu_seconds") or 0.0
+        tally.errors += analysis.rows.rows[0].get("error") is not None
+        tally.cpu_seconds += analysis.rows.rows[0].get("cpu_seconds") or 0.0

@@ -109,33 +109,33 @@ def run_batch(batch: Batch, children: Children | None = None) -> Done:
     """Analyse the captures of a batch. ``children`` lets the caller end the child process."""
     done = Done()
     with scratch_folder("fleet") as scratch, _Child(batch.question, scratch, children) as child:
-        for found in batch.captures:
+        for entry in batch.captures:
             try:
-                _one(found, batch.question, scratch, child, done)
+                _one(entry, batch.question, scratch, child, done)
             except Exception as error:
                 if not is_far(error):
                     raise
-                done.unreachable.append((found.address, text(str(error) or type(error).__name__)))
+                done.unreachable.append((entry.address, text(str(error) or type(error).__name__)))
     return done
 
 
-def _one(found: Found, question: FleetQuestion, scratch: str, child: _Child, done: Done) -> None:
+def _one(entry: Found, question: FleetQuestion, scratch: str, child: _Child, done: Done) -> None:
     try:
-        with fetched(found, scratch) as capture:
+        with fetched(entry, scratch) as capture:
             rows = child.rows_of(capture.path)
-            done.analysed.append(_complete(found, capture, rows, question))
+            done.analysed.append(_complete(entry, capture, rows, question))
     except (LimitError, FleetError) as error:  # its content is refused each time
-        capture = Fetched(Path(), 0, digest(found.address, found.stamp))
+        capture = Fetched(Path(), 0, digest(entry.address, entry.stamp))
         rows = error_row(str(error), error.remedy)
-        done.analysed.append(_complete(found, capture, rows, question))
+        done.analysed.append(_complete(entry, capture, rows, question))
 
 
-def _complete(found: Found, capture: Fetched, rows: Rows, question: FleetQuestion) -> Analysed:
+def _complete(entry: Found, capture: Fetched, rows: Rows, question: FleetQuestion) -> Analysed:
     """Return the rows with what is known of the capture's file."""
-    key, source = key_of(capture.content, question), source_key(found, *question.parts())
+    key, source = key_of(capture.content, question), source_key(entry, *question.parts())
     summary, *windows = rows.rows
     summary |= {
-        "source": text(found.address),
+        "source": text(entry.address),
         "source_key": source,
         "content": capture.content,
         "bytes": capture.size,
@@ -195,13 +195,13 @@ class _Child:
         self._process = process
         self._children.add(process)
         assert process.stdin is not None
-        asked = {
+        request = {
             "model": self._question.model,
             "device": self._device(),
             "reader": self._question.reader,
         }
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(asked).encode() + b"\n")
+            process.stdin.write(json.dumps(request).encode() + b"\n")
         return process
 
     def _device(self) -> str:

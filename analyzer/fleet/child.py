@@ -34,14 +34,14 @@ def main() -> None:
     die_with_parent()
     answers = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
     os.dup2(2, 1)  # nothing that a reader prints is taken for an answer
-    asked = json.loads(sys.stdin.readline())
-    device = device_from(asked["device"] or None)
+    request = json.loads(sys.stdin.readline())
+    device = device_from(request["device"] or None)
     for line in sys.stdin:
         path = Path(json.loads(line))
         before = _cpu_seconds()
-        found = _rows(path, asked["model"] or None, device, asked["reader"])
-        found.rows[0]["cpu_seconds"] = round(_cpu_seconds() - before, 4)
-        answer = {"board": found.board, "start": found.start, "rows": found.rows}
+        rows = _rows(path, request["model"] or None, device, request["reader"])
+        rows.rows[0]["cpu_seconds"] = round(_cpu_seconds() - before, 4)
+        answer = {"board": rows.board, "start": rows.start, "rows": rows.rows}
         print(json.dumps(answer), file=answers)
 
 
@@ -56,16 +56,16 @@ def _rows(path: Path, model: str | None, device: DeviceModel | None, reader: str
         return error_row("it takes more memory than the worker has", "use a larger worker")
     except Exception as error:
         with contextlib.suppress(Exception):
-            said = f"{type(error).__name__}: {text(str(error))}"
-            return error_row(said, "report the bug with the file")
+            message = f"{type(error).__name__}: {text(str(error))}"
+            return error_row(message, "report the bug with the file")
         return error_row(type(error).__name__, "report the bug with the file")
 
 
-def _without(path: str, said: str) -> str:
+def _without(path: str, message: str) -> str:
     """Return a message without the path of a copy, which the row's source names."""
-    return said.replace(f"{path}: ", "").replace(path, "the capture")
+    return message.replace(f"{path}: ", "").replace(path, "the capture")
 
 
 def _cpu_seconds() -> float:
     used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)

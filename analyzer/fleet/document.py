@@ -107,7 +107,7 @@ class FleetBuild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetUnconfirmed(msgspec.Struct, frozen=True, kw_only=True):
-    """A window whose predicted gain a measurement does not confirm."""
+    """A window with a predicted gain that no measurement confirms."""
 
     board: str
     board_name: str

@@ -31,20 +31,20 @@ class Fetched:
 
 
 @contextmanager
-def fetched(found: Found, scratch: str) -> Iterator[Fetched]:
+def fetched(entry: Found, scratch: str) -> Iterator[Fetched]:
     """Yield a capture; what is copied for it is below ``scratch`` and removed after the block.
 
     Raises LimitError for one that is larger than foreread reads, FleetError for names that leave
     the capture's folder, and what its file system raises.
     """
-    place = open_place(found.address)
+    place = open_place(entry.address)
     if place.is_local:
-        yield _measured(Path(place.path), found.is_folder)
+        yield _measured(Path(place.path), entry.is_folder)
         return
     target = Path(scratch) / PurePosixPath(place.path).name.replace("/", "")
     try:
-        _copy(place, found.is_folder, target)
-        yield _measured(target, found.is_folder)
+        _copy(place, entry.is_folder, target)
+        yield _measured(target, entry.is_folder)
     finally:
         _remove(target)
 

@@ -72,7 +72,7 @@ ORDER BY captures DESC, error LIMIT ?
 
 
 def figures(database: Any, store: str) -> FleetFigures:
-    """Return the figures of a store whose tables are in ``database``."""
+    """Return the figures of a store with its tables in ``database``."""
     totals = next(rows_of(database, _TOTALS))
     saved = next(rows_of(database, _SAVED))
     return FleetFigures(

@@ -37,14 +37,16 @@ FROM of_most WHERE start IN (FROM shown)
 """
 
 
-def gain_map(database: Any, found: FleetFigures) -> Plot:
+def gain_map(database: Any, fleet: FleetFigures) -> Plot:
     """Return the map of the boards and starts with the largest gains; there is at least one."""
     cells = list(rows_of(database, _CELLS, MOST_BOARDS, MOST_STARTS))
-    boards = {one["row"]: label(one["board"]) for one in cells}
-    starts = {one["place"]: label(one["start"]) for one in cells}
+    boards = {cell["row"]: label(cell["board"]) for cell in cells}
+    starts = {cell["place"]: label(cell["start"]) for cell in cells}
     # Names of starts are turned by 35 degrees: sin 35° = 0.57.
-    bottom = 0.25 + 0.57 * max(text_width_pt(one, _TICK_PT) for one in starts.values()) / _PT_PER_IN
-    some = f" ({len(boards)} of {count(found.boards)})" if len(boards) < found.boards else ""
+    bottom = (
+        0.25 + 0.57 * max(text_width_pt(name, _TICK_PT) for name in starts.values()) / _PT_PER_IN
+    )
+    some = f" ({len(boards)} of {count(fleet.boards)})" if len(boards) < fleet.boards else ""
     return Plot(
         name="boards-and-starts",
         title="Gain by board and start",
@@ -64,17 +66,17 @@ def _map(
     bottom: float,
 ) -> None:
     gains = np.full((len(boards), len(starts)), np.nan)
-    for one in cells:
-        gains[one["row"], one["place"]] = one["gain"]
+    for cell in cells:
+        gains[cell["row"], cell["place"]] = cell["gain"]
     top = max(float(np.nanmax(gains)), 0.01)
-    left = 0.2 + max(text_width_pt(one, _TICK_PT) for one in boards.values()) / _PT_PER_IN
+    left = 0.2 + max(text_width_pt(name, _TICK_PT) for name in boards.values()) / _PT_PER_IN
     ax = axes(canvas, left=left, top=0.15, bottom=bottom)
     ax.set_facecolor("#e4e4e4")
     ax.imshow(gains, cmap=_GAINS, vmin=0, vmax=top, aspect="auto")
-    for one in cells:
-        text = f"{percent(one['gain'])}\n{count(one['proposed_kb'])} KiB"
-        colour = "white" if one["gain"] > _DARK * top else "black"
-        at = one["place"], one["row"]
+    for cell in cells:
+        text = f"{percent(cell['gain'])}\n{count(cell['proposed_kb'])} KiB"
+        colour = "white" if cell["gain"] > _DARK * top else "black"
+        at = cell["place"], cell["row"]
         ax.text(*at, text, ha="center", va="center", fontsize=_CELL_PT, color=colour)
     ax.set_xticks(range(len(starts)), [starts[at] for at in range(len(starts))])
     ax.tick_params(axis="x", rotation=35)

@@ -1,4 +1,4 @@
-"""The lines of a fleet's pictures: starts whose lines would cover one another share one."""
+"""The lines of a fleet's pictures: starts share a line if theirs would cover one another."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ def label(name: str) -> str:
 
 def lines_of(drawn: Iterable[tuple[Of, Points]]) -> list[Line]:
     """Return the first MOST_LINES different lines; a start that equals one is among its others."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for of, points in drawn:
-        same = next((one for one in found if _equal(one.points, points)), None)
+        same = next((line for line in lines if _equal(line.points, points)), None)
         if same is not None:
             same.others.append(of)
-        elif points and len(found) < MOST_LINES:
-            found.append(Line(of, points))
-    return found
+        elif points and len(lines) < MOST_LINES:
+            lines.append(Line(of, points))
+    return lines
 
 
 def shared(lines: Iterable[Line]) -> str:
     """Return which starts share a line, in words; nothing if none do."""
-    said = [
+    sentences = [
         f" The line of {_named(line.of)} is also that of {', '.join(map(_named, line.others))}."
         for line in lines
         if line.others
     ]
-    return "".join(said)
+    return "".join(sentences)
 
 
 def draw_lines(ax: Axes, lines: Sequence[Line]) -> None:
@@ -82,7 +82,7 @@ def _named(of: Of) -> str:
     return f"{label(of.start)} on {label(of.board)}"
 
 
-def _equal(one: Points, other: Points) -> bool:
-    return [x for x, _ in one] == [x for x, _ in other] and all(
-        abs(a - b) < _SEEN for (_, a), (_, b) in zip(one, other, strict=True)
+def _equal(points: Points, other: Points) -> bool:
+    return [x for x, _ in points] == [x for x, _ in other] and all(
+        abs(a - b) < _SEEN for (_, a), (_, b) in zip(points, other, strict=True)
     )

@@ -54,16 +54,16 @@ class Listing:
 
     def captures(self, address: str) -> Iterator[Found]:
         """Yield the captures at an address; raises FleetError if it cannot be read."""
-        place, found = open_source(address)
-        if _is_folder(found) or (address.startswith("http") and address.endswith("/")):
+        place, entries = open_source(address)
+        if _is_folder(entries) or (address.startswith("http") and address.endswith("/")):
             yield from self._counted(self._folder(place, place.path, 0))
         else:  # named by the user: whatever its name
-            yield from self._counted(iter([Found(place.url(), False, _stamp(found))]))
+            yield from self._counted(iter([Found(place.url(), False, _stamp(entries))]))
 
-    def _counted(self, found: Iterator[Found]) -> Iterator[Found]:
-        for one in found:
+    def _counted(self, entries: Iterator[Found]) -> Iterator[Found]:
+        for entry in entries:
             self.listed += 1
-            yield one
+            yield entry
 
     def _folder(self, place: Place, path: str, depth: int) -> Iterator[Found]:
         """Yield the captures in a folder; one that is a capture is not looked into."""
@@ -96,19 +96,19 @@ def open_source(address: str) -> tuple[Place, dict[str, Any]]:
         raise unreachable(address, error) from error
 
 
-def source_key(found: Found, *question: str) -> str | None:
+def source_key(entry: Found, *question: str) -> str | None:
     """Return the digest of a capture's address and stamp; None if it has no stamp."""
-    return digest(found.address, found.stamp, *question) if found.stamp else None
+    return digest(entry.address, entry.stamp, *question) if entry.stamp else None
 
 
-def stamped(found: Found) -> Found:
+def stamped(entry: Found) -> Found:
     """Return a capture with the stamp that its file system has for it alone.
 
     Some listings, as of HTTP, show none.
     """
-    place = open_place(found.address)
-    path = f"{place.path}/{METADATA}" if found.is_folder else place.path
-    return replace(found, stamp=_stamp(place.fs.info(path)))
+    place = open_place(entry.address)
+    path = f"{place.path}/{METADATA}" if entry.is_folder else place.path
+    return replace(entry, stamp=_stamp(place.fs.info(path)))
 
 
 def _metadata_stamp(place: Place, path: str) -> str | None:
@@ -125,9 +125,9 @@ def _entries(place: Place, path: str) -> Iterator[_Entry]:
     if hasattr(place.fs, "call_s3"):
         return _s3(place, path)
     return (
-        _Entry(one["name"].rstrip("/"), _is_folder(one), _stamp(one))
-        for one in place.fs.ls(path, detail=True)
-        if one["name"].rstrip("/") != path
+        _Entry(item["name"].rstrip("/"), _is_folder(item), _stamp(item))
+        for item in place.fs.ls(path, detail=True)
+        if item["name"].rstrip("/") != path
     )
 
 
@@ -155,9 +155,9 @@ def _s3(place: Place, path: str) -> Iterator[_Entry]:
         )
         for folder in page.get("CommonPrefixes", ()):
             yield _Entry(f"{bucket}/{folder['Prefix'].rstrip('/')}", True)
-        for one in page.get("Contents", ()):
-            if one["Key"] != prefix:
-                yield _Entry(f"{bucket}/{one['Key']}", False, f"{one['Size']}:{one['ETag']}")
+        for item in page.get("Contents", ()):
+            if item["Key"] != prefix:
+                yield _Entry(f"{bucket}/{item['Key']}", False, f"{item['Size']}:{item['ETag']}")
         if not page.get("IsTruncated"):
             return
         more = {"ContinuationToken": page["NextContinuationToken"]}

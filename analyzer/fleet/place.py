@@ -58,7 +58,7 @@ def is_address(text: str) -> bool:
 
 
 def is_far(error: Exception) -> bool:
-    """Return whether an exception is that of a place that is missing or does not answer."""
+    """Return whether an exception means that a place is missing or does not answer."""
     kinds = (f"{kind.__module__}." for kind in type(error).__mro__)
     return isinstance(error, (OSError, ValueError)) or any(kind.startswith(_FAR) for kind in kinds)
 
@@ -69,9 +69,9 @@ def unreachable(address: str, error: Exception) -> FleetError:
     refused = isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError)
     if isinstance(error, FileNotFoundError) and not refused:
         return FleetError(f"{address} does not exist", "check the address")
-    said = str(cause if refused else error) or type(error).__name__
+    reason = str(cause if refused else error) or type(error).__name__
     return FleetError(
-        f"{address} cannot be reached: {said[:300]}",
+        f"{address} cannot be reached: {reason[:300]}",
         "check the address, its credentials and the network",
     )
 

@@ -27,17 +27,17 @@ GROUP BY ALL ORDER BY read_ahead_kb
 """
 
 
-def plots(database: Any, rows: str, found: FleetFigures) -> dict[str, Plot]:
+def plots(database: Any, rows: str, fleet: FleetFigures) -> dict[str, Plot]:
     """Return the pictures by name; those without anything to show are left out."""
-    gaining = [one for one in found.start_rows if one.gain is not None][:_COMPARED]
-    made = []
+    gaining = [start for start in fleet.start_rows if start.gain is not None][:_COMPARED]
+    drawn = []
     if gaining:
-        made += [gain_map(database, found), _window_plot(found.windows)]
+        drawn += [gain_map(database, fleet), _window_plot(fleet.windows)]
     if curves := lines_of(_curves(database, rows, gaining)):
-        made += [_curves_plot(curves, len(gaining))]
-    if series := lines_of(_series(found.builds)):
-        made += [_drift_plot(series)]
-    return {plot.name: plot for plot in made}
+        drawn += [_curves_plot(curves, len(gaining))]
+    if series := lines_of(_series(fleet.builds)):
+        drawn += [_drift_plot(series)]
+    return {plot.name: plot for plot in drawn}
 
 
 def _curves(
@@ -48,12 +48,15 @@ def _curves(
     points: dict[tuple[str, str], list[tuple[int, float]]] = {}
     if starts:
         query = _CURVES.replace("{rows}", rows).replace("{named}", named)
-        for row in rows_of(database, query, *(f"{one.board}/{one.start}" for one in starts)):
+        for row in rows_of(database, query, *(f"{start.board}/{start.start}" for start in starts)):
             of = points.setdefault((row["board"], row["start"]), [])
             of.append((row["read_ahead_kb"], row["seconds"]))
-    for one in starts:
-        now = one.seconds_now or 1.0
-        yield one, [(kb, seconds / now) for kb, seconds in points.get((one.board, one.start), [])]
+    for start in starts:
+        now = start.seconds_now or 1.0
+        yield (
+            start,
+            [(kb, seconds / now) for kb, seconds in points.get((start.board, start.start), [])],
+        )
 
 
 def _window_plot(counts: Sequence[FleetWindow]) -> Plot:
@@ -68,17 +71,19 @@ def _window_plot(counts: Sequence[FleetWindow]) -> Plot:
 
 
 def _windows(canvas: Canvas, counts: Sequence[FleetWindow]) -> None:
-    known = [one.read_ahead_kb for one in counts]
+    windows = [window_count.read_ahead_kb for window_count in counts]
     ax = axes(canvas, top=0.35)
     for shift, name, colour, heights in (
-        (-0.2, "now", GREY, [one.now for one in counts]),
-        (0.2, "recommended", BLUE, [one.proposed for one in counts]),
+        (-0.2, "now", GREY, [window_count.now for window_count in counts]),
+        (0.2, "recommended", BLUE, [window_count.proposed for window_count in counts]),
     ):
-        bars = ax.bar(np.arange(len(known)) + shift, heights, 0.4, label=name, color=colour)
-        ax.bar_label(bars, [count(one) if one else "" for one in heights], fontsize=7, padding=1)
-    ax.set_xticks(range(len(known)), [count(kb) for kb in known])
-    spare = max(_FEWEST_BARS - len(known), 0) / 2
-    ax.set_xlim(-0.6 - spare, len(known) - 0.4 + spare)
+        bars = ax.bar(np.arange(len(windows)) + shift, heights, 0.4, label=name, color=colour)
+        ax.bar_label(
+            bars, [count(height) if height else "" for height in heights], fontsize=7, padding=1
+        )
+    ax.set_xticks(range(len(windows)), [count(kb) for kb in windows])
+    spare = max(_FEWEST_BARS - len(windows), 0) / 2
+    ax.set_xlim(-0.6 - spare, len(windows) - 0.4 + spare)
     ax.margins(y=0.12)  # for the numbers on the bars
     ax.set_xlabel("read_ahead_kb (KiB)")
     ax.set_ylabel("starts on boards")
@@ -115,13 +120,13 @@ def _draw_curves(canvas: Canvas, curves: Sequence[Line]) -> None:
 
 def _series(builds: Sequence[FleetBuild]) -> Iterator[tuple[FleetBuild, Points]]:
     """Yield the starts with several builds, and their seconds as a part of the first build's."""
-    found: dict[tuple[str, str], list[FleetBuild]] = {}
-    for one in builds:
-        found.setdefault((one.board, one.start), []).append(one)
-    for some in found.values():
+    by_start: dict[tuple[str, str], list[FleetBuild]] = {}
+    for build in builds:
+        by_start.setdefault((build.board, build.start), []).append(build)
+    for some in by_start.values():
         if len(some) > 1:
             first = some[0].seconds or 1.0
-            yield some[0], [(at, one.seconds / first) for at, one in enumerate(some, 1)]
+            yield some[0], [(at, build.seconds / first) for at, build in enumerate(some, 1)]
 
 
 def _drift_plot(series: Sequence[Line]) -> Plot:

@@ -51,8 +51,8 @@ def question_of(
 def reader_of(name: str) -> Reader:
     """Return the reader of a name."""
     module, _, function = name.partition(":")
-    found: Reader = getattr(import_module(module), function)
-    return found
+    reader: Reader = getattr(import_module(module), function)
+    return reader
 
 
 def _named(reader: Reader | None) -> str:

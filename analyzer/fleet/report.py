@@ -38,14 +38,14 @@ def write_fleet_report(store: Store, output: Path, version: str) -> FleetReportF
     """
     address = store.place.url()
     with tables(store) as database:
-        found = figures(database, address)
-        drawn = plots(database, store.rows_sql(), found)
+        fleet = figures(database, address)
+        drawn = plots(database, store.rows_sql(), fleet)
     output.mkdir(parents=True, exist_ok=True)
     html, numbers, sql = (output / name for name in ("index.html", "fleet.json", "queries.sql"))
-    where = f"{plural(found.boards, 'board')}, {plural(found.captures, 'capture')}"
+    where = f"{plural(fleet.boards, 'board')}, {plural(fleet.captures, 'capture')}"
     with drawing():
-        page = render(f"foreread fleet: {where}", address, fleet_sections(found, drawn), version)
+        page = render(f"foreread fleet: {where}", address, fleet_sections(fleet, drawn), version)
     write_whole(html, page.encode())
-    write_whole(numbers, f"{found.to_json()}\n".encode())
+    write_whole(numbers, f"{fleet.to_json()}\n".encode())
     write_whole(sql, script(address).encode())
-    return FleetReportFiles(html, numbers, sql, found)
+    return FleetReportFiles(html, numbers, sql, fleet)

@@ -117,9 +117,9 @@ def error_row(error: str, remedy: str) -> Rows:
     return Rows(UNREAD, UNREAD, [row])
 
 
-def text(said: str) -> str:
+def text(words: str) -> str:
     """Return hostile text as a row has it: printable characters, of bounded length."""
-    return shortened(printable(said), _MOST_TEXT)
+    return shortened(printable(words), _MOST_TEXT)
 
 
 def _recorded(recording: Recording) -> Row:
@@ -145,12 +145,12 @@ def _recorded(recording: Recording) -> Row:
     }
 
 
-def _confirmed(found: list[Confirmation]) -> Row:
+def _confirmed(confirmations: list[Confirmation]) -> Row:
     """Return the newest proof of a window alone, on an idle machine as predicted."""
-    proofs = [one for one in found if not one.change and one.scenario == IDLE]
+    proofs = [proof for proof in confirmations if not proof.change and proof.scenario == IDLE]
     if not proofs:
         return {}
-    newest = max(proofs, key=lambda one: one.created)
+    newest = max(proofs, key=lambda proof: proof.created)
     return {
         "confirmation": newest.outcome,
         "confirmed_kb": newest.proposed_kb,
@@ -180,7 +180,7 @@ def _predicted(prediction: Prediction) -> Row:
 
 
 def _seconds_now(prediction: Prediction) -> float | None:
-    """Return the seconds with the window now, which may be beyond those of the curve."""
+    """Return the seconds with the window now, which may be beyond the curve's windows."""
     now = kib_to_pages(prediction.reference.kb, prediction.page_size)
     bands = prediction.bands
     return bands.at(now) if bands is not None and now in bands.windows else None

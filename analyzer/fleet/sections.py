@@ -28,17 +28,17 @@ _COMMAND = 60  # characters
 _SHOWN = 60  # rows of a table; fleet.json has more
 
 
-def fleet_sections(found: FleetFigures, plots: Mapping[str, Plot]) -> list[Section]:
+def fleet_sections(fleet: FleetFigures, plots: Mapping[str, Plot]) -> list[Section]:
     """Return the sections of the page."""
     return [
-        Section("answer", fleet_title(found), list(_answer(found))),
-        Section("starts", "Boards and starts", [*_figures(plots, _OF_STARTS), *_starts(found)]),
-        Section("boards", "Boards", list(_boards(found))),
-        Section("drift", "Drift over builds", [*_drift(found), *_figures(plots, ("drift",))]),
-        Section("outliers", "Outliers", list(_outliers(found))),
-        Section("unconfirmed", "Not confirmed by measurement", list(_unconfirmed(found))),
-        Section("errors", "Captures that were not analysed", list(_failures(found))),
-        Section("sql", "Questions in SQL", list(_sql(found))),
+        Section("answer", fleet_title(fleet), list(_answer(fleet))),
+        Section("starts", "Boards and starts", [*_figures(plots, _OF_STARTS), *_starts(fleet)]),
+        Section("boards", "Boards", list(_boards(fleet))),
+        Section("drift", "Drift over builds", [*_drift(fleet), *_figures(plots, ("drift",))]),
+        Section("outliers", "Outliers", list(_outliers(fleet))),
+        Section("unconfirmed", "Not confirmed by measurement", list(_unconfirmed(fleet))),
+        Section("errors", "Captures that were not analysed", list(_failures(fleet))),
+        Section("sql", "Questions in SQL", list(_sql(fleet))),
     ]
 
 
@@ -49,39 +49,39 @@ def _figures(plots: Mapping[str, Plot], names: tuple[str, ...]) -> Iterator[Bloc
     yield from (Figure(plots[name]) for name in names if name in plots)
 
 
-def fleet_title(found: FleetFigures) -> str:
+def fleet_title(fleet: FleetFigures) -> str:
     """Return how many starts would be faster with another window."""
-    if not found.gaining:
+    if not fleet.gaining:
         return "No start gains 1 % by another window"
-    most = percent(max(one.gain for one in found.start_rows if one.gain is not None))
-    return f"{plural(found.gaining, 'start')} would be faster, by up to {most}"
+    most = percent(max(start.gain for start in fleet.start_rows if start.gain is not None))
+    return f"{plural(fleet.gaining, 'start')} would be faster, by up to {most}"
 
 
-def _answer(found: FleetFigures) -> Iterator[Block]:
+def _answer(fleet: FleetFigures) -> Iterator[Block]:
     yield Facts(
         [
-            ("store", found.store),
-            ("captures", f"{count(found.captures)}, {_failed(found.errors)}"),
-            ("boards", count(found.boards)),
-            ("starts on boards", count(found.starts)),
-            ("saved, each start once", seconds(found.saved_seconds)),
-            ("analysed by", f"foreread {', '.join(found.versions)}"),
+            ("store", fleet.store),
+            ("captures", f"{count(fleet.captures)}, {_failed(fleet.errors)}"),
+            ("boards", count(fleet.boards)),
+            ("starts on boards", count(fleet.starts)),
+            ("saved, each start once", seconds(fleet.saved_seconds)),
+            ("analysed by", f"foreread {', '.join(fleet.versions)}"),
         ]
     )
-    if doubts := fleet_doubts(found):
+    if doubts := fleet_doubts(fleet):
         yield Bullets(doubts, warning=True)
 
 
-def fleet_doubts(found: FleetFigures) -> list[str]:
+def fleet_doubts(fleet: FleetFigures) -> list[str]:
     """Return what could make differences between captures meaningless."""
     doubts = []
-    if len(found.versions) > 1:
+    if len(fleet.versions) > 1:
         doubts.append(
             "Several versions of foreread analysed these captures: differences between builds may "
             "be differences between versions. Analyse all captures with the newest one."
         )
-    if found.same_names:
-        named = ", ".join(found.same_names)
+    if fleet.same_names:
+        named = ", ".join(fleet.same_names)
         doubts.append(
             f"Different machines share a name: {named}. They are kept apart by a digest of "
             "machine, CPU and page size."
@@ -93,8 +93,8 @@ def _failed(errors: int) -> str:
     return f"{count(errors)} of them with an error" if errors else "all analysed"
 
 
-def _starts(found: FleetFigures) -> Iterator[Block]:
-    rows = [_start(one) for one in found.start_rows[:_SHOWN]]
+def _starts(fleet: FleetFigures) -> Iterator[Block]:
+    rows = [_start(start) for start in fleet.start_rows[:_SHOWN]]
     columns = [
         Column("board", "left"),
         Column("start", "left", 2.0),
@@ -106,7 +106,7 @@ def _starts(found: FleetFigures) -> Iterator[Block]:
         Column("then"),
         Column("gain"),
     ]
-    most = f"The {_SHOWN} with the largest gains. " if found.starts > _SHOWN else ""
+    most = f"The {_SHOWN} with the largest gains. " if fleet.starts > _SHOWN else ""
     yield Shown(
         columns,
         rows,
@@ -115,31 +115,31 @@ def _starts(found: FleetFigures) -> Iterator[Block]:
     )
 
 
-def _start(one: FleetStart) -> list[str]:
+def _start(start: FleetStart) -> list[str]:
     return [
-        one.board,
-        shortened(one.command, _COMMAND),
-        count(one.captures),
-        kib_text(one.now_kb),
-        "–" if one.proposed_kb is None else kib_text(one.proposed_kb),
-        percent(one.agreeing),
-        seconds(one.seconds_now),
-        seconds(one.seconds_proposed),
-        percent(one.gain),
+        start.board,
+        shortened(start.command, _COMMAND),
+        count(start.captures),
+        kib_text(start.now_kb),
+        "–" if start.proposed_kb is None else kib_text(start.proposed_kb),
+        percent(start.agreeing),
+        seconds(start.seconds_now),
+        seconds(start.seconds_proposed),
+        percent(start.gain),
     ]
 
 
-def _boards(found: FleetFigures) -> Iterator[Block]:
+def _boards(fleet: FleetFigures) -> Iterator[Block]:
     rows = [
         [
-            one.board,
-            one.board_name or "unknown",
-            one.machine or "unknown",
-            one.cpu_model or "unknown",
-            count(one.starts),
-            count(one.captures),
+            board.board,
+            board.board_name or "unknown",
+            board.machine or "unknown",
+            board.cpu_model or "unknown",
+            count(board.starts),
+            count(board.captures),
         ]
-        for one in found.board_rows
+        for board in fleet.board_rows
     ]
     columns = [Column(title, "left") for title in ("board", "name", "machine", "CPU")]
     columns += [Column("starts"), Column("captures")]
@@ -151,8 +151,8 @@ def _first(rows: Sequence[list[str]], which: str) -> str:
     return f"{which} At most {MOST_ROWS} are listed." if len(rows) >= MOST_ROWS else ""
 
 
-def _drift(found: FleetFigures) -> Iterator[Block]:
-    if not found.builds:
+def _drift(fleet: FleetFigures) -> Iterator[Block]:
+    if not fleet.builds:
         yield Paragraph("No start has captures of two builds.")
         return
     yield Paragraph(
@@ -161,47 +161,47 @@ def _drift(found: FleetFigures) -> Iterator[Block]:
     )
     rows = [
         [
-            one.board,
-            shortened(one.command, _COMMAND),
-            one.build,
-            one.kernel or "unknown",
-            one.first or "unknown",
-            count(one.captures),
-            seconds(one.seconds),
-            "–" if one.requests is None else count(one.requests),
+            build.board,
+            shortened(build.command, _COMMAND),
+            build.build,
+            build.kernel or "unknown",
+            build.first or "unknown",
+            count(build.captures),
+            seconds(build.seconds),
+            "–" if build.requests is None else count(build.requests),
         ]
-        for one in found.builds
+        for build in fleet.builds
     ]
     left = ("board", "start", "build", "kernel", "first recorded")
     columns = [*(Column(title, "left") for title in left)]
     yield Shown([*columns, Column("captures"), Column("seconds"), Column("requests")], rows)
 
 
-def _outliers(found: FleetFigures) -> Iterator[Block]:
+def _outliers(fleet: FleetFigures) -> Iterator[Block]:
     rule = (
         f"A capture is an outlier if its predicted seconds differ from the median of its start on "
         f"its board by more than three robust standard deviations and by more than "
         f"{percent(APART)}; a start needs {FEWEST} captures for that."
     )
-    yield Paragraph(rule if found.outliers else f"There is none. {rule}")
-    if found.outliers:
+    yield Paragraph(rule if fleet.outliers else f"There is none. {rule}")
+    if fleet.outliers:
         rows = [
             [
-                one.source,
-                shortened(one.command, _COMMAND),
-                seconds(one.seconds),
-                seconds(one.median),
-                percent(one.seconds / one.median - 1, signed=True),
+                outlier.source,
+                shortened(outlier.command, _COMMAND),
+                seconds(outlier.seconds),
+                seconds(outlier.median),
+                percent(outlier.seconds / outlier.median - 1, signed=True),
             ]
-            for one in found.outliers
+            for outlier in fleet.outliers
         ]
         head = [Column("capture", "left", is_path=True), Column("start", "left")]
         columns = [*head, Column("seconds"), Column("median"), Column("apart")]
         yield Shown(columns, rows, _first(rows, "The captures that differ most."))
 
 
-def _unconfirmed(found: FleetFigures) -> Iterator[Block]:
-    if not found.unconfirmed:
+def _unconfirmed(fleet: FleetFigures) -> Iterator[Block]:
+    if not fleet.unconfirmed:
         yield Paragraph("Every recommended window is confirmed by a measurement.")
         return
     yield Paragraph(
@@ -210,41 +210,42 @@ def _unconfirmed(found: FleetFigures) -> Iterator[Block]:
     )
     rows = [
         [
-            one.board,
-            shortened(one.command, _COMMAND),
-            kib_text(one.proposed_kb),
-            percent(one.predicted),
-            one.outcome,
-            percent(one.measured),
-            count(one.captures),
+            start.board,
+            shortened(start.command, _COMMAND),
+            kib_text(start.proposed_kb),
+            percent(start.predicted),
+            start.outcome,
+            percent(start.measured),
+            count(start.captures),
         ]
-        for one in found.unconfirmed
+        for start in fleet.unconfirmed
     ]
     columns = [Column("board", "left"), Column("start", "left"), Column("window")]
     columns += [Column("predicted gain"), Column("result", "left"), Column("measured gain")]
     against = frozenset(
-        row for row, one in enumerate(found.unconfirmed) if one.outcome == "contradicted"
+        row for row, start in enumerate(fleet.unconfirmed) if start.outcome == "contradicted"
     )
     columns += [Column("captures")]
     most = _first(rows, "Contradicted windows first, then those with the largest predicted gains.")
     yield Shown(columns, rows, most, against)
 
 
-def _failures(found: FleetFigures) -> Iterator[Block]:
-    if not found.failures:
+def _failures(fleet: FleetFigures) -> Iterator[Block]:
+    if not fleet.failures:
         yield Paragraph("There is none.")
         return
     rows = [
-        [count(one.captures), one.error, one.remedy or "", one.example] for one in found.failures
+        [count(failure.captures), failure.error, failure.remedy or "", failure.example]
+        for failure in fleet.failures
     ]
     columns = [Column("captures"), Column("error", "left"), Column("remedy", "left")]
     columns += [Column("one of them", "left", is_path=True)]
     yield Shown(columns, rows, _first(rows, "The commonest errors."))
 
 
-def _sql(found: FleetFigures) -> Iterator[Block]:
+def _sql(fleet: FleetFigures) -> Iterator[Block]:
     yield Paragraph("The store is Parquet; DuckDB reads it. Begin with:")
-    yield Code(setup(found.store).splitlines())
+    yield Code(setup(fleet.store).splitlines())
     for title, query in QUERIES:
         yield Paragraph(f"{title}:")
         yield Code(query.splitlines())

@@ -86,15 +86,15 @@ class Store:
     def write(self, analysed: Sequence[Analysed]) -> None:
         """Add captures: one file for each partition, each put whole; raises FleetError."""
         partitions: dict[tuple[str, str], list[Analysed]] = {}
-        for one in analysed:
-            partitions.setdefault((one.rows.board, one.rows.start), []).append(one)
+        for analysis in analysed:
+            partitions.setdefault((analysis.rows.board, analysis.rows.start), []).append(analysis)
         for (board, start), captures in partitions.items():
             if not SLUG.fullmatch(board) or not SLUG.fullmatch(start):
                 raise FleetError(
                     f"a worker returned an invalid partition: {board!r}, {start!r}",
                     "use workers of this foreread only",
                 )
-            name = digest(*(one.key for one in captures))
+            name = digest(*(analysis.key for analysis in captures))
             path = f"{self.place.path}/{ROWS}/board={board}/start={start}/{name}.parquet"
             try:
                 self._put(captures, path)
@@ -143,30 +143,30 @@ def open_store(address: str, create: bool = False) -> Store:
     place = open_place(address)
     marker = f"{place.path}/{MARKER}"
     try:
-        found = _read(place, marker)
-        if found is None and create:
+        content = _read(place, marker)
+        if content is None and create:
             _check_empty(place)
-            found = json.dumps({"schema": SCHEMA}).encode() + b"\n"
+            content = json.dumps({"schema": SCHEMA}).encode() + b"\n"
             place.fs.makedirs(place.path, exist_ok=True)
-            place.fs.pipe_file(marker, found)
+            place.fs.pipe_file(marker, content)
     except FleetError:
         raise
     except Exception as error:
         if not is_far(error):
             raise
         raise unreachable(address, error) from error
-    if found is None:
+    if content is None:
         raise FleetError(
             f"{address} is not a store: {MARKER} is missing",
             f"make one with foreread fleet analyse SRC -o {address}",
         )
-    _check_schema(address, found)
+    _check_schema(address, content)
     return Store(place)
 
 
 def _check_empty(place: Place) -> None:
     with suppress(FileNotFoundError):
-        if any(one["name"].rstrip("/") != place.path for one in place.fs.ls(place.path, True)):
+        if any(item["name"].rstrip("/") != place.path for item in place.fs.ls(place.path, True)):
             raise FleetError(
                 f"{place.address} has other files, and is not a store",
                 "give another place, or a new folder, with -o",
@@ -200,7 +200,7 @@ def _read(place: Place, path: str) -> bytes | None:
 def _write_parquet(captures: Sequence[Analysed], path: Path) -> None:
     """Write the rows by DuckDB, which reads them as JSON: texts are values, never SQL."""
     duckdb = extra("duckdb")
-    columns = ", ".join(f"{one.name}: '{one.kind}'" for one in COLUMNS)
+    columns = ", ".join(f"{column.name}: '{column.kind}'" for column in COLUMNS)
     with scratch_folder("rows") as folder:
         lines = Path(folder) / "rows.json"
         with lines.open("w") as file:
@@ -229,9 +229,9 @@ def _parquets(place: Place, path: str, depth: int = 3) -> Iterator[str]:
         listed = place.fs.ls(path, detail=True)
     except FileNotFoundError:
         return
-    for one in listed:
-        name = one["name"].rstrip("/")
-        if one["type"] == "directory" and depth:
+    for item in listed:
+        name = item["name"].rstrip("/")
+        if item["type"] == "directory" and depth:
             yield from _parquets(place, name, depth - 1)
         elif name.endswith(".parquet"):
             yield name

@@ -117,7 +117,7 @@ def tables(store: Store) -> Iterator[Any]:
 
 def rows_of(database: Any, query: str, *values: object) -> Iterator[dict[str, Any]]:
     """Yield the rows of a query, by column."""
-    found = database.execute(query, values)
-    names = [column[0] for column in found.description]
-    for row in found.fetchall():
+    result = database.execute(query, values)
+    names = [column[0] for column in result.description]
+    for row in result.fetchall():
         yield dict(zip(names, row, strict=True))

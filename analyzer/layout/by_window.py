@@ -83,25 +83,25 @@ def predict_on_image(
     kernels = [start.counting(window)[0] for window in wanted]
     unread = _unread_clusters(start, kernels[0])
     plain = count_linux(start.taken, start.version, wanted)
-    known = of_model(recording, start.version)
-    doubts = [*of_counts(plain), *known.doubts, *unread]
+    of_kernel = of_model(recording, start.version)
+    doubts = [*of_counts(plain), *of_kernel.doubts, *unread]
     counts = _on_image(start, plain, kernels)
     try:
         replayed = prepare(start.taken, start.version, device)
     except DeviceModelError as error:
         if device is not None:
             raise
-        return conclude(counts, Missing(str(error), error.remedy), doubts, known.notes)
+        return conclude(counts, Missing(str(error), error.remedy), doubts, of_kernel.notes)
     cost = cluster_cost(recording, kernels[0].calls, first_sector(start))
     if cost is None:
         if compressor != NO_COMPRESSOR and compressor not in (unpacking or {}):
-            return conclude(counts, _unknown(compressor), doubts, known.notes)
+            return conclude(counts, _unknown(compressor), doubts, of_kernel.notes)
         cost = ClusterCost(replayed.cpu, 0.0, 0.0)
     if unpacking and compressor in unpacking:
         cost = replace(cost, unpack_page_ns=unpacking[compressor].page_ns)
     seconds = _TimedStart(start, replayed, kernels[0], cost).seconds(wanted)
     doubts += [*of_seconds(seconds), *large_clusters(start.image)]
-    return conclude(counts, seconds, doubts, known.notes)
+    return conclude(counts, seconds, doubts, of_kernel.notes)
 
 
 def _unread_clusters(start: OnErofs, at_zero: CountingOnErofs) -> list[Doubt]:
@@ -144,7 +144,7 @@ def _on_image(start: OnErofs, plain: Counts, kernels: Sequence[CountingOnErofs])
         f.append(sum(-(-read.length // most) for read in kernel.reads if not read.metadata))
         pages.append(sum(1 << order for _, _, order, _ in kernel.outcome.inserts))
     page_size, image = plain.recording.page_size, start.taken.disks[start.disk]
-    read = sum(one.length for one in kernels[0].reads if not one.metadata) // page_size
+    read = sum(cluster.length for cluster in kernels[0].reads if not cluster.metadata) // page_size
     disks = []
     for disk in plain.disks:
         if dev_of(disk.dev) != image:
@@ -179,16 +179,18 @@ class _TimedStart:
         # At window 0 the threads unpack themselves: each step's time there, in ns, is taken off.
         cpu = replace(self.cost.cpu, sector_ns=1.0)
         ahead, spared = replayed.reading_ahead(run, before, cpu)
-        found = []
+        replays = []
         for window in windows:
-            one, of_one = (ahead, spared) if window else (run, cpu)
-            found.append(
-                self.start.replay(one, window, replayed.device, of_one, before, *unpacking)
+            window_run, window_cpu = (ahead, spared) if window else (run, cpu)
+            replays.append(
+                self.start.replay(
+                    window_run, window, replayed.device, window_cpu, before, *unpacking
+                )
             )
-        return found
+        return replays
 
     def seconds(self, windows: list[int]) -> Seconds:
-        """Return the seconds by window; their relative draws are those of files without clusters.
+        """Return the seconds by window; their relative draws are as of files without clusters.
 
         A draw takes as long as a whole replay, which is slow here.
         """
@@ -224,7 +226,7 @@ def first_sector(start: OnErofs) -> int:
     recording = start.recording
     dev = int(recording.files["dev"][np.flatnonzero(start.file >= 0)[0]])
     mounts = recording.capture.mounts
-    return next((one.first_sector for one in mounts if dev_of(one.dev) == dev), 0)
+    return next((mount.first_sector for mount in mounts if dev_of(mount.dev) == dev), 0)
 
 
 def _within(sector: Array, reads: Iterable[Read], first: int) -> Array:

@@ -46,7 +46,7 @@ def cluster_cost(
 ) -> ClusterCost | None:
     """Return the cost of clusters, or None if too few reads show it.
 
-    ``calls`` are those of the recorded run; ``first_sector`` is where the image begins on the disk.
+    ``calls`` are the recorded run's; ``first_sector`` is where the image begins on the disk.
     """
     events = recording.trace.events
     each = event_cost(events)
@@ -150,7 +150,7 @@ def _slope(x: Array, y: Array) -> float:
     x, y = x[some], y[some]
     first, second = np.triu_indices(len(x), 1)
     apart = x[second] - x[first]
-    known = apart != 0
-    if not known.any():
+    differ = apart != 0
+    if not differ.any():
         return 0.0
-    return float(np.median((y[second] - y[first])[known] / apart[known]))
+    return float(np.median((y[second] - y[first])[differ] / apart[differ]))

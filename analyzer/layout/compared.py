@@ -58,8 +58,8 @@ class Compared:
 
     def with_doubt(self, support: Support) -> Compared:
         """Return the same with the doubt about the compressor of the best row, and a note of it."""
-        found = None if self.best is None else support.doubt(self.best.compressor)
-        return self if found is None else replace(self.with_notes([found]), best_doubt=found)
+        doubt = None if self.best is None else support.doubt(self.best.compressor)
+        return self if doubt is None else replace(self.with_notes([doubt]), best_doubt=doubt)
 
     def with_notes(self, notes: Sequence[str]) -> Compared:
         """Return the same with more notes."""
@@ -114,11 +114,13 @@ def compare_layouts(
         )
     each = list(weights) or [1.0] * len(recordings)
     starts = tuple(
-        start_of(one, mountpoint, weight) for one, weight in zip(recordings, each, strict=True)
+        start_of(recording, mountpoint, weight)
+        for recording, weight in zip(recordings, each, strict=True)
     )
     order = order_of(starts)
     asked = asked or Asked()
-    asked = replace(asked, device=device_from(asked.device))  # an error here, not after a minute
+    # An error of the device is raised here, not after a minute.
+    asked = replace(asked, device=device_from(asked.device))
     if image is None:
         return Compared(order, starts, notes=unnamed(starts))
     with opened(image) as octets:
@@ -127,8 +129,8 @@ def compare_layouts(
             return Compared(order, starts, notes=(*unnamed(starts), _NO_MODEL.format(kind)))
         tables = read_squashfs(octets)
         found = [
-            on_image(one, tables, mountpoint, weight, asked.config)
-            for one, weight in zip(recordings, each, strict=True)
+            on_image(recording, tables, mountpoint, weight, asked.config)
+            for recording, weight in zip(recordings, each, strict=True)
         ]
         return _compared(found, octets, order, asked)
 
@@ -152,8 +154,8 @@ def _compared(
     )
     notes += incomplete(starts, asked.block_sizes)
     own = tuple(start.start for start in starts)
-    found = Compared(order, own, rows, tuple(dict.fromkeys((*unnamed(own), *notes))))
-    return found.with_doubt(support)
+    compared = Compared(order, own, rows, tuple(dict.fromkeys((*unnamed(own), *notes))))
+    return compared.with_doubt(support)
 
 
 def layouts_of(
@@ -165,11 +167,15 @@ def layouts_of(
     """
     wanted = asked.compressors or COMPRESSORS
     usable, notes = support.usable(wanted, named)
-    known = [one for one in wanted if one in usable and remedy_of(one) is None]
+    known_compressors = [
+        compressor
+        for compressor in wanted
+        if compressor in usable and remedy_of(compressor) is None
+    ]
     notes += [
-        f"{one} is not compared: its library is missing; {remedy}"
-        for one in wanted
-        if one in usable and (remedy := remedy_of(one)) is not None
+        f"{compressor} is not compared: its library is missing; {remedy}"
+        for compressor in wanted
+        if compressor in usable and (remedy := remedy_of(compressor)) is not None
     ]
     sizes = [size for size in asked.block_sizes if size >= support.page_size]
     notes += [
@@ -179,10 +185,14 @@ def layouts_of(
         if size < support.page_size
     ]
     own = image.superblock.compressor
-    first = [Layout(image.block_size, one, True) for one in COMPRESSORS if one == own in known]
+    first = [
+        Layout(image.block_size, compressor, True)
+        for compressor in COMPRESSORS
+        if compressor == own in known_compressors
+    ]
     if not first:
         notes.append(f"the order alone is not predicted: nothing here compresses with {own}")
-    others = [Layout(size, one, True) for one in known for size in sizes]
+    others = [Layout(size, compressor, True) for compressor in known_compressors for size in sizes]
     return list(dict.fromkeys([*first, *others])), notes
 
 
@@ -194,22 +204,22 @@ def _column(
     asked: Asked,
 ) -> tuple[list[tuple[StartReads, int]], list[str]]:
     """Return what a start reads with each layout, with the bytes of all data, and notes."""
-    found: list[tuple[StartReads, int]] = []
+    reads_and_bytes: list[tuple[StartReads, int]] = []
     notes: list[str] = []
     present, timed = None, None
-    for one in cases(start, octets, layouts, order, present_window(start.taken, start.disk)):
+    for image_case in cases(start, octets, layouts, order, present_window(start.taken, start.disk)):
         if present is None:
-            present = one
-            timed, notes = _timing(start, one, asked)
-        reads = counted(start, one, present)
+            present = image_case
+            timed, notes = _timing(start, image_case, asked)
+        reads = counted(start, image_case, present)
         each = StartReads(
             requests=reads.requests,
             read_bytes=reads.read_bytes,
             unpacked_bytes=reads.unpacked_bytes,
-            seconds=timed.seconds(one, reads) if timed else None,
+            seconds=timed.seconds(image_case, reads) if timed else None,
         )
-        found.append((each, stored_bytes(one)))
-    return found, notes
+        reads_and_bytes.append((each, stored_bytes(image_case)))
+    return reads_and_bytes, notes
 
 
 def _timing(start: OnImage, present: Case, asked: Asked) -> tuple[Timing | None, list[str]]:
@@ -235,7 +245,7 @@ def _row(
     def mean(values: Sequence[float]) -> float:
         return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
-    seconds = [one.seconds for one in reads if one.seconds is not None]
+    seconds = [start_reads.seconds for start_reads in reads if start_reads.seconds is not None]
     return LayoutRow(
         present=layout is None,
         ordered=layout is not None and layout.ordered,
@@ -243,15 +253,15 @@ def _row(
         compressor=layout.compressor if layout else image.superblock.compressor,
         image_bytes=image_bytes,
         starts=tuple(reads),
-        requests=mean([one.requests for one in reads]),
-        read_bytes=mean([one.read_bytes for one in reads]),
+        requests=mean([start_reads.requests for start_reads in reads]),
+        read_bytes=mean([start_reads.read_bytes for start_reads in reads]),
         seconds=mean(seconds) if len(seconds) == len(reads) else None,
     )
 
 
-def stored_bytes(one: Case) -> int:
+def stored_bytes(image_case: Case) -> int:
     """Return the bytes of all data; blocks that no start reads are estimated by those read."""
-    image = one.image
+    image = image_case.image
     return int(image.blocks["length"].sum()) + int(image.fragments["length"].sum())
 
 
@@ -267,8 +277,8 @@ def image_sizes(
     own = (image.block_size, image.superblock.compressor)
     same = [
         size
-        for size, one in zip(stored[1:], layouts, strict=True)
-        if (one.block_size, one.compressor) == own
+        for size, layout in zip(stored[1:], layouts, strict=True)
+        if (layout.block_size, layout.compressor) == own
     ]
     share = stored[0] / same[0] if same and same[0] else 1.0
     tables = present - stored[0]

@@ -124,10 +124,10 @@ class RecordedStart:
         if replayed.unplugged_ns and window:
             run = with_plugs(run, self.recorded, replayed.unplugged_ns)
             cpu = replace(cpu, request_ns=max(cpu.request_ns - replayed.unplugged_ns, 0.0))
-        found = start.replay(run, window, replayed.device, cpu, self.recorded, unpack_page_ns)
+        timed = start.replay(run, window, replayed.device, cpu, self.recorded, unpack_page_ns)
         names_ns = duration_ns(replayed.device, start.of_names())
         unpacked_ns = self.unpacked / page * recorded_unpack_ns
-        return (found.total_ns + names_ns - self.known_ns - unpacked_ns) / 1e9
+        return (timed.total_ns + names_ns - self.known_ns - unpacked_ns) / 1e9
 
 
 def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> RecordedStart:
@@ -136,8 +136,8 @@ def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> Re
     recorded = present.replay(run_on(replayed, present), 0, replayed.device)
     counts = present.counts(0)
     each = counts.metadata_bytes // max(counts.metadata_requests, 1)
-    known = [Read(0, each, True)] * counts.metadata_requests
-    known_ns = duration_ns(replayed.device, known)
+    known_reads = [Read(0, each, True)] * counts.metadata_requests
+    known_ns = duration_ns(replayed.device, known_reads)
     twice_ns = known_ns - duration_ns(replayed.device, present.of_names())
     took = (recorded.total_ns - twice_ns) / 1e9
     doubts = (*of_recording(replayed.recording), *of_run(replayed, took))
@@ -166,12 +166,12 @@ def duration_ns(device: DeviceModel, reads: Iterable[Read]) -> float:
     return now
 
 
-def present_window(taken: Inputs, disk: int) -> int:
+def present_window(program_inputs: Inputs, disk: int) -> int:
     """Return the window of a disk (a row of ``taken.disks``) before the recording, in pages."""
-    device = taken.device(disk)
+    device = program_inputs.device(disk)
     if device is None:
         return DEFAULT_WINDOW
-    return emulated_pages(device.read_ahead_kb_before, taken.recording.page_size)
+    return emulated_pages(device.read_ahead_kb_before, program_inputs.recording.page_size)
 
 
 def counted(reads: Iterable[Read], unpacked: int, limits: Limits) -> Counts:

@@ -55,11 +55,11 @@ class ImageStarts:
         tables = tables_of(octets)
         self.kind = described(tables)
         self.present = [
-            _start(one, tables, mountpoint, weight)
-            for one, weight in zip(recordings, weights, strict=True)
+            _start(recording, tables, mountpoint, weight)
+            for recording, weight in zip(recordings, weights, strict=True)
         ]
         self.notes: list[str] = []
-        self.timed = [self._timed(one, device) for one in self.present]
+        self.timed = [self._timed(start, device) for start in self.present]
         self._doubt()
 
     def row(self, octets: Octets, layout: ErofsLayout | None) -> LayoutRow:
@@ -67,14 +67,14 @@ class ImageStarts:
         tables = tables_of(octets)
         compressor, cluster_size = described(tables)
         starts = [
-            _start(one.recording, tables, self.mountpoint, weight)
-            for one, weight in zip(self.present, self.weights, strict=True)
+            _start(start.recording, tables, self.mountpoint, weight)
+            for start, weight in zip(self.present, self.weights, strict=True)
         ]
         reads = [
             self._reads(start, timed, compressor)
             for start, timed in zip(starts, self.timed, strict=True)
         ]
-        seconds = [one.seconds for one in reads if one.seconds is not None]
+        seconds = [start_reads.seconds for start_reads in reads if start_reads.seconds is not None]
 
         def mean(values: Sequence[float]) -> float:
             pairs = zip(self.weights, values, strict=True)
@@ -87,8 +87,8 @@ class ImageStarts:
             compressor=layout.compressor if layout else compressor,
             image_bytes=len(octets),
             starts=tuple(reads),
-            requests=mean([one.requests for one in reads]),
-            read_bytes=mean([one.read_bytes for one in reads]),
+            requests=mean([start_reads.requests for start_reads in reads]),
+            read_bytes=mean([start_reads.read_bytes for start_reads in reads]),
             seconds=mean(seconds) if len(seconds) == len(reads) else None,
         )
 
@@ -107,26 +107,26 @@ class ImageStarts:
         self, start: ImageStart, timed: RecordedStart | None, window: int, compressor: str
     ) -> float | None:
         """Return the seconds; None where the disk's cost or the time to unpack is unknown."""
-        known = self.unpacking.get(compressor)
-        if timed is None or (known is None and compressor != NO_COMPRESSOR):
+        times = self.unpacking.get(compressor)
+        if timed is None or (times is None and compressor != NO_COMPRESSOR):
             return None
         own = self.unpacking.get(self.kind[0])
         if own is None and self.kind[0] != NO_COMPRESSOR:
             return None
-        costs = [one.page_ns if one else 0.0 for one in (known, own)]
+        costs = [measured.page_ns if measured else 0.0 for measured in (times, own)]
         return timed.seconds(start, window, *costs)
 
     def _timed(self, start: ImageStart, device: DeviceModel | None) -> RecordedStart | None:
         try:
-            found = recorded_start(start, device)
+            recorded = recorded_start(start, device)
         except DeviceModelError as error:
             if device is not None:
                 raise
             self.notes.append(Note(f"no seconds: {error}; {error.remedy}", NoteKind.ANSWER))
             return None
-        doubts = (f"doubt about the seconds: {doubt}" for doubt in found.doubts)
+        doubts = (f"doubt about the seconds: {doubt}" for doubt in recorded.doubts)
         self.notes += [Note(doubt, NoteKind.ANSWER) for doubt in doubts]
-        return found
+        return recorded
 
     def _doubt(self) -> None:
         for number, start in enumerate(self.present, start=1):

@@ -12,7 +12,7 @@ from foreread.boards.base.units import KIB
 
 
 def unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
-    """Return a note about pages of files whose path is unknown."""
+    """Return a note about pages of files with an unknown path."""
     pages = sum(start.unnamed_pages for start in starts)
     if not pages:
         return ()

@@ -46,8 +46,8 @@ def known_names(
 
 def _differences(wanted: Counter[int], rows: Sequence[int]) -> tuple[int, int]:
     """Return how many reads are too many, and how many are missing."""
-    found = Counter(rows)
-    return (found - wanted).total(), (wanted - found).total()
+    read_rows = Counter(rows)
+    return (read_rows - wanted).total(), (wanted - read_rows).total()
 
 
 def _directories(touches: Array, parents: Sequence[int]) -> list[tuple[int, ...]]:

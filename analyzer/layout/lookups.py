@@ -1,4 +1,4 @@
-"""The names that a recorded start looks up in an image, and the metadata that was read besides.
+"""The names that a recorded start looks up in an image, and the other metadata that it read.
 
 A capture with probes has the path of each open(2), also of those that found nothing. stat(2) and
 the like are not recorded: metadata that squashfs read and that no open explains stand for them.
@@ -59,15 +59,15 @@ class Names:
     @cached_property
     def children(self) -> dict[int, list[tuple[bytes, int]]]:
         """Names and rows in each directory, sorted as in its listing."""
-        found: dict[int, list[tuple[bytes, int]]] = {}
+        entries_by_row: dict[int, list[tuple[bytes, int]]] = {}
         parents = self.image.names["parent"].tolist()
         for path, row in self.image.rows.items():
             if row:
                 name = os.fsencode(path.rpartition("/")[2])
-                found.setdefault(parents[row], []).append((name, row))
-        for rows in found.values():
+                entries_by_row.setdefault(parents[row], []).append((name, row))
+        for rows in entries_by_row.values():
             rows.sort()
-        return found
+        return entries_by_row
 
     def walk(self, path: str) -> Iterator[Touch]:
         """Yield the touches of looking up an absolute path: its names, links followed.
@@ -105,7 +105,7 @@ def opened_names(recording: Recording, names: Walked, prefix: str) -> list[Looku
     if recording.threads is not None:
         mask = of_threads(opens, recording.threads)
     found = []
-    columns = (opens[one][mask].tolist() for one in ("time_ns", "dfd", "path"))
+    columns = (opens[column][mask].tolist() for column in ("time_ns", "dfd", "path"))
     for time_ns, dfd, octets in zip(*columns, strict=True):
         path = _absolute(recording, dfd, os.fsdecode(octets))
         below = None if path is None else inside(path, prefix)
@@ -141,8 +141,8 @@ def hidden_lookups(
     """
     stand_in = _StandIns(image, opened)
     rows = [row for _, row in recorded]
-    found: list[Lookup] = []
-    now = list(modelled(found))
+    lookups: list[Lookup] = []
+    now = list(modelled(lookups))
     for _ in range(_PASSES):
         unexplained = (recorded[at] for at in _only_in_first(rows, now))
         more = [
@@ -150,12 +150,12 @@ def hidden_lookups(
             for time_ns, row in unexplained
             if (touch := stand_in.touch(row, time_ns)) is not None
         ]
-        tried = sorted([*found, *more], key=lambda one: one.time_ns)
+        tried = sorted([*lookups, *more], key=lambda lookup: lookup.time_ns)
         then = list(modelled(tried))
         if differing(rows, then) >= differing(rows, now):
             break
-        found, now = tried, then
-    return found
+        lookups, now = tried, then
+    return lookups
 
 
 def _only_in_first(rows: Sequence[int], others: Sequence[int]) -> Iterator[int]:
@@ -168,8 +168,8 @@ def _only_in_first(rows: Sequence[int], others: Sequence[int]) -> Iterator[int]:
 
 def differing(rows: Sequence[int], others: Sequence[int]) -> int:
     """Return how many reads differ, in any order."""
-    wanted, found = Counter(rows), Counter(others)
-    return ((wanted - found) + (found - wanted)).total()
+    wanted, other_rows = Counter(rows), Counter(others)
+    return ((wanted - other_rows) + (other_rows - wanted)).total()
 
 
 def metadata_reads(
@@ -200,7 +200,7 @@ def metadata_reads(
             found.append((time_ns, row))
             expected = {}
         else:
-            expected |= {rest[one]: one for one in of_length.get(place, ())}
+            expected |= {rest[row]: row for row in of_length.get(place, ())}
     return found
 
 
@@ -251,7 +251,7 @@ class _StandIns:
             later = [row for when, row in self.opened.get(metadata, ()) if when >= time_ns]
             rows = later[:1] or _middle(self.others.get(metadata, []))
             return (Touched.INODE, rows[0]) if rows else None
-        near = sorted(self.entries.get(metadata, ()), key=lambda one: abs(one[0] - time_ns))
+        near = sorted(self.entries.get(metadata, ()), key=lambda entry: abs(entry[0] - time_ns))
         rows = [row for _, row in near[:1]] or _middle(self.listed.get(metadata, []))
         return (Touched.ENTRY, rows[0]) if rows else None
 
@@ -259,9 +259,9 @@ class _StandIns:
 def _times(opened: Sequence[Lookup]) -> dict[int, int]:
     """Return when each name was first looked up (ns)."""
     found: dict[int, int] = {}
-    for one in opened:
-        for _, row in one.touches:
-            found.setdefault(row, one.time_ns)
+    for lookup in opened:
+        for _, row in lookup.touches:
+            found.setdefault(row, lookup.time_ns)
     return found
 
 

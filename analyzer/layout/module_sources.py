@@ -15,8 +15,8 @@ _COMPILED = re.compile(r"(.*/)__pycache__/([^/]+?)\.[^./]+(?:\.opt-[^./]+)?\.pyc
 
 def source_of(path: str) -> str | None:
     """Return the path of a compiled module's source; None for another file."""
-    found = _COMPILED.fullmatch(path)
-    return None if found is None else f"{found[1]}{found[2]}.py"
+    match = _COMPILED.fullmatch(path)
+    return None if match is None else f"{match[1]}{match[2]}.py"
 
 
 def sources(rows: Mapping[str, int]) -> dict[int, int]:

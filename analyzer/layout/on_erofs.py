@@ -67,8 +67,8 @@ class OnErofs:
     @cached_property
     def rows(self) -> list[int]:
         """The image's row of each file."""
-        found: list[int] = self.file.tolist()
-        return found
+        rows: list[int] = self.file.tolist()
+        return rows
 
     @cached_property
     def names(self) -> list[str]:
@@ -156,7 +156,7 @@ class OnErofs:
     ) -> Timed:
         """Replay a run on the image, all names in memory.
 
-        Without ``recorded`` it is the recorded run, whose steps have the time to unpack.
+        Without ``recorded`` it is the recorded run: its steps have the time to unpack.
         """
         reader = self.reader()[0]
         one_by_one = run.cpus == 1 and isinstance(device, FixedCost)
@@ -194,10 +194,10 @@ def on_erofs(
             f"has {recording.page_size // KIB} KiB",
             sweep(recording),
         )
-    found = found_in(
+    image_files = found_in(
         recording, row_of, lambda row: int(image.files["size"][row]), mountpoint, weight
     )
     place = mountpoint_of(recording, mountpoint)
-    taken = inputs(recording, found.version)
-    here = found.start, found.file, found.missing
-    return OnErofs(recording, found.version, image, *here, taken, place)
+    program_inputs = inputs(recording, image_files.version)
+    here = image_files.start, image_files.file, image_files.missing
+    return OnErofs(recording, image_files.version, image, *here, program_inputs, place)

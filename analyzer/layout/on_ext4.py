@@ -53,7 +53,7 @@ class OnExt4:
         files["block_pages"][here] = 0
         huge = may_have_huge_pages(self.recording.capture)
         files["large_folios"][here] = huge and has_large_folios("ext4", "", self.version)
-        sizes = [self.image.inodes[one].size for one in self.inode[here].tolist()]
+        sizes = [self.image.inodes[inode].size for inode in self.inode[here].tolist()]
         files["size"][here] = sizes
         return files
 
@@ -90,11 +90,11 @@ class OnExt4:
         emulation = Emulation(
             *(self._program(), rules_for(self.version), machine, limits, places, group)
         )
-        found = emulation.counts([window])
+        emulated = emulation.counts([window])
         names = counted(self.of_names(), 0, limits)
         return Counts(
-            requests=int(found.requests[0, 0]) + names.requests,
-            read_bytes=int(found.pages[0, 0]) * machine.page_size + names.read_bytes,
+            requests=int(emulated.requests[0, 0]) + names.requests,
+            read_bytes=int(emulated.pages[0, 0]) * machine.page_size + names.read_bytes,
             metadata_requests=names.metadata_requests,
             metadata_bytes=names.metadata_bytes,
         )
@@ -128,10 +128,10 @@ def on_ext4(
         number = image.names.get(resolved(path, image.names, image.links) or "")
         return NO_FILE if number is not None and not image.inodes[number].is_file else number
 
-    found = found_in(
+    image_files = found_in(
         recording, inode_of, lambda number: image.inodes[number].size, mountpoint, weight
     )
     place = mountpoint_of(recording, mountpoint)
-    taken = inputs(recording, found.version)
-    here = found.start, found.file, found.missing
-    return OnExt4(recording, found.version, image, *here, taken, place)
+    program_inputs = inputs(recording, image_files.version)
+    here = image_files.start, image_files.file, image_files.missing
+    return OnExt4(recording, image_files.version, image, *here, program_inputs, place)

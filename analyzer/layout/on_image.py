@@ -126,7 +126,7 @@ class OnImage:
         blocks = self._of_blocks(self.image.block_size, 0)
 
         def both(hidden: Sequence[Lookup]) -> list[Lookup]:
-            return sorted([*opened, *hidden], key=lambda one: one.time_ns)
+            return sorted([*opened, *hidden], key=lambda lookup: lookup.time_ns)
 
         def modelled(hidden: Sequence[Lookup]) -> Sequence[int]:
             return self._metadata(_with_lookups(blocks, both(hidden)), self.known)
@@ -141,12 +141,14 @@ class OnImage:
         blocks = self._of_blocks(self.image.block_size, 0)
         touches = _with_lookups(blocks, self._opened)
         rows = [row for _, row in self._recorded_rows]
-        return known_names(self.image, touches, rows, lambda known: self._metadata(touches, known))
+        return known_names(
+            self.image, touches, rows, lambda known_rows: self._metadata(touches, known_rows)
+        )
 
-    def _metadata(self, touches: Array, known: Sequence[int]) -> list[int]:
+    def _metadata(self, touches: Array, known_rows: Sequence[int]) -> list[int]:
         """Return the rows of the metadata that touches read, in their order."""
         before = before_a_start(self.image)
-        return metadata_rows(squashfs_reads(self.image, touches, self.rules, known, before))
+        return metadata_rows(squashfs_reads(self.image, touches, self.rules, known_rows, before))
 
     @cached_property
     def _recorded_rows(self) -> list[tuple[int, int]]:
@@ -172,12 +174,12 @@ class OnImage:
         accesses = self.recording.accesses
         accessed = accesses["file"].astype(np.int64) * _FILE + accesses["page"].astype(np.int64)
         pages = inserts["file"].astype(np.int64) * _FILE + inserts["index"].astype(np.int64)
-        known, row = np.unique(accessed, return_index=True)
-        _, mine, theirs = np.intersect1d(pages, known, return_indices=True)
-        found = np.full(int(inserts["run"].max(initial=0)) + 1, _NEVER)
+        accessed_rows, row = np.unique(accessed, return_index=True)
+        _, mine, theirs = np.intersect1d(pages, accessed_rows, return_indices=True)
+        first_insert = np.full(int(inserts["run"].max(initial=0)) + 1, _NEVER)
         times = accesses["time_ns"].astype(np.int64)[row[theirs]]
-        np.minimum.at(found, inserts["run"][mine], times)
-        return found
+        np.minimum.at(first_insert, inserts["run"][mine], times)
+        return first_insert
 
     @cached_property
     def is_recorded(self) -> bool:
@@ -192,14 +194,14 @@ class OnImage:
             return 0
         dev = self.taken.disks[self.disk]
         requests = self.recording.requests
-        found = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
-        return int((found & (requests["sector"] >= self.tables_sector)).sum())
+        reads = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
+        return int((reads & (requests["sector"] >= self.tables_sector)).sum())
 
     @cached_property
     def tables_sector(self) -> int:
         """The first sector of the image's tables on its disk, which come after its data."""
         mounts = self.recording.capture.mounts
-        mine = [one.first_sector for one in mounts if one.fstype == "squashfs"]
+        mine = [mount.first_sector for mount in mounts if mount.fstype == "squashfs"]
         first = next(iter(mine)) if len(mine) == 1 else self._first_sector()
         return first + self.image.superblock.inode_table // SECTOR // 2 * 2
 
@@ -213,7 +215,7 @@ class OnImage:
         row = int(np.flatnonzero(self.file >= 0)[0])
         dev = int(self.recording.files["dev"][row])
         mounts = self.recording.capture.mounts
-        return next((one for one in mounts if dev_of(one.dev) == dev), None)
+        return next((mount for mount in mounts if dev_of(mount.dev) == dev), None)
 
 
 def on_image(
@@ -232,12 +234,14 @@ def on_image(
     def size_of(row: int) -> int:
         return int(image.files["size"][image.names["file"][row]])
 
-    found = found_in(recording, row_of, size_of, mountpoint, weight)
-    name, file = found.file, found.file.copy()
+    image_files = found_in(recording, row_of, size_of, mountpoint, weight)
+    name, file = image_files.file, image_files.file.copy()
     file[name >= 0] = image.names["file"][name[name >= 0]]
     place = mountpoint_of(recording, mountpoint)
-    lists = found.changed, found.missing
-    return OnImage(recording, found.version, image, found.start, file, name, *lists, place, config)
+    lists = image_files.changed, image_files.missing
+    return OnImage(
+        recording, image_files.version, image, image_files.start, file, name, *lists, place, config
+    )
 
 
 def _of_files(program: Program, wanted: Array) -> Program:
@@ -249,8 +253,8 @@ def _of_files(program: Program, wanted: Array) -> Program:
 
 def _rising(times: Array) -> Array:
     """Return times of which none is after a later one: read ahead is what is used later."""
-    found: Array = np.minimum.accumulate(times[::-1])[::-1]
-    return found
+    earliest: Array = np.minimum.accumulate(times[::-1])[::-1]
+    return earliest
 
 
 def _with_names(
@@ -260,9 +264,9 @@ def _with_names(
 
     ``earlier`` are names that are looked up before others, by these.
     """
-    found, begins = np.unique(touches["row"], return_index=True)
+    touched_rows, begins = np.unique(touches["row"], return_index=True)
     rows, first = [], []
-    for row, begin in zip(name[found].tolist(), begins.tolist(), strict=True):
+    for row, begin in zip(name[touched_rows].tolist(), begins.tolist(), strict=True):
         both = [earlier[row], row] if row in earlier else [row]
         rows += both
         first += [begin] * len(both)
@@ -276,6 +280,6 @@ def _with_names(
 def _with_lookups(timed: tuple[Array, Array], lookups: Sequence[Lookup]) -> Array:
     """Return touches with lookups before the first one that is not earlier."""
     touches, times = timed
-    rows = [(*touch, 0) for one in lookups for touch in one.touches]
-    when = np.array([one.time_ns for one in lookups for _ in one.touches], np.int64)
+    rows = [(*touch, 0) for lookup in lookups for touch in lookup.touches]
+    when = np.array([lookup.time_ns for lookup in lookups for _ in lookup.touches], np.int64)
     return np.insert(touches, np.searchsorted(times, when, "left"), np.array(rows, TOUCH))

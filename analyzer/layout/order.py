@@ -23,8 +23,8 @@ class LayoutError(AnalyzerError, ValueError):
 class Start:
     """What a start reads of one file system: paths inside it, in the order of first access.
 
-    ``pages`` are the distinct pages accessed of each, ``rows`` those of the recording's files;
-    ``weight`` says how much the start counts. ``unnamed_pages`` are of files whose path is unknown.
+    ``pages`` are the distinct pages accessed of each, ``rows`` their rows in the recording;
+    ``weight`` says how much the start counts. ``unnamed_pages`` are of files with an unknown path.
     """
 
     files: tuple[str, ...]
@@ -107,13 +107,13 @@ def _file_system(recording: Recording, mountpoint: str | None) -> tuple[int, str
     mounts = recording.capture.mounts
     if mountpoint is not None:
         wanted = str(PurePosixPath(mountpoint))
-        found = [mount for mount in mounts if mount.mountpoint == wanted]
-        if not found:
-            known = ", ".join(mount.mountpoint for mount in mounts) or "none"
+        matching = [mount for mount in mounts if mount.mountpoint == wanted]
+        if not matching:
+            mountpoints = ", ".join(mount.mountpoint for mount in mounts) or "none"
             raise LayoutError(
-                f"the capture has no file system at {wanted}", f"give one of: {known}"
+                f"the capture has no file system at {wanted}", f"give one of: {mountpoints}"
             )
-        return dev_of(found[-1].dev), wanted
+        return dev_of(matching[-1].dev), wanted
     accessed = recording.files["accessed"].astype(np.int64)
     if not accessed.sum():
         raise LayoutError("the capture has no page that was read from a disk", _LINK_NEEDS_NAME)

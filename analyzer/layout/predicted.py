@@ -70,10 +70,10 @@ def predict_reads(
 ) -> list[Reads]:
     """Return what a start reads from the present image, and from each of ``layouts``.
 
-    ``order`` is that of several starts (``order_of``); None: of this one. ``window`` is in pages.
+    ``order`` is of several starts (``order_of``); None: of this start. ``window`` is in pages.
     """
-    found = list(cases(start, octets, layouts, order, window))
-    return [counted(start, one, found[0]) for one in found]
+    image_cases = list(cases(start, octets, layouts, order, window))
+    return [counted(start, image_case, image_cases[0]) for image_case in image_cases]
 
 
 def cases(
@@ -112,40 +112,42 @@ def case(
     return Case(layout, image, window, touches, reads)
 
 
-def counted(start: OnImage, one: Case, present: Case) -> Reads:
+def counted(start: OnImage, image_case: Case, present: Case) -> Reads:
     """Return the numbers of a case.
 
     Metadata that the recorded start read and that no file of it leads to (names that do not exist)
     count in every case. Where the model reads more of the present image than was recorded, some of
     the names were in memory: that share of metadata is left out of every case.
     """
-    reads, limits, page = one.reads, start.limits, start.recording.page_size
+    reads, limits, page = image_case.reads, start.limits, start.recording.page_size
     was_requests, was_octets = _metadata(start, present)
     recorded = start.recorded_metadata or was_requests
     share = min(recorded / was_requests, 1.0) if was_requests else 1.0
-    requests, octets = (round(number * share) for number in _metadata(start, one))
+    requests, octets = (round(number * share) for number in _metadata(start, image_case))
     unnamed = max(recorded - was_requests, 0)
     each = was_octets / was_requests if was_requests else 0.0
     of_data = reads[~_of_metadata(reads)]
     return Reads(
-        layout=one.layout,
+        layout=image_case.layout,
         requests=request_count(of_data, limits, page) + requests + unnamed,
         read_bytes=int(of_data["length"].sum()) + octets + int(unnamed * each),
         metadata_requests=requests + unnamed,
         metadata_bytes=octets + int(unnamed * each),
-        unpacked_bytes=_unpacked(one) + unnamed // 2 * METADATA_SIZE,
+        unpacked_bytes=_unpacked(image_case) + unnamed // 2 * METADATA_SIZE,
         packed_bytes=int(reads["length"].sum()) + int(unnamed * each),
         inserted_bytes=int(
-            _in_blocks(one, one.touches[one.touches["kind"] == Touched.BLOCK]).sum()
+            _in_blocks(
+                image_case, image_case.touches[image_case.touches["kind"] == Touched.BLOCK]
+            ).sum()
         ),
     )
 
 
-def _metadata(start: OnImage, one: Case) -> tuple[int, int]:
+def _metadata(start: OnImage, image_case: Case) -> tuple[int, int]:
     """Return requests and bytes of metadata."""
-    found = one.reads[_of_metadata(one.reads)]
+    metadata_reads = image_case.reads[_of_metadata(image_case.reads)]
     page = start.recording.page_size
-    return request_count(found, start.limits, page), int(found["length"].sum())
+    return request_count(metadata_reads, start.limits, page), int(metadata_reads["length"].sum())
 
 
 def _of_metadata(reads: Array) -> Array:
@@ -153,22 +155,30 @@ def _of_metadata(reads: Array) -> Array:
     return mask
 
 
-def _in_blocks(one: Case, blocks: Array) -> Array:
+def _in_blocks(image_case: Case, blocks: Array) -> Array:
     """Return the bytes of a file in each touched block."""
-    left: Array = one.image.files["size"][blocks["row"]].astype("i8")
-    left -= blocks["number"].astype("i8") * one.image.block_size
-    return left.clip(0, one.image.block_size)
+    left: Array = image_case.image.files["size"][blocks["row"]].astype("i8")
+    left -= blocks["number"].astype("i8") * image_case.image.block_size
+    return left.clip(0, image_case.image.block_size)
 
 
-def _inserted(one: Case) -> int:
-    """Return the bytes that go into the page cache, those of a fragment in squashfs's cache too."""
-    return int(_in_blocks(one, one.touches[one.touches["kind"] == Touched.BLOCK]).sum())
+def _inserted(image_case: Case) -> int:
+    """Return the bytes that go into the page cache, and into squashfs's cache of fragments."""
+    return int(
+        _in_blocks(
+            image_case, image_case.touches[image_case.touches["kind"] == Touched.BLOCK]
+        ).sum()
+    )
 
 
-def _unpacked(one: Case) -> int:
+def _unpacked(image_case: Case) -> int:
     """Return the bytes that the processor unpacks."""
-    image, reads = one.image, one.reads
-    whole = int(_in_blocks(one, one.touches[reads["touch"][reads["kind"] == ReadOf.DATA]]).sum())
+    image, reads = image_case.image, image_case.reads
+    whole = int(
+        _in_blocks(
+            image_case, image_case.touches[reads["touch"][reads["kind"] == ReadOf.DATA]]
+        ).sum()
+    )
     fragments = len(set(reads["touch"][reads["kind"] == ReadOf.FRAGMENT].tolist()))
     metadata = int((reads["kind"] == ReadOf.METADATA).sum())
     return whole + fragments * image.block_size + metadata * METADATA_SIZE
@@ -211,8 +221,10 @@ def rows_in_order(image: SquashfsImage, order: Sequence[Ordered]) -> list[int]:
     Files that are not in it follow in the reverse of the order of their names, a file with several
     names at the last one (add_priority_list).
     """
-    known = (_stored_path(image, one.path) for one in order)
-    listed = [int(image.names["file"][image.rows[path]]) for path in known if path is not None]
+    stored_paths = (_stored_path(image, entry.path) for entry in order)
+    listed = [
+        int(image.names["file"][image.rows[path]]) for path in stored_paths if path is not None
+    ]
     return _distinct([*listed, *reversed(_names_in_tree_order(image))])
 
 
@@ -220,8 +232,8 @@ def _stored_path(image: SquashfsImage, path: str) -> str | None:
     """Return the path through links of directories; the builder does not follow a link itself."""
     above, _, name = path.rpartition("/")
     parent = image.resolved(above or "/")
-    found = None if parent is None else f"{parent.rstrip('/')}/{name}"
-    return found if found in image.rows else None
+    full_path = None if parent is None else f"{parent.rstrip('/')}/{name}"
+    return full_path if full_path in image.rows else None
 
 
 def _distinct(rows: Iterable[int]) -> list[int]:

@@ -23,7 +23,7 @@ _REMEDY = "give the image that the capture was recorded on, or its mount point: 
 class Found:
     """A start, and the image's row of each file by the recording's row, or NO_FILE.
 
-    ``changed`` are paths whose size differs, ``missing`` those that the image does not have.
+    ``changed`` are paths of other sizes, ``missing`` paths that the image does not have.
     """
 
     start: Start
@@ -61,12 +61,12 @@ def found_in(
     for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
         if _is_link(recording, row):
             continue  # the text of a symbolic link is in its inode
-        found = row_of(path)
-        if found is None:
+        place = row_of(path)
+        if place is None:
             missing.append(path)
-        elif found != NO_FILE:
-            file[row] = found
-            if size_of(found) == recording.files["size_bytes"][row]:
+        elif place != NO_FILE:
+            file[row] = place
+            if size_of(place) == recording.files["size_bytes"][row]:
                 same_pages += pages
             else:
                 changed.append(path)
@@ -81,7 +81,7 @@ def _is_link(recording: Recording, row: int) -> bool:
 
 
 def _refuse_another(start: Start, any_file: bool, same_pages: int) -> None:
-    """Raise LayoutError for a start whose pages are not in files of the image."""
+    """Raise LayoutError for a start that reads other pages than the image's."""
     if not any_file:
         raise LayoutError(
             f"the start reads {plural(len(start.files), 'file')}, and the image has none of them",

@@ -43,8 +43,8 @@ class Unpacking:
         if not self.by_block:
             return self
         sizes, *measured = zip(*self.by_block, strict=True)
-        at, known = np.log2(block_size), np.log2(sizes)
-        page_ns, sector_ns = (float(np.interp(at, known, ns)) for ns in measured)
+        at, known_at = np.log2(block_size), np.log2(sizes)
+        page_ns, sector_ns = (float(np.interp(at, known_at, ns)) for ns in measured)
         return replace(self, page_ns=page_ns, sector_ns=sector_ns, by_block=())
 
     def seconds(self, reads: Reads, page_size: int) -> float:
@@ -69,44 +69,46 @@ class Timing:
     unpacking: Mapping[str, Unpacking]
     doubts: tuple[str, ...] = ()
 
-    def seconds(self, one: Case, reads: Reads) -> float | None:
+    def seconds(self, image_case: Case, reads: Reads) -> float | None:
         """Return the seconds of a case; None if the time to unpack is unknown."""
-        more_ns = self._more_unpacking_ns(one, reads)
+        more_ns = self._more_unpacking_ns(image_case, reads)
         if more_ns is None:
             return None
-        run = relaid_run(with_unpacking(self.replayed.run, self._read, more_ns), self.start, one)
-        found = timed_windows(run, [one.window], self.replayed.device, CpuCost())[0]
-        return (found.total_ns + self._more_metadata_ns(reads)) / 1e9
+        run = relaid_run(
+            with_unpacking(self.replayed.run, self._read, more_ns), self.start, image_case
+        )
+        timed = timed_windows(run, [image_case.window], self.replayed.device, CpuCost())[0]
+        return (timed.total_ns + self._more_metadata_ns(reads)) / 1e9
 
-    def beside_ns(self, one: Case, reads: Reads) -> float | None:
+    def beside_ns(self, image_case: Case, reads: Reads) -> float | None:
         """Return the time that a case takes beside the replay: to unpack, and further metadata.
 
         None if the time to unpack is unknown.
         """
-        more_ns = self._more_unpacking_ns(one, reads)
+        more_ns = self._more_unpacking_ns(image_case, reads)
         return None if more_ns is None else self._more_metadata_ns(reads) + more_ns
 
     @cached_property
     def _read(self) -> Array:
         """The sectors that each step of the recorded run read, metadata among them."""
         run = self.replayed.run
-        found = timed_windows(run, [0], self.replayed.device, CpuCost())[0].work[:, 2].copy()
+        unpacked = timed_windows(run, [0], self.replayed.device, CpuCost())[0].work[:, 2].copy()
         tables = self.start.tables_sector
         of_metadata = (run.steps["operation"] < 0) & (run.steps["sector"] >= tables)
-        found[of_metadata] = run.steps["sectors"][of_metadata]
-        return found
+        unpacked[of_metadata] = run.steps["sectors"][of_metadata]
+        return unpacked
 
-    def _more_unpacking_ns(self, one: Case, reads: Reads) -> float | None:
+    def _more_unpacking_ns(self, image_case: Case, reads: Reads) -> float | None:
         """Return the time to unpack that a case takes more than the recorded start, or None."""
         page = self.start.recording.page_size
-        new = self.unpacking.get(one.image.superblock.compressor)
+        new = self.unpacking.get(image_case.image.superblock.compressor)
         old = self.unpacking.get(self.start.image.superblock.compressor)
         if new is None or (old is None and self.recorded is not None):
             return None
         was = 0.0
         if old is not None and self.recorded is not None:
             was = old.at(self.start.image.block_size).seconds(self.recorded, page)
-        now = new.at(one.image.block_size).seconds(reads, page)
+        now = new.at(image_case.image.block_size).seconds(reads, page)
         return (now - was) * 1e9
 
     def _more_metadata_ns(self, reads: Reads) -> float:
@@ -136,23 +138,23 @@ def timing(
             "the start reads most from a disk that does not hold the image",
             "give the mount point of the image with --mountpoint",
         )
-    known = dict(unpacking)
+    times = dict(unpacking)
     recorded, compressor = None, start.image.superblock.compressor
     blocks = start.taken.blocks
     if blocks is not None and start.recorded_block_pages > 1:
         at_0 = case(start, None, start.image, start.touches(start.image.block_size, 0), 0)
         recorded = replace(counted(start, at_0, present), metadata_requests=start.recorded_metadata)
-        if compressor not in known and blocks.cpu != CpuCost():
+        if compressor not in times and blocks.cpu != CpuCost():
             cpu, insert_ns = blocks.cpu, blocks.insert_ns
-            known[compressor] = Unpacking(cpu.page_ns - insert_ns, cpu.sector_ns, insert_ns)
+            times[compressor] = Unpacking(cpu.page_ns - insert_ns, cpu.sector_ns, insert_ns)
     took = timed_windows(replayed.run, [0], replayed.device)[0].total_ns / 1e9
     doubts = (*of_recording(replayed.recording), *of_run(replayed, took))
     texts = tuple(dict.fromkeys(doubt.text for doubt in doubts))
-    return Timing(start, replayed, recorded, known, texts)
+    return Timing(start, replayed, recorded, times, texts)
 
 
 def with_unpacking(run: Run, sectors: Array, more_ns: float) -> Run:
-    """Return a run whose threads unpack for longer, in all by ``more_ns``; negative: for less.
+    """Return a run in which threads unpack for longer, in all by ``more_ns``; negative: for less.
 
     What a thread unpacks it does after its read, so that others may compute or wait for the disk
     meanwhile. The time is divided by the ``sectors`` that the steps read.
@@ -168,16 +170,16 @@ def with_unpacking(run: Run, sectors: Array, more_ns: float) -> Run:
     return replace(run, steps=steps)
 
 
-def relaid_run(run: Run, start: OnImage, one: Case) -> Run:
-    """Return a run whose files have the places that they have in a case."""
-    files = start.files(one.image.block_size)
+def relaid_run(run: Run, start: OnImage, image_case: Case) -> Run:
+    """Return a run with the files at their places in a case."""
+    files = start.files(image_case.image.block_size)
     files["window"] = run.program.files["window"]
     program = replace(run.program, files=files)
-    return replace(run, program=program, layout=Layout(_extents(start, one)))
+    return replace(run, program=program, layout=Layout(_extents(start, image_case)))
 
 
-def _extents(start: OnImage, one: Case) -> Array:
-    """Return the EXTENT table: that of a case for its files, the recorded one for others.
+def _extents(start: OnImage, image_case: Case) -> Array:
+    """Return the EXTENT table: a case's for its files, the recorded table for others.
 
     A block that squashfs has in its cache, or that is a hole, is marked as unread. Blocks that the
     case does not touch have their places, too: a prefetch list may read them.
@@ -185,14 +187,16 @@ def _extents(start: OnImage, one: Case) -> Array:
     recorded = start.taken.extents
     kept = recorded[start.file[recorded["file"]] < 0]
     row_of = {file: row for row, file in enumerate(start.file.tolist()) if file >= 0}
-    unit = one.image.block_size // SECTOR
-    read = _read_places(one)
+    unit = image_case.image.block_size // SECTOR
+    read = _read_places(image_case)
     rows = {
         (file, number): place
         for file in row_of
-        for number, place in enumerate(_places(one.image, file))
+        for number, place in enumerate(_places(image_case.image, file))
     }
-    touches = zip(*(one.touches[name].tolist() for name in ("kind", "row", "number")), strict=True)
+    touches = zip(
+        *(image_case.touches[name].tolist() for name in ("kind", "row", "number")), strict=True
+    )
     for touch, (kind, file, number) in enumerate(touches):
         if kind == Touched.BLOCK:
             rows[file, number] = read.get(touch, (0, 0))
@@ -211,12 +215,12 @@ def _places(image: SquashfsImage, file: int) -> Iterator[tuple[int, int]]:
         yield sector, -(-(at + length) // SECTOR) - sector if length else 0
 
 
-def _read_places(one: Case) -> dict[int, tuple[int, int]]:
+def _read_places(image_case: Case) -> dict[int, tuple[int, int]]:
     """Return first sector and sectors of the data that each touch reads."""
-    reads: Sequence[tuple[int, int, int, int, int]] = one.reads.tolist()
-    found: dict[int, tuple[int, int]] = {}
+    reads: Sequence[tuple[int, int, int, int, int]] = image_case.reads.tolist()
+    places: dict[int, tuple[int, int]] = {}
     for kind, touch, _, at, length in reads:
         if kind in (ReadOf.DATA, ReadOf.FRAGMENT):
-            first, sectors = found.get(touch, (at // SECTOR, 0))
-            found[touch] = first, sectors + length // SECTOR
-    return found
+            first, sectors = places.get(touch, (at // SECTOR, 0))
+            places[touch] = first, sectors + length // SECTOR
+    return places

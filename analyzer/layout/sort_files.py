@@ -20,8 +20,8 @@ def mksquashfs_sort_file(order: Sequence[Ordered]) -> bytes:
     """
     share = -(-len(order) // _HIGHEST) or 1
     lines = (
-        b"%s %d" % (_escaped(one.path, b"\\ \t"), _HIGHEST - at // share)
-        for at, one in enumerate(order)
+        b"%s %d" % (_escaped(entry.path, b"\\ \t"), _HIGHEST - at // share)
+        for at, entry in enumerate(order)
     )
     return _text(lines)
 
@@ -34,16 +34,16 @@ def gensquashfs_sort_file(order: Sequence[Ordered]) -> bytes:
     """
     left_out = set(not_for_gensquashfs(order))
     lines = (
-        b"%d %s" % (at - len(order), _escaped(one.path, b""))
-        for at, one in enumerate(order)
-        if one.path not in left_out
+        b"%d %s" % (at - len(order), _escaped(entry.path, b""))
+        for at, entry in enumerate(order)
+        if entry.path not in left_out
     )
     return _text(lines)
 
 
 def not_for_gensquashfs(order: Sequence[Ordered]) -> list[str]:
     """Return the paths that a sort file of gensquashfs cannot name without quotes."""
-    names = ((one.path, one.path.removeprefix("/")) for one in order)
+    names = ((entry.path, entry.path.removeprefix("/")) for entry in order)
     return [path for path, name in names if name != name.strip() or name[:1] in ('"', "[")]
 
 
@@ -56,7 +56,7 @@ def tar_list(order: Sequence[Ordered], every: Iterable[str]) -> bytes:
     """
     there = dict.fromkeys(every)
     names: dict[str, None] = {}
-    for path in (*(one.path for one in order if one.path in there), *there):
+    for path in (*(entry.path for entry in order if entry.path in there), *there):
         for parent in reversed(PurePosixPath(path).parents):
             if str(parent) != "/":
                 names.setdefault(str(parent))

@@ -61,8 +61,8 @@ def kernel_of_image(
             f"{DEVICE_BLOCK // KIB} KiB are assumed. Give the kernel's configuration with "
             "--kernel-config FILE"
         )
-    known = kept.isdecimal() and 0 < int(kept[:4]) <= 1000
-    if not known:
+    is_known = kept.isdecimal() and 0 < int(kept[:4]) <= 1000
+    if not is_known:
         doubts.append(
             f"the capture does not contain the kernel's {_FRAGMENTS}: a cache of "
             f"{FRAGMENTS_KEPT} fragments is assumed"
@@ -71,7 +71,7 @@ def kernel_of_image(
         version,
         page_size=recording.page_size,
         device_block=max(unit or DEVICE_BLOCK, _logical_block(recording, disk)),
-        fragments_kept=int(kept) if known else FRAGMENTS_KEPT,
+        fragments_kept=int(kept) if is_known else FRAGMENTS_KEPT,
     )
     return KernelOfImage(rules, tuple(doubts))
 
@@ -96,7 +96,7 @@ def _unit(
 def _logical_block(recording: Recording, disk: int) -> int:
     """Return the disk's logical block, below which no unit is (sb_min_blocksize); 0 if unknown."""
     devices = recording.capture.devices
-    queues = [one.queue for one in devices if dev_of(one.dev) == disk]
+    queues = [device.queue for device in devices if dev_of(device.dev) == disk]
     text = queues[0].get("logical_block_size", "") if queues else ""
     return int(text) if text in map(str, _UNITS) else 0
 

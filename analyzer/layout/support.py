@@ -99,18 +99,23 @@ class Support:
             "configuration with --kernel-config FILE"
         )
 
-    def usable(self, wanted: Sequence[str], asked: Sequence[str]) -> tuple[list[str], list[str]]:
+    def usable(self, wanted: Sequence[str], explicit: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the compressors that the kernel may have, and notes about the others.
 
         Raises LayoutError if one of ``asked``, which the user named, is among the others.
         """
-        lacks = {one: why for one in wanted if (why := self.lack(one)) is not None}
-        for one in asked:
-            if one in lacks:
-                raise LayoutError(lacks[one], f"leave out --compressor {one}, or {self._cure(one)}")
-        reasons = (f"{one} is not compared: {why}" for one, why in lacks.items())
+        lacks = {
+            compressor: why for compressor in wanted if (why := self.lack(compressor)) is not None
+        }
+        for compressor in explicit:
+            if compressor in lacks:
+                raise LayoutError(
+                    lacks[compressor],
+                    f"leave out --compressor {compressor}, or {self._cure(compressor)}",
+                )
+        reasons = (f"{compressor} is not compared: {why}" for compressor, why in lacks.items())
         notes: list[str] = [Note(reason, NoteKind.ANSWER) for reason in reasons]
-        return [one for one in wanted if one not in lacks], notes
+        return [compressor for compressor in wanted if compressor not in lacks], notes
 
 
 def support_of(
@@ -126,24 +131,26 @@ def support_of(
     ``own`` is the compressor of the present image, which the kernel has if a start ran on that file
     system; ``unpacked`` and ``refused`` are those of a measurement on the board.
     """
-    mounts = [mount for one in recordings for mount in one.capture.mounts]
+    mounts = [mount for recording in recordings for mount in recording.capture.mounts]
     ran_on = any(mount.fstype == fs.lower() for mount in mounts)
     shown = frozenset([*unpacked, *([own] if ran_on else [])])
-    release = next((one.kernel for one in recordings if one.kernel), "unknown")
-    known = recorded_config(recordings) if config is None else config
-    page_size = max((one.page_size for one in recordings), default=4096)
-    return Support(fs, release, shown, frozenset(refused) - shown, known, page_size)
+    release = next((recording.kernel for recording in recordings if recording.kernel), "unknown")
+    known_config = recorded_config(recordings) if config is None else config
+    page_size = max((recording.page_size for recording in recordings), default=4096)
+    return Support(fs, release, shown, frozenset(refused) - shown, known_config, page_size)
 
 
 def recorded_config(recordings: Sequence[Recording]) -> frozenset[str] | None:
     """Return the options that the captures' kernel sets; None if none has its configuration."""
-    hosts = [one.capture.host for one in recordings]
+    hosts = [recording.capture.host for recording in recordings]
     options = [host.kernel_options for host in hosts if host is not None]
     # sysfs alone may have shown huge pages.
-    known = next((one for one in options if one.keys() - {HUGE_PAGES}), None)
-    if known is None:
+    device_options = next(
+        (queue_options for queue_options in options if queue_options.keys() - {HUGE_PAGES}), None
+    )
+    if device_options is None:
         return None
-    return frozenset(name for name, value in known.items() if value in ("y", "m"))
+    return frozenset(name for name, value in device_options.items() if value in ("y", "m"))
 
 
 def read_kernel_config(file: StrPath) -> frozenset[str]:

@@ -32,11 +32,11 @@ class Measured:
     @property
     def by_compressor(self) -> Mapping[str, Unpacking]:
         """The time of each compressor."""
-        found: dict[str, list[Unpacked]] = {}
-        for one in self.document.compressors:
-            found.setdefault(one.compressor, []).append(one)
+        by_name: dict[str, list[Unpacked]] = {}
+        for entry in self.document.compressors:
+            by_name.setdefault(entry.compressor, []).append(entry)
         page = self.document.page_size
-        return {compressor: _unpacking(measured, page) for compressor, measured in found.items()}
+        return {compressor: _unpacking(measured, page) for compressor, measured in by_name.items()}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -47,20 +47,23 @@ class Measured:
         text = f"{missing}: not compared; the board's kernel, or mksquashfs here, lacks it"
         return (Note(text, NoteKind.ANSWER),)
 
-    def usable(self, asked: Sequence[Compressor] | None) -> list[Compressor]:
+    def usable(self, compressors: Sequence[Compressor] | None) -> list[Compressor]:
         """Return the compressors that the board has; of ``asked``, if any are, they must be there.
 
         Raises LayoutError.
         """
         missing = set(self.document.missing)
-        for one in asked or ():
-            if one in missing:
+        for compressor in compressors or ():
+            if compressor in missing:
                 kernel = self.document.kernel or "unknown"
                 raise LayoutError(
-                    f"the board's kernel ({kernel}), or mksquashfs here, lacks {one}",
-                    f"set {_OPTIONS[one]}=y in the kernel, or leave out --compressor {one}",
+                    f"the board's kernel ({kernel}), or mksquashfs here, lacks {compressor}",
+                    f"set {_OPTIONS[compressor]}=y in the kernel, or leave out --compressor "
+                    f"{compressor}",
                 )
-        return [one for one in asked or COMPRESSORS if one not in missing]
+        return [
+            compressor for compressor in compressors or COMPRESSORS if compressor not in missing
+        ]
 
 
 def read_unpacking(file: StrPath) -> Measured:
@@ -73,7 +76,7 @@ def read_unpacking(file: StrPath) -> Measured:
 
 def _unpacking(measured: Sequence[Unpacked], page_bytes: int) -> Unpacking:
     """Return the time of one compressor, measured with blocks of one size or several."""
-    insert_ns = sum(one.insert_ns for one in measured) / len(measured)
-    first, sizes = measured[0], [one for one in measured if one.block_size is not None]
-    by_block = sorted((one.block_size or 0, one.page_ns, one.sector_ns) for one in sizes)
+    insert_ns = sum(entry.insert_ns for entry in measured) / len(measured)
+    first, sizes = measured[0], [entry for entry in measured if entry.block_size is not None]
+    by_block = sorted((entry.block_size or 0, entry.page_ns, entry.sector_ns) for entry in sizes)
     return Unpacking(first.page_ns, first.sector_ns, insert_ns, tuple(by_block), page_bytes)

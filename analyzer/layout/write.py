@@ -127,11 +127,11 @@ def _instructions(
 def _tar_first(order: Sequence[Ordered]) -> bytes:
     """Return names for tar, one a line: directories come before what is in them."""
     names: dict[str, None] = {}
-    for one in order:
-        for parent in reversed(PurePosixPath(one.path).parents):
+    for entry in order:
+        for parent in reversed(PurePosixPath(entry.path).parents):
             if str(parent) != "/":
                 names.setdefault(str(parent))
-        names.setdefault(one.path)
+        names.setdefault(entry.path)
     return b"".join(b"." + os.fsencode(name) + b"\n" for name in names)
 
 
@@ -141,9 +141,9 @@ def _compress_hints(order: Sequence[Ordered], erofs: ErofsWords) -> bytes:
     Names are extended regular expressions. Those that no line can contain are left out.
     """
     lines = [
-        b"%d ^%s$" % (erofs.cluster_size, _SPECIAL.sub(rb"\\\g<0>", os.fsencode(one.path[1:])))
-        for one in order
-        if not set(one.path) & set(" \t\r\n")
+        b"%d ^%s$" % (erofs.cluster_size, _SPECIAL.sub(rb"\\\g<0>", os.fsencode(entry.path[1:])))
+        for entry in order
+        if not set(entry.path) & set(" \t\r\n")
     ]
     return b"".join(line + b"\n" for line in lines)
 

@@ -53,11 +53,11 @@ class Layout:
 def access_map(canvas: Canvas, subject: Subject) -> None:
     """Draw page accesses over time and file offset, files stacked by first access."""
     ax = axes(canvas, left=0.45, right=2.75, top=0.36)
-    accesses, found = subject.recording.accesses, subject.waste
+    accesses, waste = subject.recording.accesses, subject.waste
     layout = stack(subject)
     time_s = _since_start(subject, accesses["time_ns"].astype(np.int64))
     ax.vlines(
-        _since_start(subject, found.run_ns),
+        _since_start(subject, waste.run_ns),
         layout.run_low,
         layout.run_high,
         color=VERMILLION,
@@ -92,11 +92,11 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
 
 def stack(subject: Subject) -> Layout:
     """Return the layout: one unit of y a page, long stretches that nothing reads shortened."""
-    accesses, found = subject.recording.accesses, subject.waste
+    accesses, waste = subject.recording.accesses, subject.waste
     accessed = len(accesses["file"])
-    file = np.concatenate([accesses["file"].astype(np.int64), found.run_file])
-    page = np.concatenate([accesses["page"].astype(np.float64), found.run_page])
-    pages = np.concatenate([np.ones(accessed), found.run_pages])
+    file = np.concatenate([accesses["file"].astype(np.int64), waste.run_file])
+    page = np.concatenate([accesses["page"].astype(np.float64), waste.run_page])
+    pages = np.concatenate([np.ones(accessed), waste.run_pages])
     files, first = np.unique(file[:accessed], return_index=True)
     rank = np.zeros(subject.recording.files.rows, np.int64)
     rank[files[np.argsort(first)]] = np.arange(len(files))

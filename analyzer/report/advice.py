@@ -11,14 +11,14 @@ from foreread.boards.base.units import kib_text, size_text
 _MOST_WORDS = 12  # rows whose commands are shown
 
 
-def advice(found: AdviceDocument | None) -> Section:
+def advice(document: AdviceDocument | None) -> Section:
     """Return the section; it is empty where no advice could be given."""
     section = Section("advice", "What else would help")
-    if found is None:
+    if document is None:
         return section
-    window = kib_text(found.read_ahead_kb)
-    now = f"Now the start takes {seconds(found.seconds)} with {window} (predicted)."
-    if not found.rows:
+    window = kib_text(document.read_ahead_kb)
+    now = f"Now the start takes {seconds(document.seconds)} with {window} (predicted)."
+    if not document.rows:
         section.blocks.append(
             Paragraph(f"{now} Nothing was found that saves more than the band of its saving.")
         )
@@ -29,9 +29,9 @@ def advice(found: AdviceDocument | None) -> Section:
                 "saves more than its band."
             )
         )
-        section.blocks.extend([_table(found.rows), *_commands(found.rows)])
-    if found.notes:
-        section.blocks.append(Bullets([printable(note) for note in found.notes]))
+        section.blocks.extend([_table(document.rows), *_commands(document.rows)])
+    if document.notes:
+        section.blocks.append(Bullets([printable(note) for note in document.notes]))
     return section
 
 

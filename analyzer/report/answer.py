@@ -114,9 +114,9 @@ def _where(subject: Subject) -> Facts:
 
 def _confirmed(subject: Subject) -> list[Block]:
     """Return the result of the runs at the present and at the proposed window."""
-    found = stored(subject.recording.capture)
-    proved = [Paragraph(cited_upper(one)) for one in found if one.outcome != "contradicted"]
-    against = [cited_upper(one) for one in found if one.outcome == "contradicted"]
+    proofs = stored(subject.recording.capture)
+    proved = [Paragraph(cited_upper(proof)) for proof in proofs if proof.outcome != "contradicted"]
+    against = [cited_upper(proof) for proof in proofs if proof.outcome == "contradicted"]
     return [*proved, *([Bullets(against, warning=True)] if against else [])]
 
 

@@ -57,13 +57,13 @@ def start_up(subject: Subject) -> Section:
 def _criteria(subject: Subject) -> Table:
     """Return the cost of each way to choose a window, predicted and measured."""
     total = subject.prediction.total
-    known = subject.reference.name
+    reference_name = subject.reference.name
     alike = total.smallest_within in (None, total.predicted_best)
     ways = [
         ("fewest seconds predicted", total.predicted_best),
         ("smallest window within its band", None if alike else total.smallest_within),
         ("F² + G², the published criterion", total.quasi_optimal),
-        (known, subject.current_window),
+        (reference_name, subject.current_window),
     ]
     rows = [
         [
@@ -106,7 +106,10 @@ def _measured_cells(subject: Subject, window: int) -> list[str]:
         return ["–", "–"]
     points = validation.points
     measured = {point.window: point.measured.seconds for point in points}
-    at = max((one for one in measured if one <= window), default=points[0].window)
+    at = max(
+        (measured_window for measured_window in measured if measured_window <= window),
+        default=points[0].window,
+    )
     of_kb = {point.read_ahead_kb: point.measured.seconds for point in points}
     best, default = of_kb[validation.best_read_ahead_kb], of_kb[validation.default_read_ahead_kb]
     here = measured[at]
@@ -158,42 +161,45 @@ def wasted(subject: Subject) -> list[Paragraph | Bullets | Table]:
     """Return which rules read how much, and unused pages of which files; nothing for a fixed
     window.
     """
-    if subject.causes is None or not sum(int(one.pages.sum()) for one in subject.causes):
+    if subject.causes is None or not sum(int(caused.pages.sum()) for caused in subject.causes):
         return []
-    said = [_said(one) for one in sorted(subject.causes, key=lambda one: -int(one.wasted.sum()))]
+    sentences = [
+        _sentence(caused)
+        for caused in sorted(subject.causes, key=lambda caused: -int(caused.wasted.sum()))
+    ]
     intro = (
         f"Rules of {subject.model_name} that read these pages at {kib_text(subject.window_kb)}, "
         "and the number of unused pages:"
     )
-    return [Paragraph(intro), Bullets(said), *_by_file(subject, subject.causes)]
+    return [Paragraph(intro), Bullets(sentences), *_by_file(subject, subject.causes)]
 
 
-def _said(one: Caused) -> str:
-    pages, vain = int(one.pages.sum()), int(one.wasted.sum())
+def _sentence(caused: Caused) -> str:
+    pages, vain = int(caused.pages.sum()), int(caused.wasted.sum())
     share = f", {count(vain)} unused ({percent(vain / pages)})" if vain else ", none unused"
-    return f"{RULES[one.cause]}: {plural(pages, 'page')}{share} – {MEANING[one.cause]}."
+    return f"{RULES[caused.cause]}: {plural(pages, 'page')}{share} – {MEANING[caused.cause]}."
 
 
 def _by_file(subject: Subject, causes: list[Caused]) -> list[Table]:
-    wasteful = [one for one in causes if one.wasted.sum()]
-    wasteful = sorted(wasteful, key=lambda one: -int(one.wasted.sum()))[:MOST_RULES]
-    vain = np.sum([one.wasted for one in causes], axis=0)
+    wasteful = [caused for caused in causes if caused.wasted.sum()]
+    wasteful = sorted(wasteful, key=lambda caused: -int(caused.wasted.sum()))[:MOST_RULES]
+    vain = np.sum([caused.wasted for caused in causes], axis=0)
     order = [row for row in np.argsort(-vain, kind="stable").tolist() if vain[row]]
     if not order:
         return []
     columns = [
         Column("file", "left", share=4, is_path=True),
         Column("unused"),
-        *(Column(RULES[one.cause]) for one in wasteful),
+        *(Column(RULES[caused.cause]) for caused in wasteful),
     ]
-    rows = [["all files", count(vain.sum()), *(count(one.wasted.sum()) for one in wasteful)]]
+    rows = [["all files", count(vain.sum()), *(count(caused.wasted.sum()) for caused in wasteful)]]
     rows += [
-        [subject.path(row), count(vain[row]), *(count(one.wasted[row]) for one in wasteful)]
+        [subject.path(row), count(vain[row]), *(count(caused.wasted[row]) for caused in wasteful)]
         for row in order[:MOST_FILES]
     ]
     rest = order[MOST_FILES:]
     if rest:
-        sums = [vain[rest].sum(), *(one.wasted[rest].sum() for one in wasteful)]
+        sums = [vain[rest].sum(), *(caused.wasted[rest].sum() for caused in wasteful)]
         rows.append([plural(len(rest), "other file"), *map(count, sums)])
     caption = f"Unused pages read at {kib_text(subject.window_kb)}, by file and by rule."
     return [Table(columns, rows, caption, frozenset({0}))]

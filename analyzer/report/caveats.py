@@ -12,36 +12,36 @@ UNANSWERED = 0.01  # share of reads without a completion from which on the repor
 def caveats(subject: Subject) -> list[str]:
     """Return the limits of the answer, the most serious first."""
     recording, capture = subject.recording, subject.recording.capture
-    found = []
+    cautions = []
     if recording.contaminated:
-        found.append(
+        cautions.append(
             "The recording is contaminated: it was not made at read_ahead_kb=0, so pages that the "
             "kernel's readahead brought in are mixed with those the application touched. "
             "Record again at read_ahead_kb=0."
         )
     lost = lost_events(recording)
     if lost:
-        found.append(
+        cautions.append(
             f"At least {plural(lost, 'event')} lost: pages are missing from every figure here. "
             "Record again with larger buffers."
         )
     if capture.cold is None:
-        found.append(
+        cautions.append(
             "A foreign trace without foreread's metadata: board, command, file sizes and cold "
             "caches are unknown."
         )
     elif not capture.cold.proven:
-        found.append(
+        cautions.append(
             "The caches could not be shown to be cold before the run: pages may be missing."
         )
     if capture.signal or capture.exit_status:
         end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
-        found.append(
+        cautions.append(
             f"The command failed ({end}): the recording may not contain a complete start-up."
         )
     if subject.unanswered > UNANSWERED * subject.reads.sum():
-        found.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
-    return found + _model_limits(subject)
+        cautions.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
+    return cautions + _model_limits(subject)
 
 
 def _model_limits(subject: Subject) -> list[str]:

@@ -132,9 +132,11 @@ def _mark_windows(ax: Axes, subject: Subject) -> None:
     if subject.prediction.verdict.action == "set":
         text = f"recommended: {kib_text(subject.window_kb)}"
         ax.axvline(subject.window, color=VERMILLION, linestyle="-", linewidth=1.1, label=text)
-    known = subject.reference.name
+    reference_name = subject.reference.name
     beyond = subject.current_window > max(subject.prediction.total.windows)
-    text = f"{known}: {kib_text(subject.current_kb)}{', beyond this axis' if beyond else ''}"
+    text = (
+        f"{reference_name}: {kib_text(subject.current_kb)}{', beyond this axis' if beyond else ''}"
+    )
     ax.axvline(
         subject.current_window, color=BLACK, linestyle=(0, (1, 2)), linewidth=1.1, label=text
     )

@@ -35,7 +35,7 @@ class WasteDocument(msgspec.Struct, frozen=True):
 
 
 class ReportFigures(Document, frozen=True, kw_only=True):
-    """The numbers of a report; that of a TUNING alone has ``tuning`` only."""
+    """The numbers of a report; the report of a TUNING alone has ``tuning`` only."""
 
     prediction: PredictionDocument | UnsetType = UNSET
     validation: Validation | UnsetType | None = UNSET
@@ -59,9 +59,9 @@ def figures_of(subject: Subject) -> ReportFigures:
 
 def _file(subject: Subject, row: int) -> WastedFile:
     of_rules = {
-        one.cause.name.lower(): int(one.wasted[row])
-        for one in subject.causes or []
-        if one.wasted[row]
+        caused.cause.name.lower(): int(caused.wasted[row])
+        for caused in subject.causes or []
+        if caused.wasted[row]
     }
     waste = subject.waste
     return WastedFile(subject.path(row), int(waste.requests[row]), int(waste.wasted[row]), of_rules)

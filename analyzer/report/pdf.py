@@ -61,7 +61,7 @@ def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
         fills[scale] = _set(Sheets(None, drawable(title), scale), title, subtitle, sections)
         if fills[scale] >= FULL:
             break
-    return max(fills, key=lambda one: fills[one])
+    return max(fills, key=fills.__getitem__)
 
 
 def _set(sheets: Sheets, title: str, subtitle: str, sections: list[Section]) -> float:

@@ -72,7 +72,7 @@ def seconds_plots(subject: Subject) -> list[Plot]:
 
 
 def model_plots(subject: Subject) -> list[Plot]:
-    """Return requests and pages of the kernel's readahead beside those of the fixed window."""
+    """Return requests and pages of the kernel's readahead and of the fixed window."""
     if subject.version is None or not subject.prediction.total.tap:
         return []
     metadata = "" if subject.sweep is None else f" {_about_metadata(subject)}"

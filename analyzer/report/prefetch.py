@@ -31,12 +31,12 @@ def prefetch(listed: Listed | None, command: list[str] | None) -> Section:
 
 
 def _list(compared: Comparison) -> str:
-    found = compared.found
-    listing = found.listing
+    prefetch_list = compared.found
+    listing = prefetch_list.listing
     gaps = (
-        f"; it also reads gaps of up to {size_text(found.gap_bytes)}, in sum "
-        f"{size_text(found.wasted_bytes)}"
-        if found.wasted_bytes
+        f"; it also reads gaps of up to {size_text(prefetch_list.gap_bytes)}, in sum "
+        f"{size_text(prefetch_list.wasted_bytes)}"
+        if prefetch_list.wasted_bytes
         else ""
     )
     return (
@@ -53,13 +53,13 @@ def _table(cases: tuple[Case, ...], runs: Measurement | None) -> Table:
         columns += [Column("measured"), Column("from"), Column("to")]
     columns += [Column("requests"), Column("memory"), Column("unused")]
     measured: list[MeasuredCase | None] = [*runs.cases] if runs else [None] * len(cases)
-    rows = [_row(case, found) for case, found in zip(cases, measured, strict=True)]
+    rows = [_row(case, measured_case) for case, measured_case in zip(cases, measured, strict=True)]
     times = [
-        case.seconds if found is None else median(found.seconds)
-        for case, found in zip(cases, measured, strict=True)
+        case.seconds if measured_case is None else median(measured_case.seconds)
+        for case, measured_case in zip(cases, measured, strict=True)
     ]
-    known = [time for time in times if time is not None]
-    best = frozenset({times.index(min(known))}) if known else frozenset()
+    known_times = [time for time in times if time is not None]
+    best = frozenset({times.index(min(known_times))}) if known_times else frozenset()
     return Table(
         columns,
         rows,
@@ -69,10 +69,14 @@ def _table(cases: tuple[Case, ...], runs: Measurement | None) -> Table:
     )
 
 
-def _row(case: Case, found: MeasuredCase | None) -> list[str]:
+def _row(case: Case, measured_case: MeasuredCase | None) -> list[str]:
     row = [_NAMES[case.name], kib_text(case.read_ahead_kb), seconds(case.seconds)]
-    if found is not None:
-        middle, least, most = median(found.seconds), min(found.seconds), max(found.seconds)
+    if measured_case is not None:
+        middle, least, most = (
+            median(measured_case.seconds),
+            min(measured_case.seconds),
+            max(measured_case.seconds),
+        )
         row += [seconds(middle), seconds(least), seconds(most)]
     return [*row, count(case.requests), size_text(case.read_bytes), size_text(case.wasted_bytes)]
 
@@ -89,7 +93,9 @@ def _notes(
         if command and runs.command and runs.command != command:
             notes.append("measured with a command other than the recorded one")
         pairs = zip(compared.cases, runs.cases, strict=True)
-        if any(case.read_ahead_kb != found.read_ahead_kb for case, found in pairs):
-            windows = ", ".join(kib_text(found.read_ahead_kb) for found in runs.cases)
+        if any(case.read_ahead_kb != measured_case.read_ahead_kb for case, measured_case in pairs):
+            windows = ", ".join(
+                kib_text(measured_case.read_ahead_kb) for measured_case in runs.cases
+            )
             notes.append(f"measured with other windows: {windows}")
     return [Bullets(notes)] if notes else []

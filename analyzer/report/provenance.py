@@ -69,7 +69,7 @@ def board(subject: Subject) -> Section:
     return section
 
 
-def _device_facts(device: Device, found: str | None) -> list[tuple[str, str]]:
+def _device_facts(device: Device, present: str | None) -> list[tuple[str, str]]:
     """Return the facts of a disk; ``found`` says where the window found came from."""
     queue = [f"{name} {device.queue[name]}" for name in QUEUE if name in device.queue]
     return [
@@ -77,7 +77,7 @@ def _device_facts(device: Device, found: str | None) -> list[tuple[str, str]]:
         ("Size", size_text(device.size_bytes)),
         (
             "read_ahead_kb",
-            f"{device.read_ahead_kb_before} found{f', {found}' if found else ''}; "
+            f"{device.read_ahead_kb_before} found{f', {present}' if present else ''}; "
             f"{device.read_ahead_kb} during the recording",
         ),
         ("Queue", ", ".join(queue) or "unknown"),

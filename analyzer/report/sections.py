@@ -23,7 +23,7 @@ MOST_FILES = 25
 
 def sections(subject: Subject) -> list[Section]:
     """Return the report's sections, without empty ones."""
-    made = [
+    all_sections = [
         answer(subject),
         advice(subject.advice),
         start_up(subject),
@@ -37,7 +37,7 @@ def sections(subject: Subject) -> list[Section]:
         recording(subject),
         again(subject),
     ]
-    return [section for section in made if section.blocks]
+    return [section for section in all_sections if section.blocks]
 
 
 def _reading(subject: Subject) -> Section:
@@ -53,9 +53,9 @@ def _reading(subject: Subject) -> Section:
 
 
 def _files(subject: Subject) -> Table:
-    files, found = subject.recording.files, subject.waste
+    files, waste = subject.recording.files, subject.waste
     accessed = files["accessed"].astype(np.int64)
-    order = np.argsort(-(accessed + found.wasted), kind="stable")
+    order = np.argsort(-(accessed + waste.wasted), kind="stable")
     order = order[accessed[order] > 0]
     columns = [
         Column("file", "left", share=5, is_path=True),
@@ -68,15 +68,15 @@ def _files(subject: Subject) -> Table:
         [
             subject.path(file),
             count(accessed[file]),
-            count(found.requests[file]),
-            count(found.wasted[file]),
+            count(waste.requests[file]),
+            count(waste.wasted[file]),
             size_text(int(files["size_bytes"][file])),
         ]
         for file in order[:MOST_FILES].tolist()
     ]
     rest = order[MOST_FILES:]
     if len(rest):
-        sums = [accessed[rest].sum(), found.requests[rest].sum(), found.wasted[rest].sum()]
+        sums = [accessed[rest].sum(), waste.requests[rest].sum(), waste.wasted[rest].sum()]
         rows.append([f"{plural(len(rest), 'other file')}", *map(count, sums), ""])
     model = "a fixed window" if subject.causes is None else f"the readahead of {subject.model_name}"
     caption = f"Requests and unused pages with {model} at {kib_text(subject.window_kb)}."

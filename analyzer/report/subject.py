@@ -68,7 +68,7 @@ class Subject:
 
     @property
     def current_kb(self) -> int:
-        """Return the window found on the board, else that of the reference."""
+        """Return the window found on the board, else the window of the reference."""
         return self.reference.kb
 
     @cached_property
@@ -88,7 +88,7 @@ class Subject:
 
     @property
     def version(self) -> Version | None:
-        """Return the kernel whose readahead was emulated; None for the fixed window."""
+        """Return the kernel of the emulated readahead; None for the fixed window."""
         name, _, release = self.prediction.model.partition("-")
         return version_of(release) if name == PREFIX and release else None
 
@@ -115,8 +115,8 @@ class Subject:
         if self.validation is not None and self.version is not None:
             fixed = {curve.dev: curve for curve in self._fixed.devices}
             wanted = self.validation.device
-            devices = [one for one in self.prediction.devices if one.name == wanted]
-            pairs = [(one, fixed[one.dev]) for one in devices if one.dev in fixed] or pairs
+            devices = [curve for curve in self.prediction.devices if curve.name == wanted]
+            pairs = [(curve, fixed[curve.dev]) for curve in devices if curve.dev in fixed] or pairs
         return pairs[0]
 
     @cached_property

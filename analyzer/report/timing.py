@@ -121,11 +121,11 @@ def _measured(subject: Subject) -> dict[int, list[float]]:
 def _mark(ax: Axes, subject: Subject, seconds: dict[int, float]) -> None:
     """Mark the interesting windows; hollow marks, so that none hides another."""
     total = subject.prediction.total
-    known = subject.reference.name
+    reference_name = subject.reference.name
     marks = [
         ("published criterion", total.quasi_optimal, "*", 13, ORANGE),
         ("predicted best", total.predicted_best, "s", 11, "none"),
-        (known, subject.current_window, "D", 8, "none"),
+        (reference_name, subject.current_window, "D", 8, "none"),
     ]
     if subject.prediction.verdict.action == "set":
         marks.insert(0, ("recommended", subject.window, "P", 9, GREEN))

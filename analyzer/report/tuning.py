@@ -47,19 +47,19 @@ def tuning_sections(results: Results | None, capture: Metadata = NO_METADATA) ->
     if results is None:
         return []
     if results.takes_turns:
-        found = [
-            _of_turn(number, one, section)
-            for number, one in enumerate(results.contests, 1)
-            for section in (_brought(one), constraints(one), matter(one))
+        outcomes = [
+            _of_turn(number, contest, section)
+            for number, contest in enumerate(results.contests, 1)
+            for section in (_brought(contest), constraints(contest), matter(contest))
         ]
     else:
-        found = [
+        outcomes = [
             _brought(results),
             constraints(results),
             matter(results),
             disagreement(results),
         ]
-    sections = [*found, _course(results)]  # turns without a run have no section
+    sections = [*outcomes, _course(results)]  # turns without a run have no section
     sections[0].blocks[:0] = _other_than(results.spec, capture)
     return sections
 
@@ -109,10 +109,10 @@ def _answer(results: Results) -> str:
     if not differing(results.space, results.winner) and confirmed.answer == "default":
         return "No chromosome was better than the board's original settings."
     if confirmed.to_run or change is None:
-        found = results.runs.change(results.winner, results.space.default())
+        searched = results.runs.change(results.winner, results.space.default())
         return (
             f"The best chromosome of the search changes {cost_name(results)} by "
-            f"{change_text(found)}. This is not confirmed: the search selects lucky runs, so "
+            f"{change_text(searched)}. This is not confirmed: the search selects lucky runs, so "
             "the estimate is too good. To confirm it, repeat `foreread tune` with --resume."
         )
     if not confirmed.gains:
@@ -147,9 +147,9 @@ def _against_window(results: Results) -> str:
 
 def compared(results: Results) -> list[tuple[str, Chromosome]]:
     """Return the compared chromosomes: the rows of the result, and the winner of the search."""
-    found = {key_of(one): (name, one) for name, one in results.rows}
-    found.setdefault(key_of(results.winner), ("best of the search", results.winner))
-    return list(found.values())
+    by_key = {key_of(chromosome): (name, chromosome) for name, chromosome in results.rows}
+    by_key.setdefault(key_of(results.winner), ("best of the search", results.winner))
+    return list(by_key.values())
 
 
 def _by_scenario(results: Results) -> Table:
@@ -230,7 +230,9 @@ def _course(results: Results) -> Section:
 
 
 def _warnings(results: Results) -> list[Block]:
-    statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
+    statuses = Counter(
+        evaluation.attempt.status for evaluation in [*results.search, *results.confirmation]
+    )
     bad = [f"{number:,} {status}" for status, number in statuses.most_common() if status != "ok"]
     items = [f"runs that were discarded and repeated: {', '.join(bad)}"] if bad else []
     if results.standings.drifts:

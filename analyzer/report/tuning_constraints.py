@@ -14,25 +14,27 @@ MOST_ROWS = 12
 
 def constraints(results: Results) -> Section:
     """Return the constraints in words, and a table of the chromosomes that violate one."""
-    found = checked(results)
-    refused = [one for constraint in found for one in constraint.refused]
-    said: list[str] = [sentence for one in found for sentence in sentences(one)]
+    constraints = checked(results)
+    refused = [refusal for constraint in constraints for refusal in constraint.refused]
+    texts: list[str] = [
+        sentence for constraint in constraints for sentence in sentences(constraint)
+    ]
     section = Section("constraints", "Writes and memory")
-    section.blocks.append(Bullets(said, warning=bool(refused)))
+    section.blocks.append(Bullets(texts, warning=bool(refused)))
     if not refused:
         return section
     rows = [
         [
-            one.figures.constraint.name,
-            one.figures.scenario,
-            number(one.figures.default),
-            number(one.figures.limit),
-            number(one.figures.value),
-            count(one.figures.runs),
-            change_text(one.change),
-            genes_text(results.space, one.chromosome),
+            refusal.figures.constraint.name,
+            refusal.figures.scenario,
+            number(refusal.figures.default),
+            number(refusal.figures.limit),
+            number(refusal.figures.value),
+            count(refusal.figures.runs),
+            change_text(refusal.change),
+            genes_text(results.space, refusal.chromosome),
         ]
-        for one in refused[:MOST_ROWS]
+        for refusal in refused[:MOST_ROWS]
     ]
     columns = [
         *(Column(title, "left") for title in ("constraint", "scenario")),

@@ -39,7 +39,7 @@ def effects_plot(effects: Effects) -> Plot | None:
     any.
     """
     genes = [gene for gene in effects.genes if gene.verdict != "not shown"]
-    shown = [g for g in genes if any(one.low is not None for one in g.levels)][:MOST_GENES]
+    shown = [g for g in genes if any(level.low is not None for level in g.levels)][:MOST_GENES]
     if not shown:
         return None
     rows = sum(len(_estimated(gene)) + 1 for gene in shown)
@@ -152,15 +152,15 @@ def _pareto(canvas: Canvas, results: Results, pair: tuple[int, int]) -> None:
     names = [runs.scenarios[i] for i in pair]
     reference = [median(runs.costs(default, name) or [1.0]) for name in names]
     in_pair = Runs([run for run in runs.all if run.scenario in names])
-    found = points(in_pair)
+    positions = points(in_pair)
     order = [in_pair.scenarios.index(name) for name in names]
 
     def place(costs: Sequence[float]) -> tuple[float, float]:
         x, y = (costs[i] / r for i, r in zip(order, reference, strict=True))
         return x, y
 
-    ax.plot(*zip(*(place(p.costs) for p in found), strict=True), ".", color=GREY, markersize=4)
-    on = sorted(place(point.costs) for point in front(found))
+    ax.plot(*zip(*(place(p.costs) for p in positions), strict=True), ".", color=GREY, markersize=4)
+    on = sorted(place(point.costs) for point in front(positions))
     ax.plot(*zip(*on, strict=True), "o-", color=BLUE, markersize=4, label="Pareto front")
     ax.plot(1, 1, "D", color="none", markeredgecolor=BLACK, markersize=8, label="default")
     changes = [

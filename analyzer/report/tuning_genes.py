@@ -89,8 +89,8 @@ def _effects_by_scenario(results: Results) -> list[Block]:
     scenarios = results.spec.scenarios
     if not several(results):
         return []
-    found = [main_effects(results.runs, results.space, scenario) for scenario in scenarios]
-    by_name = [{gene.gene: gene for gene in one.genes} for one in found]
+    effects = [main_effects(results.runs, results.space, scenario) for scenario in scenarios]
+    by_name = [{gene.gene: gene for gene in effect.genes} for effect in effects]
     matter = [
         name
         for name in results.space.names
@@ -113,7 +113,11 @@ def _most_telling(name: str, by_name: list[dict[str, GeneEffect]]) -> LevelEffec
 
 
 def _cell(gene: GeneEffect | None, level: object) -> str:
-    effect = next((one for one in gene.levels if one.level == level), None) if gene else None
+    effect = (
+        next((gene_level for gene_level in gene.levels if gene_level.level == level), None)
+        if gene
+        else None
+    )
     if effect is None or effect.low is None:
         return "–"
     return change_text(Change(effect.effect, effect.low, effect.high))
@@ -122,30 +126,30 @@ def _cell(gene: GeneEffect | None, level: object) -> str:
 def disagreement(results: Results) -> Section:
     """Return the front of all aims; without blocks where no aim costs another one."""
     section = Section("pareto", "Where scenarios disagree")
-    found, apart = trades(results), disagree(results.runs)
-    if not (found.front and (apart or found.paid)):
+    traded, apart = trades(results), disagree(results.runs)
+    if not (traded.front and (apart or traded.paid)):
         return section
-    section.blocks.append(Paragraph(f"{_what_is_traded(found, apart)} {_chosen(results, found)}"))
+    section.blocks.append(Paragraph(f"{_what_is_traded(traded, apart)} {_chosen(results, traded)}"))
     if apart:
         section.blocks.extend(Figure(plot) for plot in pareto_plots(results))
     scenarios = results.spec.scenarios
     rows = [
         [
-            *(_aims_text(results, found, one, scenario) for scenario in scenarios),
-            genes_text(results.space, one.chromosome),
+            *(_aims_text(results, traded, trade, scenario) for scenario in scenarios),
+            genes_text(results.space, trade.chromosome),
         ]
-        for one in found.front[:MOST_POINTS]
+        for trade in traded.front[:MOST_POINTS]
     ]
     columns = [*(Column(scenario) for scenario in scenarios), Column("genes", "left", share=4)]
-    more = "" if len(found.front) <= MOST_POINTS else f" The first {MOST_POINTS} are shown."
+    more = "" if len(traded.front) <= MOST_POINTS else f" The first {MOST_POINTS} are shown."
     section.blocks.append(Table(columns, rows, f"The Pareto front: medians of the search.{more}"))
     return section
 
 
-def _what_is_traded(found: Trades, apart: bool) -> str:
+def _what_is_traded(traded: Trades, apart: bool) -> str:
     parts = ["The best settings of one scenario cost more in another."] if apart else []
     by_quantity: dict[str, list[str]] = {}
-    for aim in found.paid:
+    for aim in traded.paid:
         if aim.counter is not None:
             by_quantity.setdefault(aim.counter.quantity, []).append(aim.scenario)
     parts += [
@@ -156,23 +160,24 @@ def _what_is_traded(found: Trades, apart: bool) -> str:
     return " ".join(parts)
 
 
-def _chosen(results: Results, found: Trades) -> str:
+def _chosen(results: Results, traded: Trades) -> str:
     weights = weights_text(results.standings.weights)
-    several_kinds = any(aim.counter is not None for aim in found.aims)
+    several_kinds = any(aim.counter is not None for aim in traded.aims)
     beaten = "every aim in every scenario" if several_kinds else "every scenario"
     return (
-        f"No chromosome is better in {beaten} than these {plural(len(found.front), 'chromosome')}; "
-        "the best of them depends on the weight of each scenario (tune --weigh). The settings "
+        f"No chromosome is better in {beaten} than these "
+        f"{plural(len(traded.front), 'chromosome')}; the best of them depends on the weight of "
+        "each scenario (tune --weigh). The settings "
         f"above {f'have the weights {weights}' if weights else 'give all the same weight'}."
     )
 
 
-def _aims_text(results: Results, found: Trades, one: Trade, scenario: str) -> str:
+def _aims_text(results: Results, traded: Trades, trade: Trade, scenario: str) -> str:
     """Return the figures of a chromosome in a scenario."""
     return "; ".join(
         value_text(results, value)
         if aim.counter is None
         else f"{number(value)} {aim.counter.quantity}"
-        for aim, value in zip(found.aims, one.values, strict=True)
+        for aim, value in zip(traded.aims, trade.values, strict=True)
         if aim.scenario == scenario
     )

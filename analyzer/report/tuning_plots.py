@@ -70,7 +70,7 @@ def _steps(generations: Sequence[Step]) -> list[tuple[range, list[tuple[Chromoso
     return [
         (
             range(begin, min(begin + size, len(generations))),
-            [one for step in generations[begin : begin + size] for one in step],
+            [evaluation for step in generations[begin : begin + size] for evaluation in step],
         )
         for begin in range(0, len(generations), size)
     ]
@@ -88,7 +88,7 @@ class _Picture:
 
 def convergence_plots(results: Results) -> list[Plot]:
     """Return the figures of alleles by generation: a picture for each gene that was varied."""
-    pictures = [one for gene in results.space.genes if (one := _picture(gene, results))]
+    pictures = [picture for gene in results.space.genes if (picture := _picture(gene, results))]
     several = len(pictures) > PANELS
     parts = [pictures[at : at + PANELS] for at in range(0, len(pictures), PANELS)]
     return [
@@ -114,9 +114,9 @@ def _picture(gene: Gene, results: Results) -> _Picture | None:
     default, others = levels_of(tried, gene.default)
     if not others:
         return None
-    numbers = [one for one in [default, *others] if isinstance(one.alleles[0], int)]
-    words = [one for one in [default, *others] if isinstance(one.alleles[0], str)]
-    levels = [*sorted(numbers, key=lambda one: one.alleles[0]), *words]
+    numbers = [level for level in [default, *others] if isinstance(level.alleles[0], int)]
+    words = [level for level in [default, *others] if isinstance(level.alleles[0], str)]
+    levels = [*sorted(numbers, key=lambda level: level.alleles[0]), *words]
     counts = [
         [
             sum(c[gene.name] in level.alleles and applies(gene, c) for c, _ in step)
@@ -163,9 +163,9 @@ def _draw_picture(ax: Axes, picture: _Picture, results: Results) -> None:
     ax.set_xlim(-0.5, last)
     at = picture.levels.index(picture.default)
     _mark(ax, -0.5, at, "D", ORANGE)
-    for winner in (one.winner for one in results.contests):
+    for winner in (contest.winner for contest in results.contests):
         alleles = [level.alleles for level in picture.levels]
-        on = next((i for i, one in enumerate(alleles) if winner[name] in one), None)
+        on = next((i for i, values in enumerate(alleles) if winner[name] in values), None)
         if applies(picture.gene, winner) and on is not None:
             _mark(ax, last, on, "<", VERMILLION)
 

@@ -41,31 +41,31 @@ class Live:
 def live_inputs(subject: Subject, device: DeviceModel | None = None) -> Live | None:
     """Return what a start is emulated from; None for one that only the fixed window predicts.
 
-    ``device`` is the disk that the prediction was made for, None for that of the recording.
+    ``device`` is the disk that the prediction was made for, None for the recording's.
     """
     version = subject.version
     recording = subject.recording
     if version is None or not recording.accesses.rows or in_clusters(recording):
         return None
     start = _start(subject, device)
-    taken = inputs(recording, version) if start is None else start.taken
-    order = _disks(taken, start)
-    of_disk = taken.disk_of_file[taken.program.file_of_operations()]
+    program_inputs = inputs(recording, version) if start is None else start.taken
+    order = _disks(program_inputs, start)
+    of_disk = program_inputs.disk_of_file[program_inputs.program.file_of_operations()]
     rows = [np.flatnonzero(of_disk == disk) for disk in order]
-    kernels = kernels_of(taken, version)
-    tables = _tables(subject, taken, np.concatenate(rows), kernels.classes)
+    kernels = kernels_of(program_inputs, version)
+    tables = _tables(subject, program_inputs, np.concatenate(rows), kernels.classes)
     if start is not None:
         tables["steps"] = start.run.steps
     directory, planes = packed(tables)
-    ends = np.cumsum([len(one) for one in rows]).tolist()
+    ends = np.cumsum([len(disk_rows) for disk_rows in rows]).tolist()
     meta = {
         "tables": directory,
         "page_size": recording.page_size,
         "paths": [subject.path(file) for file in range(recording.files.rows)],
         "rules": [RULES[cause] for cause in sorted(RULES)],
         "disks": [
-            {"operations": [end - len(one), end], "machine": _machine(taken, disk)}
-            for disk, one, end in zip(order, rows, ends, strict=True)
+            {"operations": [end - len(disk_rows), end], "machine": _machine(program_inputs, disk)}
+            for disk, disk_rows, end in zip(order, rows, ends, strict=True)
         ],
         "kernels": [
             {**kind, "io_pages": [kind["io_pages"][disk] for disk in order]}
@@ -91,29 +91,29 @@ def _start(subject: Subject, device: DeviceModel | None) -> Start | None:
         return None
 
 
-def _disks(taken: Inputs, start: Start | None) -> list[int]:
-    """Return the rows of the disks, that of the seconds first."""
-    disks = list(range(len(taken.disks)))
+def _disks(program_inputs: Inputs, start: Start | None) -> list[int]:
+    """Return the rows of the disks, the disk of the seconds first."""
+    disks = list(range(len(program_inputs.disks)))
     if start is not None:
-        disks.sort(key=lambda row: taken.disks[row] != start.disk)
+        disks.sort(key=lambda row: program_inputs.disks[row] != start.disk)
     return disks
 
 
 def _tables(
-    subject: Subject, taken: Inputs, rows: npt.NDArray[np.int64], classes: npt.NDArray[Any]
+    subject: Subject, program_inputs: Inputs, rows: npt.NDArray[np.int64], classes: npt.NDArray[Any]
 ) -> dict[str, npt.NDArray[Any]]:
-    program, accesses = taken.program, subject.recording.accesses
+    program, accesses = program_inputs.program, subject.recording.accesses
     access = np.zeros(accesses.rows, _ACCESS)
     access["file"], access["page"] = accesses["file"], accesses["page"]
     access["time_us"] = _since_us(subject, accesses["time_ns"])
     return {
         "operations": program.operations[rows],
-        "times_us": _since_us(subject, taken.times[rows]),
+        "times_us": _since_us(subject, program_inputs.times[rows]),
         "mappings": program.mappings,
         "handles": program.handles,
         "files": program.files,
         "file_kinds": classes,
-        "extents": np.sort(taken.extents, order=["file", "at"]),
+        "extents": np.sort(program_inputs.extents, order=["file", "at"]),
         "accesses": access,
     }
 
@@ -124,8 +124,8 @@ def _since_us(subject: Subject, time_ns: npt.NDArray[Any]) -> npt.NDArray[np.uin
     return np.clip(since, 0, _MOST_US).astype(np.uint32)
 
 
-def _machine(taken: Inputs, disk: int) -> list[int]:
-    machine, limits = taken.machine(disk)
+def _machine(program_inputs: Inputs, disk: int) -> list[int]:
+    machine, limits = program_inputs.machine(disk)
     return [*astuple(machine), *astuple(limits)]
 
 

@@ -30,27 +30,27 @@ class Kernels:
     classes: Array
 
 
-def kernels_of(taken: Inputs, version: Version) -> Kernels:
+def kernels_of(program_inputs: Inputs, version: Version) -> Kernels:
     """Return the kernels from which on the start may be emulated."""
     versions = [version, *_versions()]
-    by_dev = [large_folios_by_dev(taken.recording, one) for one in versions]
-    devs, file_dev = np.unique(taken.recording.files["dev"], return_inverse=True)
+    by_dev = [large_folios_by_dev(program_inputs.recording, kernel) for kernel in versions]
+    devs, file_dev = np.unique(program_inputs.recording.files["dev"], return_inverse=True)
     flags = [tuple(int(large.get(dev, False)) for large in by_dev) for dev in devs.tolist()]
     classes = sorted(set(flags))
     rows: dict[tuple[tuple[int | None, ...], ...], int] = {}
 
     def row_of(number: int) -> int:
-        one = versions[number]
+        kernel = versions[number]
         io_pages = tuple(
-            own_io_pages_of(taken.recording, one, taken.disk_of_file == disk)
-            for disk in range(len(taken.disks))
+            own_io_pages_of(program_inputs.recording, kernel, program_inputs.disk_of_file == disk)
+            for disk in range(len(program_inputs.disks))
         )
-        rules = tuple(rules_for(one).numbers())
+        rules = tuple(rules_for(kernel).numbers())
         kind = (rules, tuple(each[number] for each in classes), io_pages)
         return rows.setdefault(kind, len(rows))
 
     recorded = row_of(0)
-    options = [(_name(one), row_of(number)) for number, one in enumerate(versions) if number]
+    options = [(_name(kernel), row_of(number)) for number, kernel in enumerate(versions) if number]
     kinds = [
         {"rules": list(rules), "large_folios": list(large), "io_pages": list(io_pages)}
         for rules, large, io_pages in rows
