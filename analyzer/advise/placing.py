@@ -48,7 +48,7 @@ def placed(
     pages = range(section.at // page_size, -(-section.end // page_size))
     free = [page for page in pages if page not in fixed]
     to = section.at % page_size if free and free[0] == pages[0] else 0
-    found: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    shares_of: defaultdict[int, Counter[int]] = defaultdict(Counter)
     moving = [
         block
         for block in _blocks(section, functions, ranks)
@@ -56,11 +56,13 @@ def placed(
     ]
     for block in sorted(moving, key=lambda candidate: candidate.rank):
         for page, number, octets in _pieces(block, to, page_size):
-            found[page][free[number]] += octets
+            shares_of[page][free[number]] += octets
         to += block.end - block.begin
-    for page, shares in found.items():
+    for page, shares in shares_of.items():
         shares[page] += page_size - shares.total()
-    return {page: {new: shares[new] for new in sorted(+shares)} for page, shares in found.items()}
+    return {
+        page: {new: shares[new] for new in sorted(+shares)} for page, shares in shares_of.items()
+    }
 
 
 class Places:
