@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from statistics import fmean
 from typing import Annotated
 
 import msgspec
 
-from foreread.analyzer.confirm.sequential import CONFIDENCE, interval
+from foreread.analyzer.confirm.sequential import CONFIDENCE, interval, mean_seconds
 from foreread.boards.base.document import says
 from foreread.tracer.formats.confirmation import Confirmation
 
@@ -53,14 +52,14 @@ def _gain(of: Confirmation, place: int) -> BoardGain:
     board = of.boards[place]
     pairs = [pair for pair, made_on in zip(of.pairs, of.made_on, strict=True) if made_on == place]
     gain, low, high = interval(pairs, 1 - (1 - CONFIDENCE) / len(of.boards))
-    present, proposed = zip(*pairs, strict=True) if pairs else ((), ())
+    present_seconds, proposed_seconds = mean_seconds(pairs)
     return BoardGain(
         board=board.target,
         pairs=len(pairs),
         runs=board.runs,
         disturbed=board.disturbed,
-        present_seconds=fmean(present) if present else None,
-        proposed_seconds=fmean(proposed) if proposed else None,
+        present_seconds=present_seconds,
+        proposed_seconds=proposed_seconds,
         gain=gain,
         low=low,
         high=high,

@@ -78,9 +78,8 @@ def assess(pairs: Sequence[Pair], made_on: Sequence[int] = ()) -> Assessment:
     if any(not 0 < seconds < math.inf for pair in pairs for seconds in pair):
         raise ValueError("seconds of a run are positive numbers")
     gain, low, high = interval(pairs)
-    if low is None or high is None or not balanced(len(pairs), made_on):
-        return Assessment("undecided", gain, low, high)
-    return Assessment(_outcome(low, high), gain, low, high)
+    outcome = outcome_of(low, high) if balanced(len(pairs), made_on) else "undecided"
+    return Assessment(outcome, gain, low, high)
 
 
 def balanced(pairs: int, made_on: Sequence[int]) -> bool:
@@ -133,7 +132,18 @@ def half_width(
     return spread * math.sqrt(t_squared / n)
 
 
-def _outcome(low: float, high: float) -> Outcome:
+def mean_seconds(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
+    """Return the mean seconds at the present and at the proposed window; None without pairs."""
+    if not pairs:
+        return None, None
+    present, proposed = zip(*pairs, strict=True)
+    return fmean(present), fmean(proposed)
+
+
+def outcome_of(low: float | None, high: float | None) -> Outcome:
+    """Return the outcome of an interval of the gain; None: it has no end yet."""
+    if low is None or high is None:
+        return "undecided"
     if low >= -TOO_SMALL and high <= TOO_SMALL:
         return "too small"
     if low > 0:

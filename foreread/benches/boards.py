@@ -7,7 +7,7 @@ import pickle
 import queue
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Thread
 from types import TracebackType
@@ -44,6 +44,17 @@ def check_targets(targets: Sequence[str], alone: str) -> None:
         raise ArgumentError(
             f"{twice[0]} is given twice: a board makes one run at a time", "name each board once"
         )
+
+
+def first_difference(properties: Mapping[str, tuple[object, object]]) -> str:
+    """Return in what two boards differ; empty if they are alike.
+
+    ``properties``: the value of the first and of the second board, by name.
+    """
+    for name, (first, second) in properties.items():
+        if first != second:
+            return f"its {name} is {second}, not {first}"
+    return ""
 
 
 class BoardsAtWork(Generic[B, D, M]):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from foreread.analyzer.tuner.engines.stopping import Budget
 from foreread.boards.base.outputs import check_changed
-from foreread.cli.arguments import UsageError, duration, row_number
+from foreread.cli.arguments import UsageError, row_number
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_check
-from foreread.cli.arguments.run import add_wait
+from foreread.cli.arguments.run import add_limit, add_wait
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.confirming import confirmed_text
@@ -82,13 +82,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run even if machine, kernel, CPU or disks are not those of the capture",
     )
-    parser.add_argument(
-        "--limit",
-        type=duration,
-        default=600.0,
-        metavar="S",
-        help="maximum duration of one run in seconds (default: 600)",
-    )
+    add_limit(parser)
     add_wait(parser)
 
 
@@ -121,20 +115,20 @@ def _row(args: argparse.Namespace) -> Advised | None:
 
 
 def print_results(
-    found: Sequence[Confirmed], args: argparse.Namespace, command: Sequence[str]
+    results: Sequence[Confirmed], args: argparse.Namespace, command: Sequence[str]
 ) -> None:
-    """Print what was found, in each scenario; ``command``: the first words of the command line."""
+    """Print the result of each scenario; ``command``: the first words of the command line."""
     print(file=sys.stderr)
     if args.json:
         several = len(scenarios_of(args)) > 1
-        print(results_json([one.document for one in found], several))
+        print(results_json([each.document for each in results], several))
         return
-    print("\n\n".join(confirmed_text(one, _again(one, args, command)) for one in found))
+    print("\n\n".join(confirmed_text(each, _again(each, args, command)) for each in results))
 
 
-def _again(found: Confirmed, args: argparse.Namespace, command: Sequence[str]) -> str:
+def _again(confirmed: Confirmed, args: argparse.Namespace, command: Sequence[str]) -> str:
     """Return the command line that continues an undecided result."""
-    scenario = found.result.scenario
+    scenario = confirmed.result.scenario
     load = [] if scenario == IDLE else ["--scenario", scenario]
     force = ["--force"] if args.force else []
     return shlex.join([*command, *_repeated(args), *load, *force, "--resume"])

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 from foreread.boards.base.printable import printable
 from foreread.cli.arguments import UsageError
-from foreread.cli.arguments.output import check_outputs
+from foreread.cli.arguments.output import add_json, check_outputs
 from foreread.cli.text.escaped import escaped_output
 from foreread.tracer.interrupts import Interrupted, orderly_exit
 from foreread.version import VERSION
@@ -125,9 +125,7 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
         sub = commands.add_parser(name, help=summary, description=sentence)
         if name in names:
             command_module(name).add_arguments(sub)
-            sub.add_argument(
-                "--json", action="store_true", help="print the result as JSON on stdout"
-            )
+            add_json(sub, default=False)
     return parser
 
 

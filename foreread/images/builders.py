@@ -6,21 +6,23 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from foreread.analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout
 from foreread.analyzer.layout.write import ErofsWords
 from foreread.boards.base.units import KIB
-from foreread.images.root_image import RootError
+from foreread.images.root_image import find_tool, run_tool
 
 _KEEPS_OLD = ("-T0", "--all-root")
+_EROFS, _EXT4 = "erofs-utils", "e2fsprogs"  # packages
 
 
 def extracted(image: Path, root: Path) -> Path:
     """Write the files of an image to a new folder. Raises RootError."""
-    _run([_tool("fsck.erofs"), f"--extract={root}", str(image)], f"extracting {image}")
+    run_tool(
+        [find_tool("fsck.erofs", _EROFS), f"--extract={root}", str(image)], f"extracting {image}"
+    )
     return root
 
 
@@ -31,29 +33,30 @@ def build_erofs(root: Path, layout: ErofsLayout, image: Path, scripts: Path) -> 
         command = ["sh", str(scripts / "ordered-erofs"), str(root), str(image), *words]
     else:
         command = [mkfs_erofs(), "--quiet", *words, str(image), str(root)]
-    _run(command, f"building an EROFS image of {root}")
+    run_tool(command, f"building an EROFS image of {root}")
     return image
 
 
 def extracted_ext4(image: Path, root: Path) -> Path:
     """Write the files of an image of ext2 to ext4 to a new folder. Raises RootError."""
     root.mkdir()
-    _run([_tool("debugfs", "e2fsprogs"), "-R", f"rdump / {root}", str(image)], f"reading {image}")
+    debugfs = find_tool("debugfs", _EXT4)
+    run_tool([debugfs, "-R", f"rdump / {root}", str(image)], f"reading {image}")
     shutil.rmtree(root / "lost+found", ignore_errors=True)
     return root
 
 
 def build_ordered_ext4(root: Path, image: Path, scripts: Path, size: int, block: int) -> Path:
     """Build an ext4 image of ``size`` bytes in the order of ordered-ext4. Raises RootError."""
-    _tool("mke2fs", "e2fsprogs")
+    find_tool("mke2fs", _EXT4)
     words = [f"{size // KIB}K", "-b", str(block), "-O", "^has_journal"]
-    _run(["sh", str(scripts / "ordered-ext4"), str(root), str(image), *words], "mke2fs")
+    run_tool(["sh", str(scripts / "ordered-ext4"), str(root), str(image), *words], "mke2fs")
     return image
 
 
 def mkfs_erofs() -> str:
-    """Return the program that builds images: MKFS_EROFS, or that of the PATH. Raises RootError."""
-    return os.environ.get("MKFS_EROFS") or _tool("mkfs.erofs")
+    """Return the program that builds images: MKFS_EROFS, or mkfs.erofs. Raises RootError."""
+    return os.environ.get("MKFS_EROFS") or find_tool("mkfs.erofs", _EROFS)
 
 
 @cache
@@ -64,17 +67,3 @@ def can_compress(compressor: str) -> bool:
     done = subprocess.run([mkfs_erofs(), "--help"], capture_output=True, check=False)
     text = (done.stdout + done.stderr).decode(errors="replace")
     return compressor in re.findall(r"[a-z0-9]+", text)
-
-
-def _tool(name: str, package: str = "erofs-utils") -> str:
-    tool = shutil.which(name)
-    if tool is None:
-        raise RootError(f"{name} is missing", f"apt-get install {package}")
-    return tool
-
-
-def _run(command: Sequence[str], what: str) -> None:
-    done = subprocess.run(command, capture_output=True, check=False)
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise RootError(f"{what}: {last[0]}", "see its message")

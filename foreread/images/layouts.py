@@ -39,7 +39,7 @@ _SAME_CODE = {"lz4hc": "lz4"}  # compressors whose data one code unpacks
 
 
 @dataclass(frozen=True)
-class ErofsAsked:
+class ErofsOptions:
     """What to compare, and what is known of the target.
 
     ``named``: the user asked for ``compressors``. ``config``: as that of ``compared.Asked``.
@@ -59,7 +59,7 @@ def compare_others(
     image: Path,
     weights: Sequence[float],
     mountpoint: str | None,
-    asked: ErofsAsked,
+    asked: ErofsOptions,
 ) -> tuple[Compared, Measured | None]:
     """Return an image of EROFS or ext4 and its other layouts, and what was measured on the target.
 
@@ -81,7 +81,7 @@ def compare_others(
         write_layout(order, folder / "layout", starts=len(recordings))
         measured = asked.measured
         if asked.target and is_erofs:
-            measured = measure_unpacking(asked.target, asked.compressors, root, order, folder)
+            measured = measure_sample(asked.target, asked.compressors, root, order, folder)
         if measured:
             starts.unpacking = measured.by_compressor
         rows, notes = [starts.row(octets, None)], list[str]()
@@ -99,7 +99,7 @@ def compare_others(
 
 
 def _support(
-    asked: ErofsAsked, measured: Measured | None, recordings: Sequence[Recording], own: str
+    asked: ErofsOptions, measured: Measured | None, recordings: Sequence[Recording], own: str
 ) -> Support:
     """Return what is known of the kernel that has to mount an image of EROFS."""
     unpacked = measured.by_compressor if measured else {}
@@ -130,7 +130,7 @@ def _built(root: Path, layout: ErofsLayout, folder: Path) -> Iterator[Path]:
 
 
 def _layouts(
-    asked: ErofsAsked, own: tuple[str, int], support: Support
+    asked: ErofsOptions, own: tuple[str, int], support: Support
 ) -> tuple[list[ErofsLayout], list[str]]:
     """Return the layouts to compare, the order alone first, and notes.
 
@@ -150,7 +150,7 @@ def _layouts(
     return [ErofsLayout(*kind, True) for kind in dict.fromkeys(kinds)], notes
 
 
-def measure_unpacking(
+def measure_sample(
     target: str,
     compressors: Sequence[str],
     root: Path,

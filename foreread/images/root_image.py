@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from foreread.error import ForereadError
 
 
 class RootError(ForereadError, ValueError):
-    """A folder of which no image can be built; ``remedy`` says what to do."""
+    """A folder or an image that cannot be used to build an image; ``remedy`` says what to do."""
 
 
 @contextmanager
@@ -29,11 +29,22 @@ def image_of_root(root: Path) -> Iterator[Path]:
 
 def mksquashfs(root: Path, image: Path, *words: str) -> None:
     """Build an image. Raises RootError."""
-    tool = shutil.which("mksquashfs")
-    if tool is None:
-        raise RootError("mksquashfs is missing", "apt-get install squashfs-tools")
-    line = [tool, str(root), str(image), "-noappend", "-quiet", "-no-progress", *words]
-    done = subprocess.run(line, capture_output=True, check=False)
+    tool = find_tool("mksquashfs", "squashfs-tools")
+    options = ("-noappend", "-quiet", "-no-progress", *words)
+    run_tool([tool, str(root), str(image), *options], f"mksquashfs {root}")
+
+
+def find_tool(name: str, package: str) -> str:
+    """Return the path of a program that reads or builds images. Raises RootError."""
+    path = shutil.which(name)
+    if path is None:
+        raise RootError(f"{name} is missing", f"apt-get install {package}")
+    return path
+
+
+def run_tool(command: Sequence[str], what: str) -> None:
+    """Run a program; RootError has the last line of its messages."""
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise RootError(f"mksquashfs {root}: {last[0]}", "see its message")
+        raise RootError(f"{what}: {last[0]}", "see its message")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 
 from foreread.analyzer.advise.advise import DOCUMENT
 from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
+from foreread.analyzer.confirm.sequential import mean_seconds
 from foreread.analyzer.confirm.text import stored, stored_changes
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
@@ -146,8 +146,8 @@ class Job:
 
         A list comes before a window only if it is faster by ``WINDOW_FIRST``.
         """
-        found = self.advised()
-        rows = [row for row in enumerate(found.rows if found else [], 1) if by_script(row[1])]
+        advice = self.advised()
+        rows = [row for row in enumerate(advice.rows if advice else [], 1) if by_script(row[1])]
         rows.sort(key=lambda row: row[1].seconds * (WINDOW_FIRST if row[1].kind == "window" else 1))
         return rows[:MOST_TRIED]
 
@@ -161,21 +161,21 @@ class Job:
         capture, trial = self.recorded(), row.trial
         if trial is None:
             return None
-        found = stored(capture) if trial.listing is None else stored_changes(capture)
+        results = stored(capture) if trial.listing is None else stored_changes(capture)
         change = "" if trial.listing is None else row.what[:MOST_CHANGE]
         same = [
-            one
-            for one in found
-            if (one.scenario, one.change) == (IDLE, change)
-            and one.proposed_kb in (trial.read_ahead_kb, one.present_kb)
-            and (one.proposed_kb == one.present_kb) == (trial.read_ahead_kb is None)
+            result
+            for result in results
+            if (result.scenario, result.change) == (IDLE, change)
+            and result.proposed_kb in (trial.read_ahead_kb, result.present_kb)
+            and (result.proposed_kb == result.present_kb) == (trial.read_ahead_kb is None)
         ]
         return same[-1] if same else None
 
     def judged(self, row: AdviceRow) -> Confirmation | None:
         """Return the result about a row; None if there is none, or if more runs may decide it."""
-        found = self.measured(row)
-        return None if found is None or is_open(found) else found
+        result = self.measured(row)
+        return None if result is None or is_open(result) else result
 
 
 def is_open(of: Confirmation) -> bool:
@@ -191,7 +191,7 @@ def by_script(row: AdviceRow) -> bool:
 
 def measured_of(of: Confirmation) -> ImproveMeasured:
     """Return the part of a result that the answer shows."""
-    now, then = (fmean(each) for each in zip(*of.pairs, strict=True)) if of.pairs else (None, None)
+    now, then = mean_seconds(of.pairs)
     return ImproveMeasured(
         outcome=of.outcome,
         pairs=len(of.pairs),

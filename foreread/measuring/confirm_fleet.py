@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from foreread.analyzer.tuner.campaign.crew import NoBoardError
-from foreread.benches.boards import check_targets
+from foreread.benches.boards import check_targets, first_difference
 from foreread.boards.base.silent import silent
 from foreread.checks import StrPath, checked_path, key_of
 from foreread.error import ArgumentError
@@ -120,18 +120,15 @@ def _check_alike(boards: Boards) -> None:
             )
 
 
-def _difference(one: ComparedBoard, other: ComparedBoard) -> str:
-    """Return in what two boards differ."""
-    pairs = {
-        "kernel": (one.kernel, other.kernel),
-        "machine": (one.machine, other.machine),
-        "CPU": (one.model, other.model),
-        "page size": (one.page_bytes, other.page_bytes),
-        "disks": (", ".join(one.disks), ", ".join(other.disks)),
-        "present window": (one.windows.present_kb, other.windows.present_kb),
-        "windows": (one.windows.present, other.windows.present),
+def _difference(first: ComparedBoard, other: ComparedBoard) -> str:
+    """Return in what two boards differ; empty if their runs are of one comparison."""
+    properties = {
+        "kernel": (first.kernel, other.kernel),
+        "machine": (first.machine, other.machine),
+        "CPU": (first.model, other.model),
+        "page size": (first.page_bytes, other.page_bytes),
+        "disks": (", ".join(first.disks), ", ".join(other.disks)),
+        "present window": (first.windows.present_kb, other.windows.present_kb),
+        "windows": (first.windows.present, other.windows.present),
     }
-    for what, (was, now) in pairs.items():
-        if was != now:
-            return f"its {what} is {now!r}, not {was!r}"
-    return ""
+    return first_difference(properties)

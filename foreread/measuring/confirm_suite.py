@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 
 from foreread.analyzer.confirm.document import confirmation_document
-from foreread.analyzer.confirm.sequential import TOO_SMALL
+from foreread.analyzer.confirm.sequential import mean_seconds, outcome_of
 from foreread.analyzer.confirm.text import stored
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.suite.answer import SuiteDisk
@@ -22,7 +21,7 @@ from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import confirm
 from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
-from foreread.tracer.formats.confirmation import Confirmation, Outcome
+from foreread.tracer.formats.confirmation import Confirmation
 from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.local.trial import Scenario
 
@@ -64,7 +63,7 @@ def confirm_suite(
         SuiteError: the suite cannot be read, or no disk gets another window.
         tracer.error.RecordError: the runs cannot be made.
     """
-    of = read_suite(checked_path(suite, "suite"))
+    starts = read_suite(checked_path(suite, "suite"))
     options = options or ConfirmOptions()
     if options.row or options.question or options.resume:
         raise ArgumentError(
@@ -75,27 +74,27 @@ def confirm_suite(
     checked_number(options.runs, "runs", least=1)
     options = replace(options, scenario=Scenario.parse(options.scenario).text)
     proof = _Proof(how, options, tell, progress)
-    answer = predict_suite(of, how, tell)
+    answer = predict_suite(starts, how, tell)
     proofs, unchanged = [], []
-    boards = {board.board.name: board for board in of.boards}
-    for found in answer.boards:
-        for disk in found.disks:
+    boards = {board.board.name: board for board in starts.boards}
+    for board in answer.boards:
+        for disk in board.disks:
             kib = disk.verdict.read_ahead_kb if disk.verdict.action == "set" else None
             kib = kib if read_ahead_kb is None else read_ahead_kb
             if kib is None:
-                unchanged.append(f"{disk.name} of {found.name}: {disk.verdict.why}")
+                unchanged.append(f"{disk.name} of {board.name}: {disk.verdict.why}")
             else:
-                proofs.append(_disk(boards[found.name], disk, kib, proof))
+                proofs.append(_disk(boards[board.name], disk, kib, proof))
     if not proofs:
         raise SuiteError(
-            f"{of.path}: no disk gets another window: {'; '.join(unchanged)}",
-            f"test a window: foreread confirm --suite {of.path} --read-ahead-kb K",
+            f"{starts.path}: no disk gets another window: {'; '.join(unchanged)}",
+            f"test a window: foreread confirm --suite {starts.path} --read-ahead-kb K",
         )
-    return SuiteConfirmationDocument(suite=of.name, boards=proofs, unchanged=unchanged)
+    return SuiteConfirmationDocument(suite=starts.name, boards=proofs, unchanged=unchanged)
 
 
 def _disk(board: BoardCases, disk: SuiteDisk, kib: int, proof: _Proof) -> SuiteBoardProof:
-    names = {one.name for one in disk.starts} | {one.name for one in disk.unpredicted}
+    names = {start.name for start in disk.starts} | {start.name for start in disk.unpredicted}
     cases = [case for case in board.cases if case.start.name in names]
     starts = [_start(board, case, kib, proof) for case in cases]
     predicted = dict(zip(disk.windows_kb, disk.seconds_by_window, strict=True)).get(kib)
@@ -112,9 +111,12 @@ def _disk(board: BoardCases, disk: SuiteDisk, kib: int, proof: _Proof) -> SuiteB
 def _start(board: BoardCases, case: Case, kib: int, proof: _Proof) -> SuiteStartProof:
     path, name = case.captures[0], case.start.name
     capture = load(path).capture
-    of_window = [one for one in stored(capture) if one.proposed_kb == kib]
-    earlier = [one for one in of_window if one.scenario == proof.options.scenario]
-    decided = [one for one in earlier if one.outcome != "undecided"]
+    decided = [
+        result
+        for result in stored(capture)
+        if (result.proposed_kb, result.scenario) == (kib, proof.options.scenario)
+        and result.outcome != "undecided"
+    ]
     if capture.command is not None and decided:
         when = f"{decided[-1].date}{beside(proof.options.scenario)}"
         proof.tell(f"{name} on {board.board.name}: proven on {when}")
@@ -128,7 +130,7 @@ def _start(board: BoardCases, case: Case, kib: int, proof: _Proof) -> SuiteStart
             model=question.model, device_model=question.device_model or board.device_model
         ),
     )
-    found = confirm(
+    confirmed = confirm(
         path,
         options,
         target=board.board.target,
@@ -136,8 +138,8 @@ def _start(board: BoardCases, case: Case, kib: int, proof: _Proof) -> SuiteStart
         tell=proof.tell,
         progress=proof.progress,
     )
-    gain = found.predicted_gain
-    return _proof(case, path, found.result, found.capture.command or [], gain, measured=True)
+    command, gain = confirmed.capture.command or [], confirmed.predicted_gain
+    return _proof(case, path, confirmed.result, command, gain, measured=True)
 
 
 def _proof(
@@ -148,7 +150,7 @@ def _proof(
     predicted_gain: float | None,
     measured: bool,
 ) -> SuiteStartProof:
-    now, then = (fmean(each) for each in zip(*of.pairs, strict=True)) if of.pairs else (None, None)
+    now, then = mean_seconds(of.pairs)
     return SuiteStartProof(
         name=case.start.name,
         weight=case.start.weight,
@@ -169,20 +171,20 @@ def proof_of(
 ) -> SuiteBoardProof:
     """Return what the results of all starts of a disk say together.
 
-    The ends of the interval are weighted sums of those of the starts, as if all errors had one
-    direction.
+    The ends of the interval are weighted sums of the ends of the starts' intervals, as if all
+    errors had one direction.
     """
-    nows = [one.weight * one.seconds_now for one in starts if one.seconds_now is not None]
-    thens = [one.weight * one.seconds for one in starts if one.seconds is not None]
+    nows = [each.weight * each.seconds_now for each in starts if each.seconds_now is not None]
+    thens = [each.weight * each.seconds for each in starts if each.seconds is not None]
     whole = len(nows) == len(thens) == len(starts) > 0
     now, then = (sum(nows), sum(thens)) if whole else (None, None)
-    low = _end([one.result.low for one in starts], nows)
-    high = _end([one.result.high for one in starts], nows)
+    low = _end([each.result.low for each in starts], nows)
+    high = _end([each.result.high for each in starts], nows)
     return SuiteBoardProof(
         board=board,
         disk=disk,
         read_ahead_kb=kib,
-        outcome=_outcome(low, high),
+        outcome=outcome_of(low, high),
         seconds_now=now,
         seconds=then,
         gain=None if not now or then is None else 1 - then / now,
@@ -194,17 +196,8 @@ def proof_of(
 
 
 def _end(ends: Sequence[float | None], nows: Sequence[float]) -> float | None:
-    known = [end for end in ends if end is not None]
-    if not known or len(known) < len(ends) or len(nows) < len(ends):
+    """Return the weighted mean of one end of the starts' intervals; None if any is unknown."""
+    finite = [end for end in ends if end is not None]
+    if not finite or len(finite) < len(ends) or len(nows) < len(ends):
         return None
-    return sum(end * now for end, now in zip(known, nows, strict=True)) / sum(nows)
-
-
-def _outcome(low: float | None, high: float | None) -> Outcome:
-    if low is None or high is None:
-        return "undecided"
-    if low >= -TOO_SMALL and high <= TOO_SMALL:
-        return "too small"
-    if low > 0:
-        return "confirmed"
-    return "contradicted" if high < 0 else "undecided"
+    return sum(end * now for end, now in zip(finite, nows, strict=True)) / sum(nows)

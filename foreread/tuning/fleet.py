@@ -15,7 +15,7 @@ from foreread.analyzer.tuner.findings.results import Results
 from foreread.analyzer.tuner.space.genes import Space
 from foreread.analyzer.tuner.store.records import Evaluation
 from foreread.analyzer.tuner.store.store import Store
-from foreread.benches.boards import BoardsAtWork, check_targets
+from foreread.benches.boards import BoardsAtWork, check_targets, first_difference
 from foreread.boards.base.silent import silent
 from foreread.checks import StrPath, checked_path
 from foreread.error import ArgumentError
@@ -85,7 +85,7 @@ def fleet_tune(
         with store:
             if resume:
                 opened = [boards.opened.get(place) for place in range(len(boards.names))]
-                store.check_boards([one.board if one else None for one in opened])
+                store.check_boards([board.board if board else None for board in opened])
             boards.send_all(CampaignSetup.of(store.spec).space)
             rules = rules_of(store.spec, options.budget)
             run_stages(
@@ -129,19 +129,18 @@ def _space_of_all(boards: Boards, resume: bool, tell: Callable[[str], None]) -> 
     return first.space
 
 
-def _difference(one: TunedBoard, other: TunedBoard) -> str:
+def _difference(first: TunedBoard, other: TunedBoard) -> str:
     """Return in what two boards differ so that their runs are not of the same campaign."""
-    pairs = {
-        "kernel": (one.board.kernel, other.board.kernel),
-        "page size": (one.board.page_bytes, other.board.page_bytes),
-        "machine": (one.board.hardware.machine, other.board.hardware.machine),
-        "number of disks": (len(one.board.disks), len(other.board.disks)),
-        "settings": (", ".join(one.space.names), ", ".join(other.space.names)),
+    properties = {
+        "kernel": (first.board.kernel, other.board.kernel),
+        "page size": (first.board.page_bytes, other.board.page_bytes),
+        "machine": (first.board.hardware.machine, other.board.hardware.machine),
+        "number of disks": (len(first.board.disks), len(other.board.disks)),
+        "settings": (", ".join(first.space.names), ", ".join(other.space.names)),
     }
-    for what, (was, now) in pairs.items():
-        if was != now:
-            return f"its {what} is {now}, not {was}"
-    for gene in one.space.genes:
+    if difference := first_difference(properties):
+        return difference
+    for gene in first.space.genes:
         twin = other.space.gene(gene.name)
         if (gene.default, list(gene.alleles)) != (twin.default, list(twin.alleles)):
             return f"{gene.name} is {twin.default} there, not {gene.default}, or has other values"

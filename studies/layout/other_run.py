@@ -18,7 +18,7 @@ from foreread.analyzer.layout.order import order_of, start_of
 from foreread.analyzer.layout.write import write_layout
 from foreread.boards.base.scratch import scratch_folder
 from foreread.boards.emulated.parts import Parts
-from foreread.images.layouts import EROFS_COMPRESSORS, measure_unpacking
+from foreread.images.layouts import EROFS_COMPRESSORS, measure_sample
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM
 from studies.accuracy.store import Document
@@ -57,7 +57,7 @@ def prepare(folder: Path) -> None:
         order = order_of(starts[:-1])
         with board(base, BASE, PACKAGES) as started, scratch_folder("sample") as name:
             place = Path(name)
-            result = measure_unpacking(started.name, EROFS_COMPRESSORS, root, order, place)
+            result = measure_sample(started.name, EROFS_COMPRESSORS, root, order, place)
         unpacking.write_text(result.document.to_json() + "\n")
 
 

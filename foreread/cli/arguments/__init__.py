@@ -1,26 +1,24 @@
-"""Numbers and errors of arguments that several sub-commands share."""
+"""Numbers of arguments that several sub-commands share, and the error of wrong usage."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
+from collections.abc import Mapping
 
-_LARGEST_KIB = (1 << 31) - 1
+LARGEST = (1 << 31) - 1  # numbers that have no other limit
 
 
 class UsageError(ValueError):
     """Arguments whose error shows only when the input is known; exit code 2."""
 
 
-def boot_attempts(text: str) -> int:
-    """Return a number of boots."""
-    return whole_number(text, 0, 99, "a number of boots")
-
-
-def buffer_kib(text: str) -> int:
-    """Return the size of a trace buffer."""
-    return whole_number(text, 1, _LARGEST_KIB, "a number of KiB")
+def refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise UsageError if an argument is given; ``given``: what each has, by its name."""
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{why}: remove {name}")
 
 
 def whole_number(text: str, least: int, most: int, what: str = "a number") -> int:
@@ -31,10 +29,8 @@ def whole_number(text: str, least: int, most: int, what: str = "a number") -> in
 
 
 def row_number(text: str) -> int:
-    """Read the number of a row, from 1."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:10]) < 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a row: rows begin at 1")
-    return int(text)
+    """Return the number of a row, from 1."""
+    return whole_number(text, 1, LARGEST, "the number of a row")
 
 
 def percent(text: str) -> float:

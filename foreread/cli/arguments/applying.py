@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from foreread.boards.base.outputs import check_file
-from foreread.cli.arguments import seconds, whole_number
+from foreread.cli.arguments import whole_number
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.run import add_wait
 
 _MOST_PERIODS = 1000
 _MOST_PERCENT = 99
 
+_periods = partial(whole_number, least=1, most=_MOST_PERIODS)
+
 
 def add_applying(parser: argparse.ArgumentParser) -> None:
-    """Declare them."""
+    """Add the arguments."""
     group = parser.add_argument_group("apply settings by workload")
     group.add_argument(
         "--apply",
@@ -38,7 +42,7 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--worse-percent",
         metavar="P",
-        type=_percent,
+        type=partial(whole_number, least=1, most=_MOST_PERCENT, what="whole percent"),
         default=10,
         help="undo settings that lower throughput, or raise the latency of requests, by more than "
         "P percent compared with the original values (default: 10)",
@@ -61,22 +65,8 @@ def add_applying(parser: argparse.ArgumentParser) -> None:
         help="write a shell script that applies the settings on a board without foreread (actions: "
         "start, stop, status)",
     )
-    group.add_argument(
-        "--wait",
-        type=seconds,
-        default=0.0,
-        metavar="S",
-        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
-    )
-
-
-def _percent(text: str) -> int:
-    return whole_number(text, 1, _MOST_PERCENT, "whole percent")
+    add_wait(group)
 
 
 def _recheck(text: str) -> int:
     return 0 if text == "0" else _periods(text)
-
-
-def _periods(text: str) -> int:
-    return whole_number(text, 1, _MOST_PERIODS)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from foreread.boards.emulated import MACHINES
 from foreread.boards.emulated.disks import FIXED, kinds
 from foreread.boards.emulated.image import FILE_SYSTEMS
 from foreread.boards.emulated.parts import DEFAULT_PACKAGES
+from foreread.cli.arguments import whole_number
+
+_MOST = 4_000_000  # fits the slow disk's 32-bit parameters
+positive = partial(whole_number, least=1, most=_MOST)
 
 
 def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
@@ -51,21 +56,8 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
     ):
         device.add_argument(
             option,
-            type=_count,
+            type=partial(whole_number, least=0, most=_MOST),
             default=default,
             metavar="N",
             help=f"cost of a {what} on a fixed disk (default: {default})",
         )
-
-
-def positive(text: str) -> int:
-    """Return a number of 1 or more, as an argument's type."""
-    return _count(text, least=1)
-
-
-def _count(text: str, least: int = 0) -> int:
-    """Return a number that fits the slow disk's 32-bit parameters."""
-    number = int(text)
-    if not least <= number <= 4_000_000:
-        raise argparse.ArgumentTypeError(f"{text} is not between {least} and 4000000")
-    return number

@@ -9,7 +9,7 @@ from foreread.tuning.learning import RUNS
 
 
 def add_learning(parser: argparse.ArgumentParser) -> None:
-    """Declare them."""
+    """Add the arguments."""
     group = parser.add_argument_group("learn new patterns")
     group.add_argument(
         "--learn-at",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of a model, and of the disk's."""
+    """Add the choice of a model, and the cost of the disk."""
     parser.add_argument(
         "--model",
         metavar="MODEL",
@@ -47,7 +47,7 @@ def add_other_kernel(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_device_model(parser: argparse.ArgumentParser) -> None:
+def add_device_model(parser: argparse._ActionsContainer) -> None:
     """Add the cost of the disk."""
     parser.add_argument(
         "--device-model",
@@ -66,17 +66,22 @@ def add_image(parser: argparse.ArgumentParser) -> None:
         help="EROFS image that the start was recorded on: it shows the compressed clusters, and "
         "the capture does not",
     )
-    group.add_argument(
-        "--mountpoint",
-        metavar="PATH",
-        help="where the image was mounted (default: where the start reads most)",
-    )
+    add_mountpoint(group)
     group.add_argument(
         "--unpacking",
         metavar="FILE",
         type=Path,
         help="times to unpack: unpacking.json of `foreread layout --target T` (default: learnt "
         "from the capture)",
+    )
+
+
+def add_mountpoint(parser: argparse._ActionsContainer) -> None:
+    """Add the folder of an image."""
+    parser.add_argument(
+        "--mountpoint",
+        metavar="PATH",
+        help="where the image was mounted (default: where the start reads most)",
     )
 
 
@@ -92,7 +97,7 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
 
 
 def question_of(args: argparse.Namespace) -> Question:
-    """Return how the capture that ``args`` name is predicted; those it lacks are the defaults."""
+    """Return how the capture in ``args`` is predicted; missing options have their defaults."""
     from foreread.question import Question  # noqa: PLC0415  (not for the help)
 
     return Question(

@@ -1,6 +1,6 @@
 """Options that name what a command writes or changes: main checks their paths before the command.
 
-A command declares each such option here, and checks nothing itself.
+A command declares each of these options here, and checks nothing itself. ``--json`` is here, too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ def add_output(
     """Add an option for a path; ``check`` gets the path and the option, and raises."""
     dest = parser.add_argument(*names, type=Path, **keywords).dest
     add_check(parser, dest, lambda args: check(getattr(args, dest), names[0]))
+
+
+def add_json(parser: argparse.ArgumentParser, default: object = argparse.SUPPRESS) -> None:
+    """Add ``--json`` to an action; with a default, it would undo a --json before its name."""
+    parser.add_argument(
+        "--json", action="store_true", default=default, help="print the result as JSON on stdout"
+    )
 
 
 def add_check(

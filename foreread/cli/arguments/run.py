@@ -35,14 +35,26 @@ def add_run(
     )
 
 
-def add_wait(parser: argparse.ArgumentParser) -> None:
-    """Add ``--wait S``."""
+def add_wait(parser: argparse._ActionsContainer, only: str = "") -> None:
+    """Add ``--wait S``; ``only`` says in the help when the option counts."""
     parser.add_argument(
         "--wait",
         type=seconds,
         default=0.0,
         metavar="S",
-        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
+        help=f"{only}wait up to S seconds if another foreread holds the machine's settings "
+        "(default: 0)",
+    )
+
+
+def add_limit(parser: argparse._ActionsContainer) -> None:
+    """Add ``--limit S``."""
+    parser.add_argument(
+        "--limit",
+        type=duration,
+        default=600.0,
+        metavar="S",
+        help="maximum duration of one run in seconds (default: 600)",
     )
 
 
@@ -67,6 +79,19 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="continue if the caches cannot be shown to be cold",
     )
+
+
+def given_run(args: argparse.Namespace) -> dict[str, bool]:
+    """Return whether each argument of ``add_run`` about the command is given, by its name."""
+    return {
+        "a command": bool(args.command_line),
+        "--duration": args.duration is not None,
+        "--until-idle": args.until_idle is not None,
+        "--until-output": args.until_output is not None,
+        "--user": args.user is not None,
+        "--keep-running": args.keep_running,
+        "--allow-warm": args.allow_warm,
+    }
 
 
 def run_options(args: argparse.Namespace) -> RunOptions:

@@ -21,18 +21,18 @@ from foreread.analyzer.tuner.engines.stopping import (
 )
 from foreread.analyzer.tuner.space.catalogue import entries
 from foreread.analyzer.tuner.space.genes import Allele
-from foreread.cli.arguments import duration
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.model import add_criterion, add_model
+from foreread.cli.arguments.run import add_limit
+from foreread.tuning.options import START_UP
 
 SAMPLERS = ("tpe", "random", "exhaustive")
-START_UP = "start-up"
 _MOST_REPEATS = 1000
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
-    """Declare them."""
+    """Add the arguments."""
     search = parser.add_argument_group("search")
     which = search.add_mutually_exclusive_group()
     names = [name for name in recipe_names() if name not in SAMPLERS]
@@ -109,13 +109,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         f"scenario, in {Patience.generations} generations or more, gained no more than the noise)",
     )
     search.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    search.add_argument(
-        "--limit",
-        type=duration,
-        default=600.0,
-        metavar="S",
-        help="maximum duration of one run in seconds (default: 600)",
-    )
+    add_limit(search)
     search.add_argument(
         "--reset",
         metavar="COMMAND",
@@ -147,7 +141,7 @@ def add_genes(parser: argparse._ActionsContainer) -> None:
 def _genes(text: str) -> dict[str, list[Allele]]:
     """Return the requested alleles by gene; an empty list means the catalogue's."""
     known = {entry.name: entry.kind for entry in entries()}
-    found: dict[str, list[Allele]] = {}
+    genes: dict[str, list[Allele]] = {}
     for item in text.split(","):
         name, given, alleles = item.strip().partition("=")
         if name not in known:
@@ -156,8 +150,8 @@ def _genes(text: str) -> dict[str, list[Allele]]:
         numbers = known[name] != "categorical"
         if not all(re.fullmatch(r"\d{1,15}" if numbers else r"[\w.+-]+", word) for word in words):
             raise argparse.ArgumentTypeError(f"{item!r}: write {name}=A:B:…")
-        found[name] = [int(word) if numbers else word for word in words]
-    return found
+        genes[name] = [int(word) if numbers else word for word in words]
+    return genes
 
 
 def _share(text: str) -> float:

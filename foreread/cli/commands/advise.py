@@ -20,9 +20,9 @@ from foreread.analyzer.suite.read import read_suite
 from foreread.boards.base.counted import plural
 from foreread.boards.base.outputs import check_file, check_folder
 from foreread.boards.base.written import write_whole
-from foreread.cli.arguments import UsageError, row_number
+from foreread.cli.arguments import UsageError, refuse, row_number
 from foreread.cli.arguments.capture import add_capture
-from foreread.cli.arguments.model import add_device_model, add_kernel_model
+from foreread.cli.arguments.model import add_device_model, add_kernel_model, add_mountpoint
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
@@ -52,11 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="squashfs image that the board has: compare its order, block sizes and compressors",
     )
-    parser.add_argument(
-        "--mountpoint",
-        metavar="PATH",
-        help="where the image was mounted (default: where the start reads most)",
-    )
+    add_mountpoint(parser)
     parser.add_argument(
         "--unpacking",
         metavar="FILE",
@@ -99,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     line = ProgressLine()
     try:
         recording, *more = (recording_of(path, args) for path in args.capture)
-        found = advise(
+        advice = advise(
             recording,
             more,
             args.board or args.device_model,
@@ -111,11 +107,11 @@ def run(args: argparse.Namespace) -> int:
         )
     finally:
         line.end()
-    document = found.document
+    document = advice.document
     if args.row is not None:
-        return _row_alone(args, document, found.lists)
+        return _row_alone(args, document, advice.lists)
     if args.output is not None:
-        found.write(args.output)
+        advice.write(args.output)
     if args.json:
         print(document.to_json())
     else:
@@ -156,25 +152,21 @@ def _suite(args: argparse.Namespace) -> int:
     """Print the advice for a suite, and write the tables of its starts."""
     if len(args.capture) > 1:
         raise UsageError("a suite names its captures itself: give the suite alone")
-    for name, given in (("--image", args.image), ("--board", args.board), ("--row", args.row)):
-        if given is not None:
-            raise UsageError(f"{name} is for single starts: remove it")
-    for name, given in (("--pid", args.pids != "tree"), ("--page-size", args.page_size)):
-        if given:
-            raise UsageError(f"{name} is for single captures: remove it")
-    asked = SuiteQuestion(args.model, args.device_model)
+    own = {"--image": args.image, "--board": args.board, "--row": args.row}
+    own |= {"--pid": args.pids != "tree", "--page-size": args.page_size}
+    refuse(own, "this is for single starts, not for a suite")
+    question = SuiteQuestion(args.model, args.device_model)
     folder = OUTPUT if args.output is None else args.output
     line = ProgressLine()
     try:
-        found = advise_suite(read_suite(args.capture[0]), asked, args.root, line.step, folder)
+        advised = advise_suite(read_suite(args.capture[0]), question, args.root, line.step, folder)
     finally:
         line.end()
     if args.output is not None:
-        for (board, start), table in found.tables.items():
-            write_advice(args.output / board / start, table, found.lists[board, start])
-    print(
-        found.document.to_json() if args.json else advice_text(found.document, verbose=args.verbose)
-    )
+        for (board, start), table in advised.tables.items():
+            write_advice(args.output / board / start, table, advised.lists[board, start])
+    document = advised.document
+    print(document.to_json() if args.json else advice_text(document, verbose=args.verbose))
     return 0
 
 
@@ -188,5 +180,5 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     with opened(args.image) as octets:
         kind_of(octets)  # refused now, not after the replays
     measured = None if args.unpacking is None else read_unpacking(args.unpacking)
-    asked = Asked(unpacking=measured.by_compressor if measured else None)
-    return [image_offers(args.image, args.mountpoint, asked)]
+    options = Asked(unpacking=measured.by_compressor if measured else None)
+    return [image_offers(args.image, args.mountpoint, options)]

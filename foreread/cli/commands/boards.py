@@ -21,7 +21,7 @@ from foreread.boards.live import live_profile, target_profile
 from foreread.boards.open import LOCAL, open_target, transport_of
 from foreread.boards.profile import Profile, Storage, known_profiles, load_profile
 from foreread.boards.profile_toml import encode_profile
-from foreread.cli.arguments.output import add_output
+from foreread.cli.arguments.output import add_json, add_output
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.commands import boards_start
 from foreread.cli.text import table
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for sub, function in ((listing, _list), (show, _show), (new, _new)):
         sub.set_defaults(act=function)
-        _add_json(sub)
+        add_json(sub)
     for name, summary in MORE.items():
         module = import_module(f"foreread.cli.commands.boards_{name}")
         sub = actions.add_parser(name, help=summary)
@@ -65,16 +65,6 @@ def run(args: argparse.Namespace) -> int:
     """Run the subcommand."""
     code: int = args.act(args)
     return code
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    # SUPPRESS: a default here would undo a --json before the action's name.
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print the result as JSON on stdout",
-    )
 
 
 def _list(args: argparse.Namespace) -> int:

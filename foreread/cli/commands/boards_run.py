@@ -11,6 +11,7 @@ from foreread.boards.emulated import Board, BoardError, BoardRun, RunPlan
 from foreread.boards.emulated.board import DEFAULT_PACKAGES
 from foreread.boards.emulated.machines import machine
 from foreread.cli.arguments.board import add_board, positive
+from foreread.cli.arguments.output import add_json
 from foreread.cli.arguments.target import tell
 from foreread.cli.arguments.windows import add_windows, parse_windows
 from foreread.cli.text.table import render
@@ -28,13 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-out", type=positive, default=300, metavar="S", help="real-time limit (default: 300)"
     )
-    # The parent command has it too; without a default here, either place will do.
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print the result as JSON on stdout",
-    )
+    add_json(parser)
     parser.add_argument(
         "command_line", metavar="COMMAND", nargs="+", help="the command and its arguments"
     )
@@ -70,7 +65,7 @@ def _plan(args: argparse.Namespace) -> RunPlan:
 
 
 def _check_status(result: BoardRun) -> None:
-    failed = [one.status for one in result.runs if one.status]
+    failed = [run.status for run in result.runs if run.status]
     if failed:
         raise BoardError(
             f"the command exited with status {failed[0]} on the board", "read its stderr above"
@@ -100,12 +95,12 @@ def _pass_on(result: BoardRun) -> None:
 def _table(result: BoardRun) -> str:
     rows = [
         (
-            str(one.read_ahead_kb),
-            f"{one.guest_ns / 1e9:.4f}",
-            str(one.requests),
-            str(one.read_kib),
-            str(one.status),
+            str(run.read_ahead_kb),
+            f"{run.guest_ns / 1e9:.4f}",
+            str(run.requests),
+            str(run.read_kib),
+            str(run.status),
         )
-        for one in result.runs
+        for run in result.runs
     ]
     return render(("KiB", "guest seconds", "requests", "KiB read", "exit"), rows)

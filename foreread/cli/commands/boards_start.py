@@ -9,6 +9,7 @@ from pathlib import Path
 from foreread.boards.emulated.live import LiveBoard, LiveOptions, start
 from foreread.boards.emulated.parts import DEFAULT_PACKAGES
 from foreread.cli.arguments.board import add_board, positive
+from foreread.cli.arguments.output import add_json
 from foreread.cli.arguments.target import tell
 from foreread.documents.boards import StartedBoard
 
@@ -54,12 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-out", type=positive, default=180, metavar="S", help="real-time limit (default: 180)"
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print the result as JSON on stdout",
-    )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import argparse
 from foreread.boards.emulated import BoardError
 from foreread.boards.emulated.live import LiveBoard, ended, running
 from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.output import add_json
 from foreread.documents.boards import StoppedDocument
 
 
@@ -16,12 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names", metavar="NAME", nargs="*", help="names that `foreread boards list` shows"
     )
     parser.add_argument("--all", action="store_true", help="stop all running boards")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print the result as JSON on stdout",
-    )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _named(name: str) -> LiveBoard:
-    board = next((one for one in [*running(), *ended()] if one.name == name), None)
+    board = next((board for board in [*running(), *ended()] if board.name == name), None)
     if board is None:
-        there = ", ".join(one.name for one in running()) or "none"
+        there = ", ".join(board.name for board in running()) or "none"
         raise BoardError(f"no board called {name!r} is running", f"running boards: {there}")
     return board
 

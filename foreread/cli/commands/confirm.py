@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from foreread.analyzer.suite.predicted import SuiteQuestion
-from foreread.cli.arguments import UsageError
+from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.scenario import scenario_of, scenarios_of
 from foreread.cli.arguments.target import add_targets, tell
@@ -100,10 +100,8 @@ def _suite(args: argparse.Namespace) -> int:
         "--resume": args.resume,
         "--pid": args.pids != "tree",
     }
-    for name, given in own.items():
-        if given:
-            raise UsageError(f"--suite measures the starts of the suite: remove {name}")
-    found = confirm_suite(
+    refuse(own, "--suite measures the starts of the suite")
+    proof = confirm_suite(
         args.suite,
         replace(options_of(args, scenario_of(args, "--suite")), question=None),
         question=SuiteQuestion(args.model, args.device_model, args.criterion),
@@ -111,5 +109,5 @@ def _suite(args: argparse.Namespace) -> int:
         progress=show_progress,
     )
     print(file=sys.stderr)
-    print(found.to_json() if args.json else proof_text(found))
+    print(proof.to_json() if args.json else proof_text(proof))
     return 0

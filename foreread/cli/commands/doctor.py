@@ -11,9 +11,10 @@ from foreread.boards.open import LOCAL, open_target
 from foreread.boards.profile import read_profile, with_judgement
 from foreread.boards.profile_toml import encode_profile
 from foreread.boards.target import Target
-from foreread.cli.arguments import UsageError, seconds
+from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.profile import check_profile
+from foreread.cli.arguments.run import add_wait
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.judging import judgement_text
 from foreread.documents.doctor import DoctorDocument
@@ -55,14 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --judge: board profile to store the result in, too",
     )
     add_check(parser, "profile", _check_profile)
-    parser.add_argument(
-        "--wait",
-        type=seconds,
-        default=0.0,
-        metavar="S",
-        help="with --judge: wait up to S seconds if another foreread holds the machine's settings "
-        "(default: 0)",
-    )
+    add_wait(parser, "with --judge: ")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,23 +105,23 @@ def _judge(args: argparse.Namespace) -> int:
     return 0 if done.confirmed else 1
 
 
-def _document(of: Diagnosis, restored: list[Restored]) -> DoctorDocument:
+def _document(diagnosis: Diagnosis, restored: list[Restored]) -> DoctorDocument:
     return DoctorDocument(
-        kernel=of.kernel,
-        generation=of.generation,
-        backend=of.backend,
-        findings=of.findings,
-        can_record=of.can_record,
+        kernel=diagnosis.kernel,
+        generation=diagnosis.generation,
+        backend=diagnosis.backend,
+        findings=diagnosis.findings,
+        can_record=diagnosis.can_record,
         restored=restored,
     )
 
 
-def _restored_text(restored: list[Restored], asked: bool) -> list[str]:
-    if asked and not restored:
+def _restored_text(restored: list[Restored], wanted: bool) -> list[str]:
+    if wanted and not restored:
         return ["nothing to restore", ""]
     lines = [
-        f"{one.knob}: {one.problem}" if one.problem else f"{one.knob} = {one.value}"
-        for one in restored
+        f"{each.knob}: {each.problem}" if each.problem else f"{each.knob} = {each.value}"
+        for each in restored
     ]
     return [f"restored: {printable(line)}" for line in lines]
 
@@ -137,7 +131,7 @@ def _text(diagnosis: Diagnosis) -> list[str]:
     if not diagnosis.can_record:
         answer = "recording does not work here: see the remedies below"
     lines = [answer, ""]
-    for finding in sorted(diagnosis.findings, key=lambda one: one.ok):
+    for finding in sorted(diagnosis.findings, key=lambda finding: finding.ok):
         lines.append(f"{'ok ' if finding.ok else '!! '} {finding.name}: {finding.detail}")
         if not finding.ok and finding.remedy:
             lines.append(f"      remedy: {finding.remedy}")

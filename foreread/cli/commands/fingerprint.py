@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from functools import partial
 
 from foreread.analyzer.error import AnalyzerError
 from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
@@ -22,7 +23,7 @@ from foreread.boards.base.printable import printable
 from foreread.boards.base.units import percent_text
 from foreread.boards.base.written import write_whole
 from foreread.boards.open import open_target
-from foreread.cli.arguments import UsageError
+from foreread.cli.arguments import UsageError, whole_number
 from foreread.cli.arguments.applying import add_applying
 from foreread.cli.arguments.learning import add_learning
 from foreread.cli.arguments.output import add_output
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interval",
         metavar="S",
-        type=_seconds,
+        type=partial(whole_number, least=1, most=_LONGEST_S, what="whole seconds"),
         default=10,
         help="length of a period in seconds (default: 10)",
     )
@@ -118,7 +119,7 @@ def _watch_options(args: argparse.Namespace) -> tuple[WatchOptions, dict[str, Pa
     losses = losses_in(setting for plan in plans.values() for setting in plan)
     for loss in losses:
         tell(loss.sentence)
-    numbers = {name: tuple(asdict(one).values()) for name, one in patterns.items()}
+    numbers = {name: tuple(asdict(pattern).values()) for name, pattern in patterns.items()}
     options = WatchOptions(
         period_s=args.interval,
         disks=disks,
@@ -258,18 +259,12 @@ def _write_script(args: argparse.Namespace, options: WatchOptions) -> int:
 
 
 def _learn(args: argparse.Namespace, period: Period) -> None:
-    found = BY_NAME.get(period.fingerprint)
-    if found is None:
+    fingerprint = BY_NAME.get(period.fingerprint)
+    if fingerprint is None:
         raise UsageError(
             "--learn: no disk activity was seen; start the workload, or use a longer --interval"
         )
-    best = learn(args.learn, found)
+    best = learn(args.learn, fingerprint)
     if not args.json:
         genes = ", ".join(f"{name} {allele}" for name, allele in best.items())
-        print(printable(f"{args.learn}: {found} has {genes}"))
-
-
-def _seconds(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LONGEST_S):
-        raise argparse.ArgumentTypeError(f"{text!r}: write whole seconds from 1 to {_LONGEST_S}")
-    return int(text)
+        print(printable(f"{args.learn}: {fingerprint} has {genes}"))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import logging
+from functools import partial
 from pathlib import Path
 
 from foreread.analyzer.fleet.error import extra
 from foreread.analyzer.fleet.place import is_address
 from foreread.boards.base.outputs import check_folder
+from foreread.cli.arguments import LARGEST, whole_number
 from foreread.cli.arguments.model import add_model
-from foreread.cli.arguments.output import add_check, add_output
+from foreread.cli.arguments.output import add_check, add_json, add_output
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.fleet import analysed_text
 from foreread.cli.text.progress import ProgressLine
+
+_number = partial(whole_number, least=1, most=LARGEST)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +54,7 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--jobs",
         metavar="N",
-        type=_positive,
+        type=_number,
         help="captures analysed at once on this machine (default: one for each processor)",
     )
     where.add_argument(
@@ -61,13 +65,13 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch",
         metavar="N",
-        type=_positive,
+        type=_number,
         default=64,
         help="captures that one process analyses, and whose rows are written together (default: "
         "64)",
     )
     parser.set_defaults(act=_analyse)
-    _add_json(parser)
+    add_json(parser)
 
 
 def _check_store(args: argparse.Namespace) -> None:
@@ -87,23 +91,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         help="folder to write the report to",
     )
     parser.set_defaults(act=_report)
-    _add_json(parser)
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    # SUPPRESS: a default here would undo a --json before the action's name.
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print the result as JSON on stdout",
-    )
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) == int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
-    return int(text)
+    add_json(parser)
 
 
 def _analyse(args: argparse.Namespace) -> int:

@@ -8,10 +8,10 @@ from pathlib import Path
 from foreread.boards.base.outputs import check_folder
 from foreread.boards.base.printable import printable
 from foreread.boards.open import LOCAL
-from foreread.cli.arguments import UsageError
+from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.output import add_output
-from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.run import add_run, given_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
 from foreread.cli.arguments.target import add_target
 from foreread.cli.arguments.tune import add_genes
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             print(printable(line))
         return 0
     try:
-        found = improve(
+        improved = improve(
             command,
             args.output,
             suite=args.suite,
@@ -88,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
         if (reached := read_improved(args.output)) is not None:
             _print(args, reached)
         raise
-    _print(args, found.document)
-    if found.failed is not None:
-        raise found.failed
+    _print(args, improved.document)
+    if improved.failed is not None:
+        raise improved.failed
     return 0
 
 
@@ -107,22 +107,14 @@ def _command(args: argparse.Namespace) -> RunOptions | None:
             raise UsageError("--scenario and --genes are for a tuning: add --tune TIME")
         return run_options(args)
     own = {
-        "a command": args.command_line,
+        **given_run(args),
         "--target": args.target != LOCAL,
         "--identity": args.identity is not None,
         "--tune": args.tune is not None,
         "--scenario": args.scenario,
         "--genes": args.genes,
-        "--duration": args.duration is not None,
-        "--until-idle": args.until_idle is not None,
-        "--until-output": args.until_output is not None,
-        "--user": args.user is not None,
-        "--keep-running": args.keep_running,
-        "--allow-warm": args.allow_warm,
     }
-    for name, given in own.items():
-        if given:
-            raise UsageError(f"a suite names its starts and boards itself: remove {name}")
+    refuse(own, "a suite names its starts and boards itself")
     return None
 
 

@@ -19,18 +19,19 @@ from foreread.boards.base.outputs import check_folder
 from foreread.boards.base.units import KIB, size_text
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.model import add_device_model, add_mountpoint
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.answer import answer_text
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, seconds_cell
 from foreread.documents.layout import LayoutDocument
 from foreread.emulator.images.compressors import COMPRESSORS
 from foreread.emulator.images.relaid import BLOCK_SIZES
 from foreread.images.layouts import (
     CLUSTER_SIZES,
     EROFS_COMPRESSORS,
-    ErofsAsked,
+    ErofsOptions,
     compare_others,
 )
 from foreread.images.root_image import image_of_root
@@ -65,11 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="folder that the image is built from; mksquashfs builds a temporary image of it",
     )
-    parser.add_argument(
-        "--mountpoint",
-        metavar="PATH",
-        help="where the image was mounted (default: where the start reads most)",
-    )
+    add_mountpoint(parser)
     parser.add_argument(
         "--weights",
         metavar="LIST",
@@ -113,11 +110,7 @@ def _add_layouts(parser: argparse.ArgumentParser) -> None:
 
 def _add_costs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what the board costs")
-    group.add_argument(
-        "--device-model",
-        metavar="FILE",
-        help="cost of the disk (see `foreread predict --help`; default: learnt from the capture)",
-    )
+    add_device_model(group)
     unpacking = group.add_mutually_exclusive_group()
     unpacking.add_argument(
         "--target",
@@ -218,8 +211,8 @@ def _compared_others(
     others = sorted({*(args.compressors or ())} - {*EROFS_COMPRESSORS})
     if others:
         raise UsageError(f"EROFS has no {' and no '.join(others)}: leave them out")
-    usual = ErofsAsked()
-    asked = ErofsAsked(
+    usual = ErofsOptions()
+    asked = ErofsOptions(
         compressors=args.compressors or usual.compressors,
         cluster_sizes=[kib << 10 for kib in args.block_sizes or ()] or usual.cluster_sizes,
         measured=read_unpacking(args.unpacking) if args.unpacking else None,
@@ -281,10 +274,9 @@ def _shown(found: Compared, verbose: bool) -> list[LayoutRow]:
 
 
 def _cells(row: LayoutRow) -> tuple[str, ...]:
-    seconds = "-" if row.seconds is None else f"{row.seconds:.3f}"
     size = f"{row.block_size // KIB} KiB"
     sizes = (size_text(row.image_bytes), f"{row.requests:,.0f}", size_text(row.read_bytes))
-    return (row.name, size, row.compressor, *sizes, seconds)
+    return (row.name, size, row.compressor, *sizes, seconds_cell(row.seconds))
 
 
 def _best(found: Compared, args: argparse.Namespace) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foreread.analyzer.suite import is_suite
-from foreread.cli.arguments import UsageError
+from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.verbose import add_verbose
@@ -141,9 +141,7 @@ def _suite(args: argparse.Namespace) -> int:
         "--measured": args.measured is not None,
         "--explain": args.explain is not None,
     }
-    for name, given in own.items():
-        if given:
-            raise UsageError(f"{name} is for single captures: remove it")
+    refuse(own, "this is for single starts, not for a suite")
     question = SuiteQuestion(
         args.model,
         args.device_model,

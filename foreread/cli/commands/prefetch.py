@@ -20,11 +20,12 @@ from foreread.boards.base.units import percent_text, size_text
 from foreread.boards.base.written import write_whole
 from foreread.cli.arguments import UsageError, percent
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.model import add_device_model
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.answer import answer_text
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, seconds_cell
 from foreread.documents.prefetch import PrefetchDocument
 
 _MOST_FILES = 12
@@ -81,12 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="order of the ranges: as the start-up accesses them (default), or by place on the "
         "disk",
     )
-    parser.add_argument(
-        "--device-model",
-        metavar="FILE",
-        help="cost of the disk, which decides the predicted seconds and which gaps are worth "
-        "reading (see `foreread predict --help`; default: learnt from the capture)",
-    )
+    add_device_model(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -255,6 +251,6 @@ def _list_text(found: Found, output: Path) -> list[str]:
 
 
 def _row(case: Case) -> tuple[str, ...]:
-    seconds = "-" if case.seconds is None else f"{case.seconds:.3f}"
     sizes = (size_text(case.read_bytes), size_text(case.wasted_bytes))
-    return (case.name, str(case.read_ahead_kb), f"{case.requests:,}", *sizes, seconds)
+    counts = (case.name, str(case.read_ahead_kb), f"{case.requests:,}")
+    return (*counts, *sizes, seconds_cell(case.seconds))

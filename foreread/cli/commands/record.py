@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
 from foreread.boards.open import LOCAL
-from foreread.cli.arguments import UsageError, buffer_kib, duration
+from foreread.cli.arguments import LARGEST, UsageError, duration, refuse, whole_number
 from foreread.cli.arguments.output import add_output
-from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.run import add_run, given_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.wording import ended_text
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--buffer-kib",
-        type=buffer_kib,
+        type=partial(whole_number, least=1, most=LARGEST, what="a number of KiB"),
         metavar="N",
         help="trace buffer per CPU in KiB (default: depends on the memory)",
     )
@@ -143,8 +144,8 @@ def _command(args: argparse.Namespace) -> Capture:
 def _suite(args: argparse.Namespace) -> int:
     """Record what a suite lacks."""
     own = {
+        **given_run(args),
         "-o": args.output is not None,
-        "a command": args.command_line,
         "--boot": args.boot,
         "--target": args.target != LOCAL,
         "--identity": args.identity is not None,
@@ -153,18 +154,10 @@ def _suite(args: argparse.Namespace) -> int:
         "--buffer-kib": args.buffer_kib is not None,
         "--probes": args.probes,
         "--search": args.search is not None,
-        "--duration": args.duration is not None,
-        "--until-idle": args.until_idle is not None,
-        "--until-output": args.until_output is not None,
-        "--user": args.user is not None,
-        "--keep-running": args.keep_running,
-        "--allow-warm": args.allow_warm,
         "--state-dir": args.state_dir is not None,
     }
-    for name, given in own.items():
-        if given:
-            raise UsageError(f"a suite says itself what to record and where: remove {name}")
-    made = record_suite(
+    refuse(own, "a suite says itself what to record and where")
+    of_suite = record_suite(
         args.suite,
         streams=Streams(stdout=2, stderr=2) if args.json else None,
         probe_disk=not args.no_probe,
@@ -172,14 +165,15 @@ def _suite(args: argparse.Namespace) -> int:
         tell=tell,
     )
     if args.json:
-        recorded = [str(path) for path, _ in made.recorded]
-        present = [str(path) for path in made.present]
-        found = SuiteRecordDocument(suite=made.suite.name, recorded=recorded, present=present)
-        print(found.to_json())
+        recorded = [str(path) for path, _ in of_suite.recorded]
+        present = [str(path) for path in of_suite.present]
+        name = of_suite.suite.name
+        print(SuiteRecordDocument(suite=name, recorded=recorded, present=present).to_json())
         return 0
-    for path, capture in made.recorded:
+    for path, capture in of_suite.recorded:
         print(_text(capture, path), file=sys.stderr)
-    done = f"{plural(len(made.recorded), 'capture')} recorded, {len(made.present)} were there"
+    new, old = len(of_suite.recorded), len(of_suite.present)
+    done = f"{plural(new, 'capture')} recorded, {old} were there"
     then = f"next: foreread predict {shlex.quote(str(args.suite))}"
     print(f"foreread: {printable(f'{done}; {then}')}", file=sys.stderr)
     return 0
@@ -209,17 +203,9 @@ def _check_boot(args: argparse.Namespace) -> None:
         raise UsageError(
             "--boot reboots a target: name it with --target, for example --target ssh://root@BOARD"
         )
-    of_commands = {
-        "a command": args.command_line,
-        "--until-idle": args.until_idle,
-        "--user": args.user,
-        "--keep-running": args.keep_running,
-        "--allow-warm": args.allow_warm,
-        "--backend": args.backend not in (AUTO, "tracefs"),
-    }
-    for name, given in of_commands.items():
-        if given:
-            raise UsageError(f"--boot records the boot itself: remove {name}")
+    of_boot = {"--duration": False, "--until-output": False}
+    others = {"--backend": args.backend not in (AUTO, "tracefs")}
+    refuse({**given_run(args), **of_boot, **others}, "--boot records the boot itself")
 
 
 def _text(capture: Capture, output: Path) -> str:

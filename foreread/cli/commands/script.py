@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -22,7 +23,7 @@ from foreread.boards.emulated.live import EmulatedTarget
 from foreread.boards.open import LOCAL, open_target
 from foreread.boards.origin import origins_of
 from foreread.boards.target import Target, TargetError
-from foreread.cli.arguments import UsageError, boot_attempts
+from foreread.cli.arguments import UsageError, whole_number
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
@@ -88,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--attempts",
-        type=boot_attempts,
+        type=partial(whole_number, least=0, most=99, what="a number of boots"),
         metavar="N",
         help="leave the board's defaults after N boots in a row that did not reach the end of the "
         f"boot (default: {DEFAULT_ATTEMPTS}; 0: never)",

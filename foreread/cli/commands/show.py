@@ -27,7 +27,7 @@ from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, render_cut
 from foreread.cli.text.tuning import outcome_text
 from foreread.cli.text.wording import ended_text
 from foreread.documents.show import ShowDocument, ShownFile, Slice
@@ -264,11 +264,9 @@ def _files_text(
             "unused",
         )
     head = ("accessed", *of_window, "of pages", "file")
-    if not verbose:
-        before = sum(max(map(len, column)) + 2 for column in [*zip(head, *rows, strict=True)][:-1])
-        room = max(columns() - before, _LEAST_PATH)
-        rows = [(*row[:-1], cut_path(printable(row[-1]), room)) for row in rows]
-    return render(head, rows) if rows else ""
+    if not rows:
+        return ""
+    return render(head, rows) if verbose else render_cut(head, rows, _LEAST_PATH, cut_last=cut_path)
 
 
 def _sizes_text(sizes: dict[int, int]) -> str:

@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 import time
+from functools import partial
 
 from foreread.boards.open import open_target
 from foreread.cli.arguments import UsageError, duration, whole_number
@@ -34,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows",
         metavar="N",
-        type=_rows,
+        type=partial(whole_number, least=1, most=10_000),
         default=20,
         help="print up to N files, and as many processes (default: 20; the text screen has all)",
     )
     parser.add_argument(
         "--buffer-kib",
         metavar="KIB",
-        type=_kib,
+        type=partial(whole_number, least=16, most=1 << 20),
         help="trace buffer of each processor of the target; events that do not fit between two "
         f"readings are lost, and counted (default: {LEAST_BUFFER_KIB} to {MOST_BUFFER_KIB}, by "
         "free memory)",
@@ -82,8 +83,8 @@ def _print(args: argparse.Namespace, view: ReadingNow) -> None:
         while True:
             time.sleep(max(0.0, min(args.interval, end_s - time.monotonic())))
             last = args.once or time.monotonic() >= end_s
-            found = view.next(last)
-            print(found.to_json() if args.json else text_of(found, args.rows), flush=True)
+            figures = view.next(last)
+            print(figures.to_json() if args.json else text_of(figures, args.rows), flush=True)
             if last:
                 return
     except KeyboardInterrupt:
@@ -95,15 +96,7 @@ def _ends_s(args: argparse.Namespace) -> float:
 
 
 def _interval(text: str) -> float:
-    found = duration(text)
-    if found < _SHORTEST_S:
+    interval_s = duration(text)
+    if interval_s < _SHORTEST_S:
         raise argparse.ArgumentTypeError(f"{text!r}: write {_SHORTEST_S} or more")
-    return found
-
-
-def _rows(text: str) -> int:
-    return whole_number(text, 1, 10_000)
-
-
-def _kib(text: str) -> int:
-    return whole_number(text, 16, 1 << 20)
+    return interval_s

@@ -12,7 +12,7 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import percent_text, size_text
 from foreread.cli.text.answer import answer_text, columns, cut
-from foreread.cli.text.table import plus_minus, render
+from foreread.cli.text.table import plus_minus, render_cut
 
 MORE = "every row in full, and all notes"
 _LEAST_CHANGE = 20  # columns for what a row changes
@@ -21,7 +21,7 @@ _TOGETHER = " + "  # between the changes of a combination
 
 def table_text(found: AdviceDocument, *, written: bool, verbose: bool) -> str:
     """Return the table; ``verbose``: and each row in full. ``written``: so are its files."""
-    parts = [_table(found.rows, columns())] if found.rows else []
+    parts = [_table(found.rows)] if found.rows else []
     if verbose:
         parts += [row_text(rank, row) for rank, row in enumerate(found.rows, 1)]
     row = "--row N (a row in full, with -o FILE its file)"
@@ -59,17 +59,15 @@ def _basis(found: AdviceDocument) -> Iterator[str]:
     yield f"{plural(found.tried, 'combination')} of changes tried"
 
 
-def _table(rows: list[AdviceRow], width: int) -> str:
-    """Return the table with its changes cut to the width of the terminal."""
+def _table(rows: list[AdviceRow]) -> str:
+    """Return the table, without columns of sizes that no row changes."""
     head = ["", "seconds", "saves", "band", "memory", "image", "flash"]
     cells = [_row(rank, row) for rank, row in enumerate(rows, 1)]
     idle = {i for i, name in enumerate(head) if name in ("image", "flash") and _is_idle(cells, i)}
-    shown = [[one for i, one in enumerate(row) if i not in idle] for row in (head, *cells)]
-    taken = sum(max(map(len, column)) + 2 for column in zip(*shown, strict=True))
-    room = max(width - taken, _LEAST_CHANGE)
-    changes = ["change", *(cut(printable(row.what), room) for row in rows)]
+    shown = [[cell for i, cell in enumerate(row) if i not in idle] for row in (head, *cells)]
+    changes = ["change", *(row.what for row in rows)]
     first, *others = ([*row, change] for row, change in zip(shown, changes, strict=True))
-    return render(first, others)
+    return render_cut(first, others, _LEAST_CHANGE)
 
 
 def _is_idle(cells: list[list[str]], column: int) -> bool:

@@ -12,7 +12,7 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.units import percent
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.progress import ProgressLine
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, seconds_cell
 from foreread.cli.text.wording import duration_text
 from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import Confirmed
@@ -22,13 +22,13 @@ _HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)"
 
 
 def show_progress(progress: PairProgress) -> None:
-    """Print a run, and what is known so far."""
-    known = progress.assessment
+    """Print a run, and the result so far."""
+    result = progress.assessment
     so_far = ""
-    if known.gain is not None and known.low is not None and known.high is not None:
-        interval = interval_text(known.low, known.high)
+    if result.gain is not None and result.low is not None and result.high is not None:
+        interval = interval_text(result.low, result.high)
         what = progress.change or f"{progress.proposed_kb} KiB"
-        so_far = f"; {what} saves {percent(known.gain)} % so far ({interval})"
+        so_far = f"; {what} saves {percent(result.gain)} % so far ({interval})"
     board = f" on {progress.board}" if progress.board else ""
     line = (
         f"run {progress.runs}{board}: {progress.read_ahead_kb} KiB, {progress.seconds:.3f} s"
@@ -63,7 +63,7 @@ def confirmed_text(found: Confirmed, again: str) -> str:
     gains = board_gains(of)
     return answer_text(
         answer,
-        [render(_HEAD, [_row(one) for one in gains])] if gains else [],
+        [render(_HEAD, [_row(gain) for gain in gains])] if gains else [],
         doubts=[*_apart(gains), *of.notes],
         basis=basis,
         more="foreread script CAPTURE -o DIR (sets the window at boot)" if apply else "",
@@ -79,7 +79,7 @@ def _apart(gains: Sequence[BoardGain]) -> list[str]:
             f"the boards gain differently: {more.board} saves more than {less.board}; the result "
             "is their mean: test each by itself with foreread confirm --target T"
         )
-    lines += [f"{one.board} was set aside: {one.set_aside}" for one in gains if one.set_aside]
+    lines += [f"{gain.board} was set aside: {gain.set_aside}" for gain in gains if gain.set_aside]
     return lines
 
 
@@ -87,7 +87,5 @@ def _row(of: BoardGain) -> tuple[str, ...]:
     saves = "-" if of.gain is None else f"{percent(of.gain)} %"
     if of.low is not None and of.high is not None:
         saves += f" ({interval_text(of.low, of.high)})"
-    now, then = (
-        "-" if one is None else f"{one:.3f}" for one in (of.present_seconds, of.proposed_seconds)
-    )
+    now, then = map(seconds_cell, (of.present_seconds, of.proposed_seconds))
     return of.board, str(of.pairs), now, then, saves

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import kib_text, percent
-from foreread.cli.text.answer import columns, cut
 from foreread.cli.text.confirming import show_progress
 from foreread.cli.text.progress import ProgressLine
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, render_cut, seconds_cell
 from foreread.cli.text.tuning import TuningLine
 from foreread.cli.text.wording import duration_text
 from foreread.documents.improve import (
@@ -21,7 +20,6 @@ from foreread.documents.improve import (
     ImproveStep,
 )
 from foreread.improving.job import Watch
-from foreread.measuring.comparison import PairProgress
 
 _LEAST_CHANGE = 30  # columns for what a remedy changes
 
@@ -48,7 +46,7 @@ class StepLines:
             self._ended,
             self._tell,
             self._part,
-            self._pair,
+            show_progress,
             self._line.searching,
             self._line.confirming,
         )
@@ -70,18 +68,15 @@ class StepLines:
     def _part(self, text: str, done: int, total: int) -> None:
         self._line.part(f"{self._step:<8} {text}", done, total)
 
-    def _pair(self, progress: PairProgress) -> None:
-        show_progress(progress)
-
 
 def step_text(step: ImproveStep) -> str:
     """Return the line of a step that has ended."""
-    time = duration(step.seconds) if step.state in ("done", "failed") else step.state
+    time = _duration(step.seconds) if step.state in ("done", "failed") else step.state
     failed = "failed: " if step.state == "failed" else ""
     return f"{step.name:<8} {time:>10}  {failed}{step.result}"
 
 
-def duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """Return the time of a step, with a decimal below a minute."""
     return f"{seconds:.1f} s" if seconds < 60 else duration_text(seconds)
 
@@ -94,8 +89,8 @@ def improved_text(found: ImproveDocument) -> str:
     if found.disks:
         parts.append(_disks(found.disks))
     if found.next:
-        width = max(len(one.what) for one in found.next)
-        parts.append("\n".join(f"{one.what:<{width}}  {one.command}" for one in found.next))
+        width = max(len(step.what) for step in found.next)
+        parts.append("\n".join(f"{step.what:<{width}}  {step.command}" for step in found.next))
     return "\n\n".join("\n".join(map(printable, part.splitlines())) for part in parts)
 
 
@@ -123,22 +118,17 @@ def _now(now: ImproveNow) -> str:
 
 
 def _table(remedies: list[ImproveRemedy]) -> str:
-    head = ["row", "predicted", "measured", "saves (95 %)"]
-    cells = [_row(one) for one in remedies]
-    widths = (max(map(len, column)) + 2 for column in zip(head, *cells, strict=True))
-    room = max(columns() - sum(widths), _LEAST_CHANGE)
-    changes = [cut(printable(one.what), room) for one in remedies]
-    rows = [(*row, change) for row, change in zip(cells, changes, strict=True)]
-    return render((*head, "remedy"), rows)
+    head = ("row", "predicted", "measured", "saves (95 %)", "remedy")
+    return render_cut(head, [(*_row(remedy), remedy.what) for remedy in remedies], _LEAST_CHANGE)
 
 
-def _row(one: ImproveRemedy) -> tuple[str, ...]:
-    predicted = f"{one.seconds:.3f} s"
-    result = one.measured
+def _row(remedy: ImproveRemedy) -> tuple[str, ...]:
+    predicted = f"{remedy.seconds:.3f} s"
+    result = remedy.measured
     if result is None:
-        return str(one.row), predicted, "-" if one.by_script else one.effort, "-"
+        return str(remedy.row), predicted, "-" if remedy.by_script else remedy.effort, "-"
     then = "-" if result.seconds is None else f"{result.seconds:.3f} s"
-    return str(one.row), predicted, then, _gain(result.gain, result.low, result.high)
+    return str(remedy.row), predicted, then, _gain(result.gain, result.low, result.high)
 
 
 def _gain(gain: float | None, low: float | None, high: float | None) -> str:
@@ -151,15 +141,11 @@ def _gain(gain: float | None, low: float | None, high: float | None) -> str:
 def _disks(disks: list[ImproveDisk]) -> str:
     rows = [
         (
-            *(one.board, one.disk, kib_text(one.read_ahead_kb_now, "-")),
-            *("keep" if one.read_ahead_kb is None else kib_text(one.read_ahead_kb, "-"),),
-            *(_seconds(one.seconds_now), _seconds(one.seconds)),
-            _gain(one.gain, one.low, one.high),
+            *(disk.board, disk.disk, kib_text(disk.read_ahead_kb_now, "-")),
+            kib_text(disk.read_ahead_kb, "keep"),
+            *(seconds_cell(disk.seconds_now), seconds_cell(disk.seconds)),
+            _gain(disk.gain, disk.low, disk.high),
         )
-        for one in disks
+        for disk in disks
     ]
     return render(("board", "disk", "now", "set", "s now", "s then", "saves (95 %)"), rows)
-
-
-def _seconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:.3f}"

@@ -12,7 +12,7 @@ from foreread.boards.base.printable import printable
 from foreread.boards.base.units import KIB
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.curve import curve_text
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, seconds_cell
 
 _SHOWN_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _ALL_SHOWN = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)  # pages
@@ -205,7 +205,7 @@ def _seconds(curve: Curve, at: int) -> tuple[str, str]:
         for column in (curve.seconds_low, curve.seconds, curve.seconds_high)
     )
     band = "-" if low is None or high is None else f"{low:.3f}-{high:.3f}"
-    return "-" if middle is None else f"{middle:.3f}", band
+    return seconds_cell(middle), band
 
 
 def _kb(curve: Curve, window: int) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from foreread.boards.base.printable import printable
+from foreread.cli.text.answer import columns, cut
 
 
 def render(
@@ -23,7 +24,25 @@ def render(
     return "\n".join(lines)
 
 
+def render_cut(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    least: int,
+    left: frozenset[int] = frozenset(),
+    cut_last: Callable[[str, int], str] = cut,
+) -> str:
+    """Return a table as wide as standard output: its last column is cut, to ``least`` columns."""
+    widths = [max(map(len, column)) + 2 for column in zip(head, *rows, strict=True)][:-1]
+    room = max(columns() - sum(widths), least)
+    return render(head, [(*row[:-1], cut_last(printable(row[-1]), room)) for row in rows], left)
+
+
 _LEAST = 0.0005  # smaller ones would be written as 0.000
+
+
+def seconds_cell(seconds: float | None) -> str:
+    """Return seconds as a cell: ``0.123``, or ``-`` if they are unknown."""
+    return "-" if seconds is None else f"{seconds:.3f}"
 
 
 def plus_minus(half_width: float) -> str:

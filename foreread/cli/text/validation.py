@@ -8,7 +8,7 @@ from foreread.analyzer.predict.validate import Validation, WindowResult
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text
-from foreread.cli.text.table import render
+from foreread.cli.text.table import render, seconds_cell
 
 MORE = "requests and pages by window, the regrets, and all notes"
 
@@ -82,8 +82,8 @@ def _table(of: Validation) -> str:
 def _seconds(point: WindowResult) -> tuple[str, ...]:
     return (
         str(point.read_ahead_kb),
-        _number(point.predicted.seconds, ".3f"),
-        _number(point.measured.seconds, ".3f"),
+        seconds_cell(point.predicted.seconds),
+        seconds_cell(point.measured.seconds),
         percent_text(point.error.seconds, signed=True),
     )
 
@@ -121,5 +121,5 @@ def _whole_table(of: Validation) -> str:
     return "\n".join(lines)
 
 
-def _number(value: float | None, spec: str = ".0f") -> str:
-    return "-" if value is None else format(value, spec)
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"

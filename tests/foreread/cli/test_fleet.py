@@ -102,8 +102,8 @@ def test_a_capture_that_is_left_out_exits_with_1(captures, tmp_path, capsys, mon
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--jobs", "0"), "'0' is not a number from 1"),
-        (("--batch", "x"), "'x' is not a number from 1"),
+        (("--jobs", "0"), "'0': write a number from 1"),
+        (("--batch", "x"), "'x': write a number from 1"),
         (("--jobs", "1", "--dask", "tcp://h:1"), "not allowed with argument"),
     ],
 )
