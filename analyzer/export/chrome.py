@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from foreread.analyzer.export.events import Exported, Track, what
-from foreread.analyzer.export.lanes import lanes_of_requests, rows_of, threads_that_wait
+from foreread.analyzer.export.lanes import columns_of, lanes_of_requests, threads_that_wait
 
 _ACCESSES, _UNUSED, _REQUESTS, _THREADS = 1, 2, 10, 1000  # thread numbers in the viewer
 
@@ -58,18 +58,18 @@ def _slice(run: int, lane: int, ns: int, took_ns: int, name: str, args: Event) -
 
 
 def _accesses(exported: Exported, run: int) -> Iterator[Event]:
-    for row in _columns(exported, run, Track.ACCESSES, "start_ns", "file", "page", "thread"):
-        start, file, page, thread = row
+    names = ("start_ns", "file", "page", "thread")
+    for start, file, page, thread in columns_of(exported, run, Track.ACCESSES, *names):
         args = {"page": page, "thread": thread}
         yield _instant(run, _ACCESSES, start, exported.name(file), args)
 
 
 def _requests(exported: Exported, run: int) -> Iterator[Event]:
-    _, lanes = lanes_of_requests(exported, run)
+    lanes = lanes_of_requests(exported, run)
     for lane in sorted(set(lanes.tolist())):
         yield _named("thread_name", run, _REQUESTS + lane, f"requests {lane + 1}")
     names = ("start_ns", "duration_ns", "thread", "sector", "sectors", "detail")
-    rows = _columns(exported, run, Track.REQUESTS, *names)
+    rows = columns_of(exported, run, Track.REQUESTS, *names)
     for lane, (start, took, thread, sector, sectors, detail) in zip(
         lanes.tolist(), rows, strict=True
     ):
@@ -84,8 +84,8 @@ def _requests(exported: Exported, run: int) -> Iterator[Event]:
 
 def _unused(exported: Exported, run: int) -> Iterator[Event]:
     total = 0
-    for row in _columns(exported, run, Track.UNUSED, "start_ns", "file", "page", "pages", "detail"):
-        start, file, page, pages, detail = row
+    names = ("start_ns", "file", "page", "pages", "detail")
+    for start, file, page, pages, detail in columns_of(exported, run, Track.UNUSED, *names):
         args = {"page": page, "pages": pages, "rule": what(Track.UNUSED, detail)}
         yield _instant(run, _UNUSED, start, exported.name(file), args)
         total += pages
@@ -98,11 +98,6 @@ def _waits(exported: Exported, run: int) -> Iterator[Event]:
     for thread, lane in lane_of.items():
         yield _named("thread_name", run, lane, f"waits of {exported.thread(thread)}")
     names = ("start_ns", "duration_ns", "thread", "detail")
-    for start, took, thread, detail in _columns(exported, run, Track.WAITING, *names):
+    for start, took, thread, detail in columns_of(exported, run, Track.WAITING, *names):
         name = f"waits: {what(Track.WAITING, detail)}"
         yield _slice(run, lane_of[thread], start, took, name, {})
-
-
-def _columns(exported: Exported, run: int, track: Track, *names: str) -> Iterator[tuple[int, ...]]:
-    rows = rows_of(exported, run, track)
-    return zip(*(exported.events[name][rows].tolist() for name in names), strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foreread.analyzer.export.events import ExportError, Track, Wait, events_of
-from foreread.analyzer.export.recorded import page_key
+from foreread.analyzer.export.recorded import accessed, exists
 from foreread.analyzer.ingest.tables import Rwbs, Table
 from foreread.analyzer.predict.start import Start
 from foreread.emulator.linux.timed_windows import timed_windows
@@ -54,11 +54,8 @@ def emulated_events(run: int, start: Start, history: History) -> Iterator[Table]
 
 
 def _accesses(run: int, start: Start, history: History) -> Table:
-    accesses, touched = start.recording.accesses, history.touched
-    accessed = np.isin(
-        page_key(touched["file"], touched["page"]), page_key(accesses["file"], accesses["page"])
-    )
-    touched = touched[accessed]
+    touched = history.touched
+    touched = touched[accessed(start.recording, touched["file"], touched["page"])]
     return events_of(
         run,
         Track.ACCESSES,
@@ -87,35 +84,31 @@ def _requests(run: int, start: Start, history: History) -> Table:
 
 def _unused(run: int, start: Start, history: History) -> Table:
     """Return runs of pages of one request that the start did not access."""
-    accesses, loaded = start.recording.accesses, history.loaded
-    size = start.recording.files["size_bytes"][loaded["file"]]
-    exists = (size < 0) | (loaded["page"] * start.recording.page_size < size)
-    accessed = np.isin(
-        page_key(loaded["file"], loaded["page"]), page_key(accesses["file"], accesses["page"])
-    )
-    vain = loaded[exists & ~accessed]
-    vain = vain[np.lexsort((vain["page"], vain["file"], vain["request"]))]
-    new = np.ones(len(vain), bool)
-    new[1:] = np.diff(vain["page"]) != 1
+    loaded = history.loaded
+    pages = (start.recording, loaded["file"], loaded["page"])
+    unused = loaded[exists(*pages) & ~accessed(*pages)]
+    unused = unused[np.lexsort((unused["page"], unused["file"], unused["request"]))]
+    new = np.ones(len(unused), bool)
+    new[1:] = np.diff(unused["page"]) != 1
     for name in ("request", "file", "cause"):
-        new[1:] |= vain[name][1:] != vain[name][:-1]
+        new[1:] |= unused[name][1:] != unused[name][:-1]
     first = np.flatnonzero(new)
     return _while_read(
         run,
         Track.UNUSED,
         start,
-        history.sent[vain["request"][first]],
-        file=vain["file"][first],
-        page=vain["page"][first],
-        pages=np.diff(np.append(first, len(vain))),
-        detail=vain["cause"][first].astype(np.uint16) + 1,
+        history.sent[unused["request"][first]],
+        file=unused["file"][first],
+        page=unused["page"][first],
+        pages=np.diff(np.append(first, len(unused))),
+        detail=unused["cause"][first].astype(np.uint16) + 1,
     )
 
 
 def _while_read(
     run: int, track: Track, start: Start, sent: npt.NDArray[np.void], **columns: object
 ) -> Table:
-    """Return the thread ids of the run's threads; -1 for threads that only represent requests."""
+    """Return events that last from the sending of a request to its completion."""
     return events_of(
         run,
         track,
@@ -128,7 +121,7 @@ def _while_read(
 
 
 def _threads(start: Start, number: npt.NDArray[np.uint16]) -> npt.NDArray[np.int32]:
-    """Return the thread ids of the run's threads; -1 for those that only stand for requests."""
+    """Return the thread ids of the run's threads; -1 for threads that only represent requests."""
     ids = np.full(max(int(number.max(initial=0)) + 1, len(start.threads)), -1, np.int32)
     if start.threads:
         ids[: len(start.threads)] = start.threads

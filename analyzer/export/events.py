@@ -12,6 +12,7 @@ from foreread.analyzer.error import AnalyzerError
 from foreread.analyzer.ingest.tables import Array, Column, Rwbs, Schema, Table
 from foreread.boards.base.printable import printable
 from foreread.emulator.linux.operations import Cause
+from foreread.tracer.formats.capture import dev_text
 
 NONE = -1  # an event without a file, thread or place
 
@@ -127,6 +128,5 @@ def file_names(paths: Sequence[str | None], devs: Array, inodes: Array) -> tuple
     """Return a printable name of each file: its path, or device and inode."""
     rows = zip(paths, devs.tolist(), inodes.tolist(), strict=True)
     return tuple(
-        printable(path) if path else f"inode {ino} on {dev >> 20}:{dev & 0xFFFFF}"
-        for path, dev, ino in rows
+        printable(path) if path else f"inode {ino} on {dev_text(dev)}" for path, dev, ino in rows
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 import numpy as np
@@ -28,17 +29,25 @@ def lanes(start: Array, duration: Array) -> Array:
     return lane_of
 
 
-def lanes_of_requests(exported: Exported, run: int) -> tuple[Array, Array]:
-    """Return the rows of a run's requests, and the lane of each."""
+def lanes_of_requests(exported: Exported, run: int) -> Array:
+    """Return the lane of each request of a run."""
     rows = rows_of(exported, run, Track.REQUESTS)
     events = exported.events
-    return rows, lanes(events["start_ns"][rows], events["duration_ns"][rows])
+    return lanes(events["start_ns"][rows], events["duration_ns"][rows])
 
 
 def rows_of(exported: Exported, run: int, track: Track) -> Array:
     """Return the rows of one track of a run, in order of time."""
     events = exported.events
     return np.flatnonzero((events["run"] == run) & (events["track"] == track))
+
+
+def columns_of(
+    exported: Exported, run: int, track: Track, *names: str
+) -> Iterator[tuple[int, ...]]:
+    """Yield the values of columns for each event of one track of a run, in order of time."""
+    rows = rows_of(exported, run, track)
+    return zip(*(exported.events[name][rows].tolist() for name in names), strict=True)
 
 
 def threads_that_wait(exported: Exported, run: int) -> list[int]:

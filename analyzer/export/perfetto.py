@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from foreread.analyzer.export.events import Exported, Track, what
-from foreread.analyzer.export.lanes import lanes_of_requests, rows_of, threads_that_wait
+from foreread.analyzer.export.lanes import columns_of, lanes_of_requests, threads_that_wait
 from foreread.analyzer.ingest.tables import MissingLibrary
 
 _SEQUENCE = 1  # trusted_packet_sequence_id: all events come from one writer
@@ -107,9 +107,7 @@ class _Writer:
         self._builder.write_packet(packet)
 
     def _columns(self, run: int, track: Track, *names: str) -> Iterator[tuple[int, ...]]:
-        rows = rows_of(self._exported, run, track)
-        columns = (self._exported.events[name][rows].tolist() for name in names)
-        return zip(*columns, strict=True)
+        return columns_of(self._exported, run, track, *names)
 
     def _accesses(self, run: int, above: int) -> None:
         track = self._track(above, "accesses")
@@ -118,7 +116,7 @@ class _Writer:
             self._instant(start, track, self._exported.name(file), page=page, thread=thread)
 
     def _requests(self, run: int, above: int) -> None:
-        _, lanes = lanes_of_requests(self._exported, run)
+        lanes = lanes_of_requests(self._exported, run)
         tracks = [self._track(above, "requests") for _ in range(int(lanes.max(initial=-1)) + 1)]
         names = ("start_ns", "duration_ns", "thread", "sector", "sectors", "detail")
         rows = self._columns(run, Track.REQUESTS, *names)

@@ -92,9 +92,9 @@ def _unused(recording: Recording, begin: int) -> Table:
     each = np.repeat(np.arange(len(rows)), count)
     offset = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
     page = data["index"][rows][each].astype(np.int64) + offset
-    vain = (file[each] != NONE) & ~_accessed(recording, file[each], page)
-    vain &= _exists(recording, file[each], page)
-    each, page = each[vain], page[vain]
+    unused = (file[each] != NONE) & ~accessed(recording, file[each], page)
+    unused &= exists(recording, file[each], page)
+    each, page = each[unused], page[unused]
     return events_of(
         0,
         Track.UNUSED,
@@ -107,17 +107,19 @@ def _unused(recording: Recording, begin: int) -> Table:
     )
 
 
-def _accessed(recording: Recording, file: Array, page: Array) -> Array:
+def accessed(recording: Recording, file: Array, page: Array) -> Array:
+    """Return whether the application accessed each page."""
     accesses = recording.accesses
-    return np.isin(page_key(file, page), page_key(accesses["file"], accesses["page"]))
+    return np.isin(_page_key(file, page), _page_key(accesses["file"], accesses["page"]))
 
 
-def page_key(file: Array, page: Array) -> Array:
+def _page_key(file: Array, page: Array) -> Array:
     """Return one number for a page of a file; page indices fit 40 bits in files up to 4 PiB."""
     return (file.astype(np.int64) << 40) + np.minimum(page, (1 << 40) - 1).astype(np.int64)
 
 
-def _exists(recording: Recording, file: Array, page: Array) -> Array:
+def exists(recording: Recording, file: Array, page: Array) -> Array:
+    """Return whether each page is within its file, as far as the file's size is known."""
     size = recording.files["size_bytes"][file]
     return np.asarray((size < 0) | (page * recording.page_size < size))
 
@@ -136,13 +138,13 @@ def _waits(recording: Recording, begin: int) -> Iterator[Table]:
     for thread, rows in by_thread.items():
         off = off_cpu_intervals(thread, rows, span[0], threads, reads, other_work)
         gone, came = off.left_ns, off.came_ns
-        some = came > gone
+        waited = came > gone
         yield events_of(
             0,
             Track.WAITING,
-            int(some.sum()),
-            start_ns=_since(gone[some], begin),
-            duration_ns=_since(came[some], 0) - _since(gone[some], 0),
+            int(waited.sum()),
+            start_ns=_since(gone[waited], begin),
+            duration_ns=_since(came[waited], 0) - _since(gone[waited], 0),
             thread=thread,
-            detail=why_to_wait[off.why[some]],
+            detail=why_to_wait[off.why[waited]],
         )

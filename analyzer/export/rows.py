@@ -12,6 +12,7 @@ import numpy as np
 
 from foreread.analyzer.export.events import Exported, Track, what
 from foreread.analyzer.ingest.tables import Array, MissingLibrary
+from foreread.tracer.formats.capture import dev_text
 
 COLUMNS = (
     "run",
@@ -77,7 +78,7 @@ def _texts(exported: Exported, name: str) -> tuple[list[str], Array] | None:
             return list(exported.files), events["file"]
         case "disk":
             devs, row = np.unique(events["dev"], return_inverse=True)
-            names = [f"{dev >> 20}:{dev & 0xFFFFF}" for dev in devs.tolist()]
+            names = [dev_text(dev) for dev in devs.tolist()]
             none = events["track"] != Track.REQUESTS
             return names, np.where(none, -1, row).astype(np.int32)
         case "what":
@@ -102,16 +103,14 @@ def _numbers(exported: Exported, name: str) -> tuple[Array, Array]:
 def _cells(exported: Exported, name: str) -> Iterator[object]:
     texts = _texts(exported, name)
     if texts is not None:
-        names, row = (
-            [f"'{text}" if text.startswith(_FORMULA) else text for text in texts[0]],
-            texts[1],
-        )
+        names, row = [*map(_inert, texts[0])], texts[1]
         return ("" if at < 0 else names[at] for at in row.tolist())
     values, none = _numbers(exported, name)
     return ("" if no else value for value, no in zip(values.tolist(), none.tolist(), strict=True))
 
 
 def _inert(text: str) -> str:
+    """Return a text that a spreadsheet does not interpret as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

@@ -14,7 +14,7 @@ from heapq import merge
 import numpy as np
 
 from foreread.analyzer.export.events import Exported, Track, what
-from foreread.analyzer.export.lanes import rows_of
+from foreread.analyzer.export.lanes import columns_of
 from foreread.analyzer.export.tracedat_formats import FORMATS
 from foreread.analyzer.ingest.losses import UNKNOWN_CPU, lost_by_cpu, lost_events
 from foreread.analyzer.ingest.recording import Recording
@@ -148,13 +148,10 @@ def _derived(exported: Exported, run: int, begin_ns: int) -> Iterator[Timed]:
 
 
 def _track(exported: Exported, run: int, track: Track) -> Iterator[Timed]:
-    events, rows = exported.events, rows_of(exported, run, track)
     form = FORMATS[_NAMES[track]]
     names = ("start_ns", "duration_ns", "thread", "file", "page", "pages", "sector", "sectors")
-    columns = (events[name][rows].tolist() for name in (*names, "detail"))
-    for start, took, thread, file, page, pages, sector, sectors, detail in zip(
-        *columns, strict=True
-    ):
+    for row in columns_of(exported, run, track, *names, "detail"):
+        start, took, thread, file, page, pages, sector, sectors, detail = row
         word = what(track, detail)[:15].encode()
         numbers = (max(took, 0), page & _MOST_WORD, pages, sector & _MOST_WORD, sectors, word)
         name = exported.name(file).encode()[:_MOST_NAME] + b"\0"

@@ -21,8 +21,8 @@ _SHOWN = 6  # ranges of pages in a difference
 class Difference:
     """The first difference of a kernel from the emulation.
 
-    ``window`` is in pages; ``step`` is the row of the operation; the others describe pages in
-    words.
+    ``window`` is in pages; ``step`` is the row of the operation; ``expected`` and ``seen`` describe
+    pages in words.
     """
 
     task: Task

@@ -46,11 +46,11 @@ class Emulated:
     def at(self, window: int) -> list[Expected]:
         """Return the reads of each program at a window in pages."""
         return [
-            self._one(task, first, window)
+            self._expected(task, first, window)
             for task, (_, first) in zip(self.tasks, self.firsts(), strict=True)
         ]
 
-    def _one(self, task: Task, first_mapping: int, window: int) -> Expected:
+    def _expected(self, task: Task, first_mapping: int, window: int) -> Expected:
         program = task.program(first_mapping, self.large_folios)
         group = np.zeros(len(program.files), np.uint32)
         nowhere = np.zeros(0, EXTENT)  # which folios are read depends on neither places nor limits
