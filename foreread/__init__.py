@@ -208,7 +208,7 @@ __all__ = [
     "write_listing",
 ]
 
-# Where each public name is, and what it is called there if not the same.
+# The module of each public name, and the name there if it differs.
 _EXPORTS = {
     "Advice": "foreread.analyzer.advise.advise",
     "Advised": "foreread.measuring.advice_row",

@@ -15,7 +15,6 @@ from foreread.analyzer.advise.offer import Offer
 from foreread.analyzer.advise.search import MORE
 from foreread.analyzer.advise.situation import Situation
 from foreread.analyzer.advise.variant import Variant
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.predict.settings import (
     INODES,
     LARGEST,
@@ -26,6 +25,7 @@ from foreread.analyzer.predict.settings import (
 )
 from foreread.analyzer.predict.start import Start
 from foreread.boards.knobs import KnobError, check_setting
+from foreread.tracer.formats.capture import dev_of
 
 _RISKS = {
     INODES: "what looks at many files of a folder later, such as ls -l, takes more requests",

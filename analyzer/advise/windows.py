@@ -20,7 +20,7 @@ from foreread.analyzer.advise.phases import (
 )
 from foreread.analyzer.advise.situation import Situation, files_of
 from foreread.analyzer.advise.variant import Variant, costs
-from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.linux import release_of
 from foreread.boards.base.units import kib_to_pages
 from foreread.emulator.linux.rules import version_of
 from foreread.emulator.linux.windows import MAX_WINDOW
@@ -136,7 +136,7 @@ def _phases(situation: Situation, cut: int, worst: int, before: int, after: int)
             path=_first_used(situation, worst),
             cut=worst,
             windows=(before, after),
-            freeze=freeze_ns(version_of(situation.prediction.model.removeprefix(f"{PREFIX}-"))),
+            freeze=freeze_ns(version_of(release_of(situation.prediction.model))),
         ),
         (
             f"echo {kib[0]} >{knob}",

@@ -13,7 +13,7 @@ from foreread.analyzer.diff.document import CauseKind, DiffCause
 from foreread.analyzer.diff.side import ByFile, Side, counts_by_file
 from foreread.analyzer.predict.inputs import Inputs, inputs
 from foreread.analyzer.predict.start import Start
-from foreread.emulator.linux.rules import Version, rules_for
+from foreread.emulator.linux.rules import Version, rules_for, series_text
 from foreread.emulator.linux.steps import Timed
 
 _SHARE = 0.01  # smaller differences in computing, as a share of the seconds, are not named
@@ -75,7 +75,8 @@ def settings_between(old: Side, new: Side) -> Settings:
         start_inputs = inputs(old.recording, new.version)
         start = _under(start, start_inputs, new.version)
         now = _step(old, start_inputs, new.version, new.window, start)
-        what = f"kernel: the readahead of {_name(old.version)} to that of {_name(new.version)}"
+        kernels = f"{series_text(old.version)} to that of {series_text(new.version)}"
+        what = f"kernel: the readahead of {kernels}"
         causes.append(_cause("kernel", what, last, now))
         last = now
     if start is not None and new.start is not None and _costs(start) != _costs(new.start):
@@ -142,10 +143,6 @@ def _difference(
 
 def _costs(start: Start | None) -> str:
     return "" if start is None else start.device.describe()
-
-
-def _name(version: Version) -> str:
-    return f"Linux {'.'.join(map(str, version[:2]))}"
 
 
 def largest(causes: list[DiffCause]) -> Iterator[DiffCause]:

@@ -13,7 +13,7 @@ from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.choice import predict_by
 from foreread.analyzer.predict.counts import FIXED
 from foreread.analyzer.predict.inputs import Inputs, inputs
-from foreread.analyzer.predict.linux import PREFIX, model_for
+from foreread.analyzer.predict.linux import model_for, release_of
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.predict.seconds import LADDER
 from foreread.analyzer.predict.start import Start
@@ -106,7 +106,7 @@ def side_of(
         by_file = ByFile(wasted.requests, accessed + wasted.wasted)
         return Side(recording, prediction, own, by_file)
     prediction = predict_by(recording, chosen, predicted_windows, device)
-    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
+    version = version_of(release_of(prediction.model))
     start = prediction.starts[0] if prediction.starts else None
     start_inputs = inputs(recording, version) if start is None else start.taken
     by_file = counts_by_file(start_inputs, version, own)

@@ -28,6 +28,7 @@ from foreread.boards.base.outputs import check_file
 from foreread.boards.base.printable import printable
 from foreread.boards.base.written import write_whole
 from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.linux.rules import version_text
 
 Format = Literal["perfetto", "chrome", "parquet", "csv", "trace-dat"]
 FORMATS: dict[Format, Callable[[Exported], bytes] | None] = {
@@ -114,7 +115,7 @@ def exported_runs(
         start = prepare(inputs(recording, version), version, device_from(device_model))
         for run, (kb, window) in enumerate(zip(windows_kib, windows, strict=True), 1):
             parts += emulated_events(run, start, replayed(start, window))
-            names.append(f"emulated at {kb} KiB, Linux {'.'.join(map(str, version))}")
+            names.append(f"emulated at {kb} KiB, Linux {version_text(version)}")
         notes += start.notes
     files = recording.files
     return Exported(

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from foreread.analyzer.forecast.defaults import name_of
 from foreread.analyzer.forecast.document import ForecastAdvice, ForecastChange
 from foreread.analyzer.forecast.seconds import Both
 from foreread.analyzer.forecast.timing import Timing
 from foreread.analyzer.predict.bands import TOLD_APART, Bands
 from foreread.analyzer.predict.verdict import KEEP_PERCENT
-from foreread.emulator.linux.rules import Version
+from foreread.emulator.linux.rules import Version, series_text
 
 
 def change_of(timing: Timing) -> ForecastChange:
@@ -46,7 +45,7 @@ def advise(timing: Timing, version: Version, path: str | None) -> ForecastAdvice
     saved, band = bands.slower(then, best)
     present, default = both.now.at(now), both.then.at(then)
     keep = _keep(both, windows, now, then)
-    kernel = name_of(version)
+    kernel = series_text(version)
     if saved * 100 <= KEEP_PERCENT * default or saved <= max(band, TOLD_APART * default):
         why = (
             f"no window is distinguishable from the best by more than {KEEP_PERCENT} % of the "

@@ -14,7 +14,7 @@ from foreread.analyzer.forecast.kernel import Kernel, Side
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.inputs import Inputs
 from foreread.emulator.linux.filesystems import large_folios_since
-from foreread.emulator.linux.rules import CHANGES, Version
+from foreread.emulator.linux.rules import CHANGES, version_text
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def _of_rules(now: Side, then: Side) -> Iterator[Change]:
         ]
         yield Change(
             topic.what,
-            _text(rows[-1].since),
-            "; ".join(f"{_text(row.since)}: {row.source}" for row in rows),
+            version_text(rows[-1].since),
+            "; ".join(f"{version_text(row.since)}: {row.source}" for row in rows),
             then.version < now.version,
             partial(_with_rules, values=values),
         )
@@ -133,7 +133,7 @@ def _of_folios(inputs: Inputs, now: Side, then: Side) -> Iterator[Change]:
         since = large_folios_since(fstype)
         yield Change(
             f"files of {fstype} are cached in large folios",
-            "" if since is None else _text(since),
+            "" if since is None else version_text(since),
             "mapping_set_large_folios",
             then.version < now.version,
             partial(_with_files, files=files),
@@ -161,7 +161,3 @@ def _of_disks(now: Kernel, then: Kernel) -> Iterator[Change]:
                 False,
                 partial(Kernel.with_limit, row=row, max_sectors_kb=limit),
             )
-
-
-def _text(version: Version) -> str:
-    return ".".join(map(str, version))

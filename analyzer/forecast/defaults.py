@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from foreread.analyzer.error import AnalyzerError
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.inputs import Inputs
 from foreread.analyzer.predict.kib import emulated_pages
 from foreread.analyzer.predict.prediction import MINOR_SHARE
 from foreread.emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
-from foreread.emulator.linux.rules import Version
-from foreread.tracer.formats.capture import Device, dev_text
+from foreread.emulator.linux.rules import Version, series_text
+from foreread.tracer.formats.capture import Device, dev_of, dev_text
 
 NOW, THEN = "--read-ahead-kb-now", "--read-ahead-kb-then"
 
@@ -39,11 +38,6 @@ class DiskUnder:
     def window(self, page_size: int) -> int:
         """Return the window in pages."""
         return emulated_pages(self.read_ahead_kb, page_size)
-
-
-def name_of(version: Version) -> str:
-    """Return "Linux 6.12"."""
-    return f"Linux {'.'.join(map(str, version[:2]))}"
 
 
 def disks_under(
@@ -78,7 +72,7 @@ def _disk_under(
         return DiskUnder(name, before, sectors, "as found: its default is unknown")
     if default.read_ahead_kb is None:
         raise ForecastError(
-            f"the default window of {name} under {name_of(version)} is unknown: {default.why}",
+            f"the default window of {name} under {series_text(version)} is unknown: {default.why}",
             f"give the window that it has there: {option} KB",
         )
     return DiskUnder(name, default.read_ahead_kb, sectors, default.why)

@@ -9,6 +9,7 @@ import numpy as np
 from foreread.analyzer.forecast.defaults import DiskUnder
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.inputs import Inputs
+from foreread.analyzer.predict.linux import model_of
 from foreread.analyzer.predict.start import Start
 from foreread.boards.base.units import kib_to_pages
 from foreread.emulator.linux.operations import Machine
@@ -65,7 +66,7 @@ class Side:
     @property
     def model(self) -> str:
         """The kernel as --model names it."""
-        return f"linux-{'.'.join(map(str, self.version))}"
+        return model_of(self.version)
 
 
 @dataclass(frozen=True)

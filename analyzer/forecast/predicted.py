@@ -13,7 +13,6 @@ from foreread.analyzer.forecast.defaults import (
     ForecastError,
     accessed_pages,
     disks_under,
-    name_of,
 )
 from foreread.analyzer.forecast.document import Forecast, ForecastAdvice, ForecastCase, ForecastDisk
 from foreread.analyzer.forecast.kernel import Kernel, Side, counts
@@ -28,7 +27,14 @@ from foreread.analyzer.predict.inputs import Inputs, inputs
 from foreread.analyzer.predict.kib import whole_pages
 from foreread.boards.base.note import Note, NoteKind
 from foreread.emulator.devices.device import DeviceModel
-from foreread.emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
+from foreread.emulator.linux.rules import (
+    NEWEST_READ,
+    Version,
+    is_unread,
+    rules_for,
+    series_text,
+    version_of,
+)
 
 PREFIX = "linux"
 _ROTATION_SAID: Version = (6, 11)  # BLK_FEAT_ROTATIONAL replaces QUEUE_FLAG_NONROT
@@ -204,8 +210,8 @@ def _doubts(recording: Recording, now: Side, then: Side, timing: Timing | Missin
     for version in (now.version, then.version):
         if is_unread(version):
             yield (
-                f"{name_of(version)} is newer than the newest kernel whose readahead foreread "
-                f"knows: the rules of {name_of(NEWEST_READ)} are used"
+                f"{series_text(version)} is newer than the newest kernel whose readahead foreread "
+                f"knows: the rules of {series_text(NEWEST_READ)} are used"
             )
         yield from (doubt.text for doubt in untried(setting_of(recording, version)))
     if isinstance(timing, Missing):
@@ -220,8 +226,8 @@ def _notes(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Missing
         if now.version < _ROTATION_SAID <= then.version and "rotational" in disk.why:
             yield Note(
                 f"{disk.name} counts as rotational because no driver denied it under "
-                f"{name_of(now.version)}; from {name_of(_ROTATION_SAID)} on a driver has to say "
-                f"so: check /sys/block/{disk.name}/queue/read_ahead_kb after the upgrade",
+                f"{series_text(now.version)}; from {series_text(_ROTATION_SAID)} on a driver has "
+                f"to say so: check /sys/block/{disk.name}/queue/read_ahead_kb after the upgrade",
                 NoteKind.ANSWER,
             )
     for row, disk in enumerate(now.kernel.disks):

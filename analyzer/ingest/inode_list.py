@@ -16,13 +16,12 @@ from pathlib import Path
 from foreread.analyzer.ingest.accesses import group_pairs
 from foreread.analyzer.ingest.allowance import grant
 from foreread.analyzer.ingest.inserts import of_block_device
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Trace, TraceError
 from foreread.analyzer.ingest.tables import MINOR_BITS, Kind, Table
 from foreread.boards.base.bounded import open_regular
 from foreread.boards.base.counted import plural
 from foreread.emulator.linux.filesystems import SQUASHFS_LARGEST_BLOCK
-from foreread.tracer.formats.capture import FileEntry, dev_text, read_files
+from foreread.tracer.formats.capture import FileEntry, dev_of, dev_text, read_files
 from foreread.tracer.formats.limits import MOST_INODES_BYTES, check_size
 
 Inode = tuple[int, int]  # dev_t, inode number

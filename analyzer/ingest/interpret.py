@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -28,10 +26,7 @@ from foreread.analyzer.ingest.unsure import recognised, unsure_pages
 from foreread.analyzer.ingest.windows_seen import types_of, windows_of
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import kib_to_pages, pages_to_kib
-from foreread.tracer.formats.capture import Device, FileEntry, Metadata, dev_text
-
-_MAJOR_BITS = 12  # of a dev_t
-
+from foreread.tracer.formats.capture import Device, FileEntry, Metadata, dev_of, dev_text
 
 MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
 
@@ -318,12 +313,3 @@ def _name_files(
 
 def _disks(capture: Metadata) -> dict[int, int]:
     return {dev_of(fs): dev_of(disk.dev) for disk in capture.devices for fs in disk.filesystems}
-
-
-@lru_cache  # a capture names few devices, thousands of times
-def dev_of(text: str) -> int:
-    """Return the kernel's dev_t of "major:minor"."""
-    match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)
-    if match is None or int(match[1]) >> _MAJOR_BITS or int(match[2]) >> MINOR_BITS:
-        raise TraceError(f"no device number: {text!r}", "the capture is damaged: record again")
-    return (int(match[1]) << MINOR_BITS) | int(match[2])

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from foreread.analyzer.ingest.accesses import of_threads, process_tree
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.isolated import call
 from foreread.analyzer.ingest.load import events_of, inodes_in
 from foreread.analyzer.ingest.requests import find_requests
 from foreread.analyzer.ingest.tables import Rwbs, Table
-from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.capture import dev_of, dev_text
 from foreread.tracer.formats.seen import Seen
 
 Row = tuple[int, int, int, int]  # sector, sectors, issue and completion in ns (0 if unseen)

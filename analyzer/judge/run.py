@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs
 from foreread.analyzer.judge.comparing import (
@@ -20,7 +19,7 @@ from foreread.analyzer.judge.comparing import (
 from foreread.analyzer.judge.expected import Emulated, Expected
 from foreread.boards.base.counted import plural
 from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout, Limits
-from foreread.tracer.formats.capture import Extent
+from foreread.tracer.formats.capture import Extent, dev_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from foreread.analyzer.ingest.arguments import StrPath
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.layout.cluster_cpu import ClusterCost, cluster_cost
@@ -45,6 +44,7 @@ from foreread.emulator.images.erofs_kernel import CountingOnErofs
 from foreread.emulator.images.erofs_reads import Read
 from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.steps import Timed
+from foreread.tracer.formats.capture import dev_of
 
 _LEAST_READ = 0.75  # of the clusters that are read at window 0
 # Root mean square of the errors with clusters of more than a block (accuracy/filesystems.md).

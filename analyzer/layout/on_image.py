@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
 from foreread.analyzer.layout.known_names import known_names
@@ -33,7 +32,7 @@ from foreread.emulator.linux.operations import FILE, Program
 from foreread.emulator.linux.requests import EXTENT, SECTOR, Limits
 from foreread.emulator.linux.rules import Version, rules_for
 from foreread.emulator.linux.windows import Emulation
-from foreread.tracer.formats.capture import Mount
+from foreread.tracer.formats.capture import Mount, dev_of
 
 _FILE = 1 << 40  # pages: more than a file has
 _NEVER = np.iinfo(np.int64).max

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from foreread.analyzer.error import AnalyzerError
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
+from foreread.tracer.formats.capture import dev_of
 
 _LINK_NEEDS_NAME = "record again"
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Rwbs
 from foreread.boards.base.units import KIB
@@ -22,7 +21,7 @@ from foreread.emulator.images.squashfs_rules import (
 )
 from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.rules import Version
-from foreread.tracer.formats.capture import Mount
+from foreread.tracer.formats.capture import Mount, dev_of
 
 _LARGE = 4096  # bytes: the unit with CONFIG_SQUASHFS_4K_DEVBLK_SIZE
 _LARGE_OPTION, _FRAGMENTS = "CONFIG_SQUASHFS_4K_DEVBLK_SIZE", "CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE"

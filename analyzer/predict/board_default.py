@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.stacks import deciding
 from foreread.emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
-from foreread.emulator.linux.rules import KernelError, Version, version_of
+from foreread.emulator.linux.rules import KernelError, Version, series_text, version_of
 from foreread.tracer.formats.capture import Device
 
 SINCE = "it was set, or the disk's limits changed, after the board started"
@@ -51,7 +51,7 @@ def beside_default(
     version: Version, default: DefaultWindow, read_ahead_kb: int, what: str = "disk"
 ) -> str:
     """Say whether the window of ``what`` is the default of a kernel, and the rule."""
-    linux = f"Linux {'.'.join(map(str, version[:2]))}"
+    linux = series_text(version)
     if default.read_ahead_kb == read_ahead_kb:
         return f"the default of {linux} for this {what} ({default.why})"
     return (

@@ -15,11 +15,11 @@ import numpy as np
 
 from foreread.analyzer.ingest.accesses import BATCHED_AT_ZERO
 from foreread.analyzer.ingest.inserts import devices_of
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.remedy import prefetch, sweep, with_image
 from foreread.analyzer.predict.verdict import Missing
 from foreread.boards.base.note import Note, NoteKind
+from foreread.tracer.formats.capture import dev_of
 
 _WITH_IMAGE = "erofs"  # analyzer/layout/by_window.py
 FILE_SYSTEMS = ("btrfs", _WITH_IMAGE, "f2fs")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.losses import lost_events
 from foreread.analyzer.predict import board_default, remedy
 from foreread.analyzer.predict.basis import lacks_of, supported
@@ -31,6 +30,7 @@ from foreread.analyzer.predict.verdict import (
 )
 from foreread.boards.base.counted import plural
 from foreread.boards.base.note import Note, NoteKind
+from foreread.tracer.formats.capture import dev_of
 
 
 def conclude(

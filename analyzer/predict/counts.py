@@ -75,8 +75,9 @@ class Counts:
     ``disks`` are those that were accessed, by falling number of pages. ``version`` is the kernel
     of the model, None for the fixed window; ``reads`` replays any other window. ``at_present`` is
     the fixed window in force. ``requests`` has what each disk served. ``clusters`` are file systems
-    in compressed clusters, which the model does not know. ``notes`` and ``on_columns`` are about
-    the model and its columns.
+    in compressed clusters, which the model does not know. ``tails`` are pages (file row, page) that
+    are not read from their disk: ends of files in the metadata. ``notes`` and ``on_columns`` are
+    about the model and its columns.
     """
 
     recording: Recording
@@ -90,6 +91,7 @@ class Counts:
     requests: Mapping[int, DiskReads]
     version: Version | None = None
     clusters: Sequence[str] = ()
+    tails: frozenset[tuple[int, int]] = frozenset()
     notes: tuple[str, ...] = ()
     on_columns: tuple[str, ...] = ()
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from foreread.analyzer.ingest.accesses import rows_of
 from foreread.analyzer.ingest.inserts import folio_pages
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.requests import requests_for
 from foreread.analyzer.ingest.tables import Array, Rwbs, Table
@@ -18,7 +17,7 @@ from foreread.analyzer.program.steps import own_requests
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import pages_to_kib
 from foreread.emulator.linux.requests import SECTOR
-from foreread.tracer.formats.capture import Device, dev_text
+from foreread.tracer.formats.capture import Device, dev_of, dev_text
 
 
 @dataclass(frozen=True, eq=False)

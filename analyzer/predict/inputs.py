@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foreread.analyzer.ingest.inserts import devices_of
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
 from foreread.analyzer.predict.disks import DiskReads, device_of, disks_of_files, reads_of, sizes_of
@@ -23,7 +22,7 @@ from foreread.emulator.linux.filesystems import (
 from foreread.emulator.linux.operations import FILE, Machine, Program
 from foreread.emulator.linux.requests import EXTENT, SECTOR, Limits
 from foreread.emulator.linux.rules import Version
-from foreread.tracer.formats.capture import HUGE_PAGES, Device, Metadata, Mount
+from foreread.tracer.formats.capture import HUGE_PAGES, Device, Metadata, Mount, dev_of
 
 if TYPE_CHECKING:
     from foreread.analyzer.program.blocks import Blocks
@@ -44,7 +43,8 @@ class Inputs:
     table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed. ``blocks``
     are those of squashfs, None if nothing is read from one. ``own_io_pages`` is, by disk, the
     largest request of a backing device that its files have instead of the disk (btrfs); None: they
-    have the disk's. ``reads`` are the requests that each disk served.
+    have the disk's. ``reads`` are the requests that each disk served; ``tails`` as
+    ``inline_tails``.
     """
 
     recording: Recording
@@ -57,6 +57,7 @@ class Inputs:
     blocks: Blocks | None = None
     own_io_pages: tuple[int | None, ...] = ()
     reads: tuple[DiskReads, ...] = ()
+    tails: frozenset[tuple[int, int]] = frozenset()
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
         """Return the kernel state that the application and the disk ``disks[row]`` set."""
@@ -81,11 +82,12 @@ def inputs(recording: Recording, version: Version) -> Inputs:
     disks, disk_of_file = disks_of_files(recording)
     block_pages = built.program.files["block_pages"]
     blocks = _blocks(recording, block_pages)
+    tails = inline_tails(recording)
     return Inputs(
         recording,
         built.program,
         built.times,
-        _extents(recording, [*built.holes, *inline_tails(recording)], blocks),
+        _extents(recording, [*built.holes, *tails], blocks),
         disks.tolist(),
         disk_of_file,
         built.notes,
@@ -94,6 +96,7 @@ def inputs(recording: Recording, version: Version) -> Inputs:
             own_io_pages_of(recording, version, disk_of_file == row) for row in range(len(disks))
         ),
         tuple(reads_of(recording, disk) for disk in disks.tolist()),
+        frozenset(tails),
     )
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.clusters import in_clusters, unpredicted
@@ -24,9 +23,16 @@ from foreread.analyzer.predict.seconds import Seconds, time_starts
 from foreread.boards.base.counted import plural
 from foreread.boards.base.note import Note, NoteKind
 from foreread.emulator.devices.device import DeviceModel
-from foreread.emulator.linux.rules import KernelError, Version, rules_for, version_of
+from foreread.emulator.linux.rules import (
+    KernelError,
+    Version,
+    rules_for,
+    series_text,
+    version_of,
+    version_text,
+)
 from foreread.emulator.linux.windows import Emulation
-from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.capture import dev_of, dev_text
 
 PREFIX = "linux"
 
@@ -95,11 +101,12 @@ def count_linux(taken: Inputs, version: Version, windows: list[int] | None = Non
         disks.append(replace(disk, f=f, pages=pages))
     return replace(
         fixed,
-        model=f"{PREFIX}-{'.'.join(map(str, version))}",
+        model=model_of(version),
         disks=disks,
         total=total_of(disks, fixed.windows),
         reads=reads,
         clusters=in_clusters(recording),
+        tails=taken.tails,
         notes=tuple(_notes(taken)),
         on_columns=(_columns(version),),
     )
@@ -115,8 +122,18 @@ def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
     return Emulation(part, rules_for(version), machine, limits, taken.extents, group)
 
 
+def model_of(version: Version) -> str:
+    """Return the model that emulates a kernel: ``linux-6.12``."""
+    return f"{PREFIX}-{version_text(version)}"
+
+
+def release_of(model: str) -> str:
+    """Return the kernel of a model: ``6.12`` of ``linux-6.12``; empty if the model names none."""
+    return model.partition("-")[2]
+
+
 def asked_version(recording: Recording, model: str) -> Version:
-    """Return the kernel of a ``model``: of "linux", that of the recording.
+    """Return the kernel of a ``model``; of "linux", the recording's kernel.
 
     Raises KernelError for one that is unknown.
     """
@@ -124,9 +141,8 @@ def asked_version(recording: Recording, model: str) -> Version:
 
 
 def _release(recording: Recording, model: str) -> str:
-    _, _, asked = model.partition("-")
-    if asked:
-        return asked
+    if release := release_of(model):
+        return release
     if recording.kernel is None:
         raise KernelError(
             "the file does not contain the kernel version",
@@ -136,10 +152,10 @@ def _release(recording: Recording, model: str) -> str:
 
 
 def _columns(version: Version) -> str:
-    name = ".".join(map(str, version[:2]))
     return (
-        f"F, pages and G unused are those of the readahead of Linux {name}; G fixed, C_opt fixed "
-        "and the quasi-optimal window are those of the published criterion's fixed window"
+        f"F, pages and G unused are those of the readahead of {series_text(version)}; G fixed, "
+        "C_opt fixed and the quasi-optimal window are those of the published criterion's fixed "
+        "window"
     )
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.predict.verdict import KEEP_PERCENT
 from foreread.analyzer.program.inode_tables import read_ahead
 from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
 from foreread.emulator.devices.paced import Paced
+from foreread.tracer.formats.capture import dev_of
 
 INODES, LARGEST, QUEUE = "inode_readahead_blks", "max_sectors_kb", "nr_requests"
 # The values to try: those of analyzer/tuner/space/catalogue.toml.

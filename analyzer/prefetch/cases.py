@@ -13,7 +13,7 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.disk.device_model import DeviceModelError, device_from
 from foreread.analyzer.predict.inputs import Inputs, inputs
 from foreread.analyzer.predict.kib import emulated_pages
-from foreread.analyzer.predict.linux import PREFIX, on_disk, predict_linux
+from foreread.analyzer.predict.linux import on_disk, predict_linux, release_of
 from foreread.analyzer.predict.prediction import Prediction, Verdict
 from foreread.analyzer.predict.start import Start, starts_of
 from foreread.analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
@@ -99,7 +99,7 @@ def compare(
         list_found = find_ranges(recording, order, gap, only)
         unpredicted = Note(f"no prediction: {error}", NoteKind.ANSWER)
         return Comparison(list_found, (), (unpredicted, *_incomplete(recording)))
-    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
+    version = version_of(release_of(prediction.model))
     start = _start(recording, prediction, device)
     start_inputs = inputs(recording, version) if start is None else start.taken
     gap = DEFAULT_GAP if start is None else cheapest_gap(start.device, recording.page_size)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs, Table
 from foreread.analyzer.program.added_steps import new_steps, with_added
@@ -19,7 +18,7 @@ from foreread.emulator.linux.inode_tables import InodeTable, reads_ahead
 from foreread.emulator.linux.inode_tables import Run as Blocks
 from foreread.emulator.linux.requests import SECTOR, Limits
 from foreread.emulator.linux.steps import AHEAD, ONCE, Run
-from foreread.tracer.formats.capture import Mount
+from foreread.tracer.formats.capture import Mount, dev_of
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from foreread.analyzer.ingest.inserts import (
     devices_of,
     filled_blocks,
 )
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, of_kinds
 from foreread.boards.base.units import KIB
 from foreread.emulator.linux.rules import KernelError, version_of
+from foreread.tracer.formats.capture import dev_of
 
 _FORCED_READAHEAD = (5, 10)
 WHOLE_READ = 128 << 10  # bytes; up to this size a file read completely is assumed to be one read(2)

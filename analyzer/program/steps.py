@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from foreread.analyzer.ingest.inserts import in_block_devices
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs, Table, order_by
 from foreread.analyzer.program.cpu import event_cost
 from foreread.emulator.linux.operations import Program
 from foreread.emulator.linux.steps import STEP
+from foreread.tracer.formats.capture import dev_of
 
 _SECTOR = 512
 

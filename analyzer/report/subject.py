@@ -13,7 +13,7 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
 from foreread.analyzer.predict.inputs import inputs
 from foreread.analyzer.predict.kernel_waste import Caused, kernel_waste
-from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.linux import release_of
 from foreread.analyzer.predict.prediction import Curve, Prediction, Reference
 from foreread.analyzer.predict.validate import Validation
 from foreread.analyzer.predict.waste import Waste, waste
@@ -23,7 +23,7 @@ from foreread.analyzer.tuner.findings.results import Results
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import KIB
 from foreread.emulator import MAX_WINDOW
-from foreread.emulator.linux.rules import Version, version_of
+from foreread.emulator.linux.rules import Version, series_text, version_of
 from foreread.tracer.formats.capture import dev_text
 from foreread.tracer.formats.sweep import Sweep
 
@@ -88,15 +88,15 @@ class Subject:
 
     @property
     def version(self) -> Version | None:
-        """Return the kernel of the emulated readahead; None for the fixed window."""
-        name, _, release = self.prediction.model.partition("-")
-        return version_of(release) if name == PREFIX and release else None
+        """Return the kernel whose readahead was emulated; None for the fixed window."""
+        release = release_of(self.prediction.model)
+        return version_of(release) if release else None
 
     @property
     def model_name(self) -> str:
         """Return the source of the pages and requests."""
         version = self.version
-        return "fixed window" if version is None else f"Linux {'.'.join(map(str, version[:2]))}"
+        return "fixed window" if version is None else series_text(version)
 
     @cached_property
     def fixed_total(self) -> Curve:

@@ -14,7 +14,7 @@ from foreread.emulator.linux.filesystems import WITHOUT_WINDOW, has_large_folios
 from foreread.emulator.linux.operations import Machine
 from foreread.emulator.linux.requests import Limits
 from foreread.emulator.linux.rules import Rules, rules_for, version_of
-from foreread.tracer.formats.capture import Squashfs
+from foreread.tracer.formats.capture import Squashfs, dev_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def watched(
         if fstype == "squashfs" and length == ASSUMED:
             doubts.append(unknown_block(stack.mountpoint))
         has_window = stack.read_ahead_kb and fstype not in WITHOUT_WINDOW
-        file_systems[number_of(stack.dev)] = FileSystem(
+        file_systems[dev_of(stack.dev)] = FileSystem(
             fstype=fstype,
             window=kib_to_pages(stack.read_ahead_kb or 0, page_size) if has_window else 0,
             large_folios=long_size == 8 and has_large_folios(fstype, option, version),
@@ -75,9 +75,3 @@ def watched(
         )
     machine, limits = machine_of(page_size, cpu, {})
     return Watched(rules_for(version), machine, limits, file_systems, disks, tuple(doubts))
-
-
-def number_of(dev: str) -> int:
-    """Return the dev_t of "major:minor"."""
-    major, minor = map(int, dev.split(":"))
-    return major << 20 | minor

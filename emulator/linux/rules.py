@@ -356,6 +356,16 @@ def version_of(release: str) -> Version:
     return tuple(int(number) for number in match.groups() if number is not None)
 
 
+def version_text(version: Version) -> str:
+    """Return a version as in a release string: ``6.18.44``."""
+    return ".".join(map(str, version))
+
+
+def series_text(version: Version) -> str:
+    """Return the first two numbers of a version with the kernel's name: ``Linux 6.18``."""
+    return f"Linux {version_text(version[:2])}"
+
+
 def is_unread(version: Version) -> bool:
     """Return whether a kernel is newer than any whose source was compared with the table."""
     return version[:2] > NEWEST_READ
@@ -368,9 +378,9 @@ def rules_for(version: Version) -> Rules:
     Raises KernelError before 2.6.11.
     """
     if version < CHANGES[0].since:
-        text = ".".join(map(str, version))
         raise KernelError(
-            f"the readahead of Linux {text} is unknown", "choose a model from linux-2.6.11 on"
+            f"the readahead of Linux {version_text(version)} is unknown",
+            "choose a model from linux-2.6.11 on",
         )
     rules = Rules()
     for change in CHANGES:

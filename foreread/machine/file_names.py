@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from foreread.analyzer.top.machine import number_of
 from foreread.analyzer.top.seen import Inode
 from foreread.boards.mounts import MountPoint, mount_of
-from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.capture import dev_of, dev_text
 from foreread.tracer.local.files import visible_roots
 from foreread.tracer.local.handles import paths_by_handle
 from foreread.tracer.remote.top import MOST_SEARCHED, Top
@@ -42,7 +41,7 @@ class FileNames:
 
     def learn(self, paths: Mapping[tuple[str, int], str]) -> None:
         """Add paths by ("major:minor", inode)."""
-        self.paths |= {(number_of(dev), ino): path for (dev, ino), path in paths.items()}
+        self.paths |= {(dev_of(dev), ino): path for (dev, ino), path in paths.items()}
 
     def name(self, inodes: Collection[Inode], wait: bool = False) -> None:
         """Look for the paths of inodes that have none; ``wait`` for the end of the search."""
@@ -119,7 +118,7 @@ class FileNames:
         """
         mounts = self._top.machine.mounts
         for ino, path in found:
-            inode = (number_of(self._dev), ino)
+            inode = (dev_of(self._dev), ino)
             mount = mount_of(Path(path), mounts, follow=False)
             if inode not in self._searched or mount is None or mount.dev != self._dev:
                 continue

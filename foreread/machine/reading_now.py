@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from foreread.analyzer.top.decode import Decoder
-from foreread.analyzer.top.machine import Watched, number_of, watched
+from foreread.analyzer.top.machine import Watched, watched
 from foreread.analyzer.top.rows import Figures
 from foreread.analyzer.top.watch import Shown, Watch
 from foreread.boards.base.brief import brief
@@ -17,7 +17,7 @@ from foreread.boards.stacks import stacks
 from foreread.boards.target import LocalTarget, Target
 from foreread.documents.top import TopDocument, TopFile, TopProcess
 from foreread.machine.file_names import FileNames
-from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.capture import dev_of, dev_text
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.top import ACCESS_EVENTS, Task, Top, top_of
 
@@ -172,6 +172,6 @@ def _watched(machine: Machine, long_size: int) -> Watched:
         long_size,
         found,
         machine.mounts,
-        frozenset(map(number_of, disks)),
+        frozenset(map(dev_of, disks)),
         machine.squashfs,
     )

@@ -21,7 +21,7 @@ from pathlib import Path
 from foreread.analyzer.tuner.campaign.attempts import CampaignError, DisturbedError
 from foreread.analyzer.tuner.campaign.campaign import Campaign, Rules
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from foreread.analyzer.tuner.campaign.feasibility import Limits
+from foreread.analyzer.tuner.campaign.feasibility import ExcessLimits
 from foreread.analyzer.tuner.engines.make import make_engine
 from foreread.analyzer.tuner.engines.patterns import (
     RANGES,
@@ -172,7 +172,7 @@ class Learning:
         self.check()
         asked = self._options(pattern, spec)
         recipe = load_recipe(START_UP)
-        campaign = CampaignSetup(recipe, setup.space, limits=Limits())
+        campaign = CampaignSetup(recipe, setup.space, limits=ExcessLimits())
         opened = opening or partial(open_bench, asked, trials_of(asked, recipe), self.tell)
         with TrialEvaluator(opened, tell=self.tell) as trials:
             with Store.read(self.file) as store:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.analyzer.tuner.campaign.budget import shared
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from foreread.analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, Limits
+from foreread.analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, ExcessLimits
 from foreread.analyzer.tuner.campaign.weights import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
@@ -82,9 +82,9 @@ class TuneOptions:
     weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ExcessLimits:
         """The limits of the campaign's constraints."""
-        return Limits(
+        return ExcessLimits(
             wear=None if "wear" in self.allow else self.most_written,
             memory=None if "memory" in self.allow else self.most_stalled,
         )
@@ -179,7 +179,7 @@ def _check_limits(asked: TuneOptions, store: Store, tell: Callable[[str], None])
         )
 
 
-def _limits_text(limits: Limits) -> str:
+def _limits_text(limits: ExcessLimits) -> str:
     pairs = ((limits.wear, "sectors written"), (limits.memory, "waiting for memory"))
     return ", ".join(
         f"{'any' if share is None else f'{100 * share:g} %'} more {what}" for share, what in pairs

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind
@@ -38,6 +37,7 @@ from foreread.recording.steps import recorded as named
 from foreread.tracer.backends.base import WANTED_EVENTS
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats.capture import dev_of
 from foreread.tracer.local.command import Streams
 from foreread.tracer.local.files import find_files
 from foreread.tracer.local.record import RecordOptions, record, run_here

@@ -10,7 +10,6 @@ from typing import Protocol
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Rwbs
@@ -21,6 +20,7 @@ from foreread.boards.base.units import KIB, kib_to_pages
 from foreread.boards.emulated.live import started
 from foreread.emulator.linux.operations import OPERATION, Op
 from foreread.emulator.linux.rules import version_of
+from foreread.tracer.formats.capture import dev_of
 from studies.accuracy.applications import Reads, Row, compare, measured, prediction
 from studies.accuracy.cli import Foreread
 from studies.accuracy.store import Document

@@ -13,10 +13,10 @@ from loop_image import mounted
 from machine_lock import nobody_records
 from waiting import left_s
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.program.inode_tables import tables_of
 from foreread.tracer.backends.tracefs import TracefsBackend
+from foreread.tracer.formats.capture import dev_of
 from foreread.tracer.local.record import RecordOptions, record
 from foreread.tracer.local.run import RunOptions
 

@@ -14,10 +14,10 @@ from named_recordings import record_named
 from rings import further
 from waiting import left_s
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.squashfs_blocks import learnt_block
 from foreread.analyzer.predict.linux import predict_linux
+from foreread.tracer.formats.capture import dev_of
 from foreread.tracer.local.record import RecordOptions
 from foreread.tracer.local.run import RunOptions
 

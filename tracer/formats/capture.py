@@ -14,6 +14,8 @@ Strings that come from the target (paths, commands) are decoded with surrogatees
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,16 +46,26 @@ METADATA = "capture.json"
 FILES = "files.json"
 DISK = "disk.json"
 TRACE = "trace"
+_MAJOR_BITS, _MINOR_BITS = 12, 20  # dev_t in the kernel (include/linux/kdev_t.h)
 HUGE_PAGES = "CONFIG_TRANSPARENT_HUGEPAGE"  # one of Host.kernel_options
 
 
 def dev_text(dev: int) -> str:
-    """Return "major:minor" of a kernel dev_t (major << 20 | minor, include/linux/kdev_t.h)."""
-    return f"{dev >> 20}:{dev & 0xFFFFF}"
+    """Return "major:minor" of a kernel dev_t."""
+    return f"{dev >> _MINOR_BITS}:{dev & (1 << _MINOR_BITS) - 1}"
 
 
 class CaptureError(TracerError, ValueError):
     """A capture that cannot be read; ``remedy`` says what to do."""
+
+
+@lru_cache  # a capture names few devices, thousands of times
+def dev_of(text: str) -> int:
+    """Return the kernel's dev_t of "major:minor". Raises CaptureError."""
+    match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)
+    if match is None or int(match[1]) >> _MAJOR_BITS or int(match[2]) >> _MINOR_BITS:
+        raise CaptureError(f"no device number: {text!r}", "the capture is damaged: record again")
+    return int(match[1]) << _MINOR_BITS | int(match[2])
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):

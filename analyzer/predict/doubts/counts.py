@@ -10,17 +10,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from foreread.analyzer.ingest.accesses import of_threads
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Rwbs
 from foreread.analyzer.predict.counts import Counts
 from foreread.analyzer.predict.disks import DiskReads, device_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.doubts.recording import of_recording
-from foreread.analyzer.predict.inputs import inline_tails
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import kib_to_pages, pages_to_kib
 from foreread.emulator import MAX_WINDOW
+from foreread.tracer.formats.capture import dev_of
 
 
 def of_counts(counts: Counts) -> list[Doubt]:
@@ -38,7 +37,7 @@ def _differences(counts: Counts) -> Iterator[Doubt]:
         if window is None or window > MAX_WINDOW:
             continue
         replayed = tuple(int(column[0]) for column in counts.reads(dev, [window]))
-        requests, pages = _requests(counts.requests[dev]), _pages(recording, dev)
+        requests, pages = _requests(counts.requests[dev]), _pages(counts, dev)
         if (replayed[0] if requests is None else requests, pages) == replayed:
             continue
         recorded = [] if requests is None else [plural(requests, "request")]
@@ -65,8 +64,9 @@ def _requests(reads: DiskReads) -> int | None:
     return int(np.count_nonzero(reads.own))
 
 
-def _pages(recording: Recording, disk: int) -> int:
+def _pages(counts: Counts, disk: int) -> int:
     """Return the pages of file data that were read, without ends of files that lie in metadata."""
+    recording, tails = counts.recording, counts.tails
     files, inserts = recording.files, recording.inserts
     of_disk = [dev for dev in np.unique(files["dev"]).tolist() if _disk(recording, dev) == disk]
     if recording.contaminated and inserts is not None:
@@ -77,7 +77,6 @@ def _pages(recording: Recording, disk: int) -> int:
     accesses = recording.accesses
     rows = np.isin(files["dev"], of_disk)[accesses["file"]]
     pages = zip(accesses["file"][rows].tolist(), accesses["page"][rows].tolist(), strict=True)
-    tails = {*inline_tails(recording)}
     return sum(page not in tails for page in pages) if tails else int(rows.sum())
 
 

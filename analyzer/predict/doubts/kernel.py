@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import KIB
 from foreread.boards.judged import JudgedError, JudgedKernel, judged_kernels
-from foreread.emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, version_of
-from foreread.tracer.formats.capture import Host
+from foreread.emulator.linux.rules import (
+    NEWEST_READ,
+    KernelError,
+    Version,
+    is_unread,
+    series_text,
+    version_of,
+    version_text,
+)
+from foreread.tracer.formats.capture import Host, dev_of
 
 Judged = dict[tuple[int, int], dict[str, frozenset[str]]]
 
@@ -100,7 +107,7 @@ def _machine(host: Host) -> str:
 
 def unlike(setting: Setting, judged: Judged) -> Iterator[str]:
     """Yield the properties in which a setup is not among those ``judged``."""
-    series = f"Linux {'.'.join(map(str, setting.version[:2]))}"
+    series = series_text(setting.version)
     machines = judged.get((setting.version[0], setting.version[1]))
     if machines is None:
         yield series
@@ -178,8 +185,8 @@ def _is_of(judged: JudgedKernel, recording: Recording, version: Version) -> bool
 
 def _unread(version: Version) -> Iterator[Doubt]:
     if is_unread(version):
-        newer, newest = (".".join(map(str, each[:2])) for each in (version, NEWEST_READ))
+        newest = version_text(NEWEST_READ)
         yield Doubt(
-            f"Linux {newer} is newer than the newest kernel whose readahead is known, {newest}: "
-            f"it is taken to read as Linux {newest} does"
+            f"{series_text(version)} is newer than the newest kernel whose readahead is known, "
+            f"{newest}: it is taken to read as Linux {newest} does"
         )

@@ -10,7 +10,6 @@ from math import sqrt
 
 import numpy as np
 
-from foreread.analyzer.ingest.interpret import dev_of
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.squashfs_blocks import unknown_block
 from foreread.analyzer.ingest.unsure import unsure_pages
@@ -19,6 +18,7 @@ from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.prediction import MINOR_SHARE
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import KIB, percent_text
+from foreread.tracer.formats.capture import dev_of
 
 
 def of_recording(recording: Recording) -> Iterator[Doubt]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.inputs import Inputs, large_folios_by_dev, own_io_pages_of
-from foreread.emulator.linux.rules import CHANGES, NEWEST_READ, Version, rules_for
+from foreread.emulator.linux.rules import CHANGES, NEWEST_READ, Version, rules_for, version_text
 
 _OLDEST = CHANGES[0].since
 _LAST_OF_SERIES = {2: 39, 3: 19, 4: 20, 5: 19, 6: 19, 7: NEWEST_READ[1]}
@@ -50,17 +50,15 @@ def kernels_of(program_inputs: Inputs, version: Version) -> Kernels:
         return rows.setdefault(kind, len(rows))
 
     recorded = row_of(0)
-    options = [(_name(kernel), row_of(number)) for number, kernel in enumerate(versions) if number]
+    options = [
+        (version_text(kernel), row_of(number)) for number, kernel in enumerate(versions) if number
+    ]
     kinds = [
         {"rules": list(rules), "large_folios": list(large), "io_pages": list(io_pages)}
         for rules, large, io_pages in rows
     ]
     of_dev = np.array([classes.index(each) for each in flags], np.uint8)
     return Kernels(options, kinds, recorded, of_dev[file_dev])
-
-
-def _name(version: Version) -> str:
-    return ".".join(map(str, version))
 
 
 def _versions() -> Iterator[Version]:

@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
-from foreread.analyzer.tuner.campaign.feasibility import Limits
+from foreread.analyzer.tuner.campaign.feasibility import ExcessLimits
 from foreread.analyzer.tuner.campaign.weights import Weights
 from foreread.analyzer.tuner.engine import Engine
 from foreread.analyzer.tuner.engines.earlier import Earlier
@@ -38,7 +38,7 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     left_out: Annotated[dict[str, str], Meta(max_length=MOST_GENES)] = {}
     limited: Annotated[dict[str, str], Meta(max_length=MOST_GENES)] = {}
     predicted: dict[Kib, Seconds] = {}
-    limits: Limits | None = None
+    limits: ExcessLimits | None = None
     earlier: Earlier | None = None
     proposal: ProposedGenes | None = None
     weights: Weights = {}
@@ -57,7 +57,7 @@ class CampaignSetup:
     recipe: Recipe
     space: Space
     predicted: Mapping[int, float] = field(default_factory=dict)
-    limits: Limits | None = None
+    limits: ExcessLimits | None = None
     earlier: Earlier | None = None
     proposal: ProposedGenes | None = None
     weights: Mapping[str, float] = field(default_factory=dict)

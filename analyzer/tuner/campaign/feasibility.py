@@ -36,7 +36,7 @@ FEWEST = 2  # runs of a chromosome, if its limit of runs allows it
 MOSTLY = 0.75  # of its runs
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExcessLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The allowed excess over the default, as a share of it; None: unlimited."""
 
     wear: Share | None = MOST
@@ -176,10 +176,10 @@ class Feasibility:
 
 
 class _Limited(msgspec.Struct, frozen=True):
-    limits: Limits | None = None
+    limits: ExcessLimits | None = None
 
 
-def limits_of(spec: Spec) -> Limits | None:
+def limits_of(spec: Spec) -> ExcessLimits | None:
     """Return the limits that a campaign was begun with; None if it is older than limits."""
     try:
         return msgspec.json.decode(spec.space or "{}", type=_Limited).limits

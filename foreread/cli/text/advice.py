@@ -7,7 +7,7 @@ from textwrap import fill
 
 from foreread.analyzer.advise.advise import OUTPUT
 from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
-from foreread.analyzer.predict.linux import PREFIX
+from foreread.analyzer.predict.linux import release_of
 from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import percent_text, size_text
@@ -52,8 +52,8 @@ def _answer(found: AdviceDocument) -> Iterator[str]:
 
 
 def _basis(found: AdviceDocument) -> Iterator[str]:
-    version = found.model.removeprefix(f"{PREFIX}-")
-    yield f"the start replayed with each change, by the readahead of Linux {version}"
+    kernel = f"Linux {release_of(found.model)}"
+    yield f"the start replayed with each change, by the readahead of {kernel}"
     if found.disk is not None:
         yield f"the disk: {found.disk}"
     yield f"{plural(found.tried, 'combination')} of changes tried"

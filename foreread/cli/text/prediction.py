@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from foreread.analyzer.predict.counts import FIXED
 from foreread.analyzer.predict.holds_for import holds_for
+from foreread.analyzer.predict.linux import release_of
 from foreread.analyzer.predict.prediction import Curve, Prediction
 from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
@@ -60,7 +61,7 @@ def _more(prediction: Prediction) -> str:
 def _basis(prediction: Prediction, path: str, verbose: bool) -> Iterator[str]:
     of = "the 2010 paper's fixed window"
     if prediction.model != FIXED:
-        of = f"the readahead of Linux {prediction.model.partition('-')[2]}"
+        of = f"the readahead of Linux {release_of(prediction.model)}"
     load = holds_for(prediction.verdict, path)
     accessed = f"{plural(prediction.total.tap, 'page')} accessed"
     yield f"{of}{' on an idle machine' if load else ''}; {accessed}"

@@ -9,7 +9,7 @@ from event_table import R, event, insert, table
 from image_trees import contents, squashfs
 from msgspec import structs
 
-from foreread.analyzer.ingest.interpret import dev_of, interpret
+from foreread.analyzer.ingest.interpret import interpret
 from foreread.analyzer.ingest.recording import Trace
 from foreread.analyzer.ingest.tables import Kind
 from foreread.analyzer.layout.known_names import known_names
@@ -18,7 +18,7 @@ from foreread.analyzer.layout.on_image import on_image
 from foreread.analyzer.layout.predicted import Layout, case, predict_reads
 from foreread.emulator.images.reads import TOUCH, ReadOf, Touched
 from foreread.emulator.images.squashfs import read_squashfs
-from foreread.tracer.formats.capture import FileEntry, Mount
+from foreread.tracer.formats.capture import FileEntry, Mount, dev_of
 
 OPEN = "foreread:openat"
 STRANGER = ROOT_PID + 1000

@@ -8,7 +8,12 @@ import pytest
 import tuning
 
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from foreread.analyzer.tuner.campaign.feasibility import CONSTRAINTS, Limits, compared, limits_of
+from foreread.analyzer.tuner.campaign.feasibility import (
+    CONSTRAINTS,
+    ExcessLimits,
+    compared,
+    limits_of,
+)
 from foreread.analyzer.tuner.campaign.standings import Standings
 from foreread.analyzer.tuner.engines.recipe import load_recipe
 from foreread.analyzer.tuner.evaluation import Attempt, key_of
@@ -21,7 +26,7 @@ OTHER = {**BEST, "window": 64}
 SECTORS, STALLED = WEAR.counter, MEMORY.counter
 
 
-USUAL = Limits()
+USUAL = ExcessLimits()
 
 
 def spec(limits=USUAL, scenarios=("idle",), **changes):
@@ -130,7 +135,7 @@ def test_memory_pressure_is_limited_alike():
     made = [(DEFAULT, 4.0, {STALLED: 0.001})] * 4
     made += [(BEST, 1.0, {STALLED: 0.4})] * 2 + [(OTHER, 2.0, {STALLED: 0.03})] * 2
     assert standings_of(made).best() == key_of(OTHER)
-    assert standings_of(made, limits=Limits(memory=None)).best() == key_of(BEST)
+    assert standings_of(made, limits=ExcessLimits(memory=None)).best() == key_of(BEST)
     assert standings_of(made, limits=None).best() == key_of(BEST)
 
 
@@ -150,7 +155,7 @@ def test_the_writes_of_a_load_of_writes_are_not_limited():
 
 
 def test_the_limits_are_in_the_file():
-    for limits in (Limits(), Limits(wear=0.5, memory=None), None):
+    for limits in (ExcessLimits(), ExcessLimits(wear=0.5, memory=None), None):
         assert limits_of(spec(limits)) == limits
     assert limits_of(tuning.spec()) is None
     text = json.loads(spec().space)

@@ -6,7 +6,7 @@ import tuning
 from foreread.analyzer.report.blocks import Paragraph, Table
 from foreread.analyzer.report.tuning_genes import disagreement
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
-from foreread.analyzer.tuner.campaign.feasibility import CONSTRAINTS, Limits
+from foreread.analyzer.tuner.campaign.feasibility import CONSTRAINTS, ExcessLimits
 from foreread.analyzer.tuner.engines.recipe import load_recipe
 from foreread.analyzer.tuner.evaluation import Attempt
 from foreread.analyzer.tuner.findings.document import document
@@ -23,7 +23,7 @@ QUICK = {**BEST, "window": 64}
 
 def results(figures, scenarios=("idle", "reader"), limits=None, **weights):
     """Return a search of three runs of (chromosome, {scenario: (seconds, sectors, waiting)})."""
-    allowed = limits or Limits(wear=None, memory=None)
+    allowed = limits or ExcessLimits(wear=None, memory=None)
     setup = CampaignSetup(load_recipe("start-up"), tuning.SPACE, limits=allowed, weights=weights)
     spec = tuning.spec(scenarios=scenarios, space=setup.space_text, recipe=setup.recipe_text)
     made = []
@@ -77,7 +77,7 @@ def test_the_weights_choose_the_first_of_the_front():
 
 
 def test_what_violates_a_constraint_is_not_on_the_front():
-    found = trades(results(PLAIN, limits=Limits(wear=0.1)))
+    found = trades(results(PLAIN, limits=ExcessLimits(wear=0.1)))
     assert [one.chromosome for one in found.front] == [QUICK] and not found.paid
 
 
