@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.error import ArgumentError
 from foreread.tracer.local.run import RunOptions
 
-StrPath = str | os.PathLike[str]
 Command = RunOptions | Sequence[str]
 
 

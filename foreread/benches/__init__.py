@@ -1,1 +1,1 @@
-"""Several boards at the same time, each in a process of its own."""
+"""Machines on which trials are made; several boards at once, each in a process of its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from foreread.documents.improve import (
     Verdict,
 )
 from foreread.improving.job import Job, by_script, measured_of
-from foreread.recording.words import target_words
+from foreread.recording.words import command_line, target_words
 from foreread.tracer.formats.confirmation import Confirmation
 from foreread.tracer.formats.scenario import IDLE
 
@@ -236,19 +235,13 @@ def _next(
     job: Job, found: AdviceDocument | None, choice: Chosen | None, install: Callable[[], list[str]]
 ) -> Iterator[ImproveNext]:
     """Yield what to type next."""
-
-    def command(*words: str) -> str:
-        return shlex.join(["foreread", *words])
-
     target = target_words(job.target, job.identity)
     if choice is not None:
-        yield ImproveNext(
-            what="install on the board", command=command(*install(), "--install", *target)
-        )
-        yield ImproveNext(what="undo", command=command("script", "--uninstall", *target))
+        words = [*install(), "--install", *target]
+        yield ImproveNext(what="install on the board", command=command_line(words))
+        words = ["script", "--uninstall", *target]
+        yield ImproveNext(what="undo", command=command_line(words))
     if found is not None:
         measured = [str(job.tuning)] if job.tune is not None and job.tuning.is_file() else []
-        yield ImproveNext(
-            what="open the report",
-            command=command("report", str(job.capture), *measured, "--open"),
-        )
+        words = ["report", str(job.capture), *measured, "--open"]
+        yield ImproveNext(what="open the report", command=command_line(words))

@@ -17,20 +17,21 @@ from pathlib import Path
 
 from msgspec import structs
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import DocumentError, OtherSchemaError, read_document
 from foreread.boards.base.outputs import check_folder
 from foreread.boards.base.written import write_whole
 from foreread.boards.open import LOCAL
-from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
+from foreread.checks import Command, checked_path, checked_run, key_of
 from foreread.documents.improve import ImproveDocument, ImproveStep, State
 from foreread.error import ERRORS, ArgumentError, ForereadError
 from foreread.improving.answer import answered
 from foreread.improving.job import MOST_TRIED, OUTPUT, Job, TuneWish, Watch
 from foreread.improving.steps import Step, steps_of
 from foreread.improving.suite import SuiteJob, suite_answered, suite_steps
-from foreread.recording.words import target_words, words_of
+from foreread.recording.words import command_line, target_words, words_of
 from foreread.tracer.interrupts import Interrupted, orderly_exit
 from foreread.tracer.local.command import Streams
 from foreread.version import VERSION
@@ -113,7 +114,7 @@ def command_lines(
     plan = _plan(run, folder, suite, target, identity, tune, 0.0, Watch())
     walk = _Walk(folder, plan, Watch(), _stored(folder, plan.document) or plan.document)
     return [
-        _line(step.words_now())
+        command_line(step.words_now())
         for step in plan.steps
         if step.expected() and walk.kept(step) is None
     ]
@@ -254,10 +255,6 @@ def _save(folder: Path, document: ImproveDocument) -> None:
     write_whole(folder / DOCUMENT, f"{document.to_json()}\n".encode())
 
 
-def _line(words: Sequence[str]) -> str:
-    return shlex.join(["foreread", *words])
-
-
 class _Walk:
     """The steps in their order; improve.json has what was reached after each."""
 
@@ -288,7 +285,7 @@ class _Walk:
         """Return the entry of a step that need not be done again; None if it must be done."""
         if step.is_quick:
             return None
-        entry = self._earlier.get(_line(step.words()))
+        entry = self._earlier.get(command_line(step.words()))
         if entry is not None and self._holds(entry, step):
             return structs.replace(entry, state="kept")
         result = step.whole()
@@ -328,7 +325,7 @@ class _Walk:
         done = state in ("done", "kept")
         return ImproveStep(
             name=step.name,
-            command=_line(step.words()),
+            command=command_line(step.words()),
             state=state,
             seconds=round(seconds, 3),
             result=result,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from foreread.measuring.confirm_suite import confirm_suite
 from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.recording.suite import record_suite
-from foreread.recording.words import target_words
+from foreread.recording.words import command_line, target_words
 from foreread.tracer.formats.boot_files import SCRIPT
 from foreread.tracer.formats.capture import METADATA, read
 from foreread.tracer.local.command import Streams
@@ -342,10 +341,10 @@ def _next(of: SuiteJob) -> Iterator[ImproveNext]:
     for step in scripts:
         words = [*step.words(), "--install", *step.target()]
         name = step.board.board.name
-        yield ImproveNext(what=f"install on {name}", command=shlex.join(["foreread", *words]))
+        yield ImproveNext(what=f"install on {name}", command=command_line(words))
     for step in scripts[:1]:
-        words = ["foreread", "script", "--uninstall", *step.target()]
-        yield ImproveNext(what="undo", command=shlex.join(words))
+        words = ["script", "--uninstall", *step.target()]
+        yield ImproveNext(what="undo", command=command_line(words))
 
 
 def _set_disks(of: SuiteJob) -> list[tuple[str, SuiteDisk]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.judge.comparing import Difference
 from foreread.analyzer.judge.expected import Emulated, Expected
@@ -22,7 +23,7 @@ from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
 from foreread.boards.judged import JudgedKernel, prepare_list, store
 from foreread.boards.open import LOCAL, open_target
 from foreread.boards.target import Target
-from foreread.checks import StrPath, checked_path, key_of
+from foreread.checks import checked_path, key_of
 from foreread.emulator.linux.filesystems import has_large_folios
 from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.judging.steps import runner_steps

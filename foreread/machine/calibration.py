@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.disk.calibration import Found, Trial, explain
 from foreread.analyzer.predict.disk.device_model import cost_of
 from foreread.analyzer.predict.disk.document import CalibrationDocument, trial_documents
@@ -15,7 +16,7 @@ from foreread.boards.base.written import write_whole
 from foreread.boards.cost import Calibration, Cost
 from foreread.boards.open import LOCAL, open_target
 from foreread.boards.profile_toml import encode_cost
-from foreread.checks import StrPath, checked_path, key_of
+from foreread.checks import checked_path, key_of
 from foreread.emulator.devices.device import FixedCost
 from foreread.emulator.devices.measured import Measured
 from foreread.emulator.devices.paced import Paced

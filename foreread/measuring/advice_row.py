@@ -8,12 +8,12 @@ from pathlib import Path
 from foreread.analyzer.advise.advise import DOCUMENT
 from foreread.analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
 from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.prefetch.listing import decode, read_listing
 from foreread.boards.base.bounded import UnboundedError, read_bounded
 from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
 from foreread.boards.base.document import OtherSchemaError, read_document
-from foreread.checks import StrPath
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.local.beside import Replayer

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foreread.analyzer.confirm.document import ConfirmationDocument, confirmation_document
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.prediction import Verdict
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.boards.base.brief import brief
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
-from foreread.checks import StrPath, checked_path, key_of
+from foreread.checks import checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.advice_row import Advised
 from foreread.measuring.comparison import Comparison, PairProgress, Tally

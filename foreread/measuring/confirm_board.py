@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from foreread.analyzer.confirm.sequential import Pair
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.benches.messages import Link, Made, Opened, Ran
-from foreread.boards.open import open_target
+from foreread.benches.opened import OpenBench
 from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
 from foreread.recording.recorded_start import check_board
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions, check_loads
-from foreread.tracer.machines import bench_on
+from foreread.tracer.local.trial import Scenario, TrialOptions, check_loads
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class MadePair:
 
 
 @dataclass(frozen=True)
-class Run:
+class PairRun:
     """A run: at which window, and its seconds; ``runs`` is how many the board has made."""
 
     which: int
@@ -47,7 +44,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ComparedStart:
     """What all boards of a fleet run, and how it is compared."""
 
     capture: Metadata
@@ -57,32 +54,20 @@ class Subject:
     identity: Path | None = None
 
 
-OpenBench = Callable[[str, Subject, Callable[[str], None]], AbstractContextManager[TrialBench]]
-
-
-@contextmanager
-def open_bench(target: str, of: Subject, tell: Callable[[str], None]) -> Iterator[TrialBench]:
-    """Yield a target as a bench of trials."""
-    with (
-        open_target(target, identity=of.identity, tell=tell) as machine,
-        bench_on(machine, of.trials, of.capture) as bench,
-    ):
-        yield bench
-
-
 @dataclass(frozen=True)
 class ConfirmTask:
     """A board, what it runs, and how its bench is opened."""
 
     target: str
-    of: Subject
+    of: ComparedStart
     open_bench: OpenBench
 
     def serve(self, link: Link) -> None:
         """Make the pairs that are due."""
         of, options = self.of, self.of.options
         scenario = Scenario.parse(options.scenario)
-        with self.open_bench(self.target, of, link.tell) as bench:
+        opening = (self.target, of.identity, of.trials, link.tell, of.capture)
+        with self.open_bench(*opening) as bench:
             if not options.force:
                 check_board(bench, of.capture)
             windows = choose_windows(bench, of.capture, of.proposal, options.row, scenario)
@@ -104,7 +89,7 @@ def _pair(paired: PairedRuns, link: Link) -> MadePair:
     """Make a pair, again if it is disturbed; the first run of the board is discarded."""
 
     def ran(which: int, seconds: float) -> None:
-        link.send(Ran(Run(which, seconds, paired.runs)))
+        link.send(Ran(PairRun(which, seconds, paired.runs)))
 
     if not paired.runs:
         paired.discard_first()

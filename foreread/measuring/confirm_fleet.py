@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.tuner.campaign.crew import NoBoardError
 from foreread.benches.boards import check_targets, first_difference
+from foreread.benches.opened import open_bench
 from foreread.boards.base.silent import silent
-from foreread.checks import StrPath, checked_path, key_of
+from foreread.checks import checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.measuring.comparison import Comparison, PairProgress, Tally
 from foreread.measuring.confirm import (
@@ -19,7 +21,7 @@ from foreread.measuring.confirm import (
     trials_of,
     undecided,
 )
-from foreread.measuring.confirm_board import ConfirmTask, Subject, open_bench
+from foreread.measuring.confirm_board import ComparedStart, ConfirmTask
 from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard
 from foreread.measuring.spread_pairs import Boards, SpreadPairs
@@ -63,7 +65,7 @@ def fleet_confirm(
     limits = options.limits
     start = proposed_start(path, options)
     trials, here = trials_of(start, options), replace(options, question=None, streams=None)
-    subject = Subject(start.capture, start.proposal, trials, here, key_of(identity))
+    subject = ComparedStart(start.capture, start.proposal, trials, here, key_of(identity))
     Scenario.parse(options.scenario)
     tasks = [ConfirmTask(target, subject, open_bench) for target in targets]
     with orderly_exit(), Boards(tasks, tell) as boards:

@@ -9,12 +9,13 @@ from pathlib import Path
 from foreread.analyzer.confirm.document import confirmation_document
 from foreread.analyzer.confirm.sequential import mean_seconds, outcome_of
 from foreread.analyzer.confirm.text import stored
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.suite.answer import SuiteDisk
 from foreread.analyzer.suite.predicted import SuiteQuestion, predict_suite
 from foreread.analyzer.suite.read import BoardCases, Case, SuiteError, read_suite
 from foreread.boards.base.silent import silent
-from foreread.checks import StrPath, checked_number, checked_path
+from foreread.checks import checked_number, checked_path
 from foreread.documents.suite import SuiteBoardProof, SuiteConfirmationDocument, SuiteStartProof
 from foreread.error import ArgumentError
 from foreread.measuring.comparison import PairProgress

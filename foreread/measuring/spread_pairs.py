@@ -15,7 +15,7 @@ from foreread.analyzer.tuner.campaign.crew import Crew, Job
 from foreread.benches.boards import BoardsAtWork
 from foreread.boards.base.silent import silent
 from foreread.measuring.comparison import Comparison
-from foreread.measuring.confirm_board import MadePair, PairDue, Run
+from foreread.measuring.confirm_board import MadePair, PairDue, PairRun
 from foreread.measuring.pairs import ComparedBoard
 from foreread.tracer.formats.confirmation import Confirmation
 
@@ -58,7 +58,7 @@ class SpreadPairs:
             self._hand_out(crew)
         return comparison.result()
 
-    def _ran(self, board: int, run: Run) -> None:
+    def _ran(self, board: int, run: PairRun) -> None:
         self.comparison.ran(board, run.which, run.seconds, run.runs)
 
     def _hand_out(self, crew: Crew[PairDue, MadePair]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.kib import Kibs, KibsOf, all_pages_of
 from foreread.boards.base.outputs import check_new
 from foreread.boards.base.silent import silent
@@ -16,7 +17,6 @@ from foreread.boards.base.units import KIB
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
     Command,
-    StrPath,
     checked_number,
     checked_path,
     checked_run,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
 from foreread.boards.target import Target
-from foreread.checks import StrPath, checked_number, checked_path, key_of
+from foreread.checks import checked_number, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of_boot

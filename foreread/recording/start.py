@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
     Command,
-    StrPath,
     checked_number,
     checked_path,
     checked_run,

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from msgspec import UNSET
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.suite.document import SuiteStart
 from foreread.analyzer.suite.read import BoardCases, Suite, SuiteError, read_suite
 from foreread.boards.base.silent import silent
-from foreread.checks import StrPath, checked_path
+from foreread.checks import checked_path
 from foreread.recording.start import record
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.local.command import Streams

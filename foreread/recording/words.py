@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from foreread.boards.open import LOCAL
@@ -44,6 +45,11 @@ def words_of_boot(
     """Return the options of a recorded boot and of its window."""
     ending = Ending(duration_s, None, output)
     return ("--boot", *words_of(RunOptions([], ending), read_ahead_kb))
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return a command line of foreread for a shell."""
+    return shlex.join(["foreread", *words])
 
 
 def target_words(target: str, identity: Path | None = None) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,15 +10,13 @@ from foreread.analyzer.tuner.campaign.attempts import Due, evaluated
 from foreread.analyzer.tuner.space.genes import Space
 from foreread.analyzer.tuner.store.records import Board
 from foreread.benches.messages import Back, Link, Made, Opened
+from foreread.benches.opened import OpenBench
+from foreread.checks import key_of
 from foreread.tracer.interrupts import Interrupted
-from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions
+from foreread.tracer.local.trial import Scenario, TrialOptions
 from foreread.tuning.campaign import board_of, space_on
 from foreread.tuning.evaluator import TrialEvaluator
 from foreread.tuning.options import TuneOptions
-
-OpenBench = Callable[
-    [TuneOptions, TrialOptions, Callable[[str], None]], AbstractContextManager[TrialBench]
-]
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class TunedBoard:
 class TuneTask:
     """The options with the board's own target, and how its bench is opened."""
 
-    asked: TuneOptions
+    options: TuneOptions
     trials: TrialOptions
     scenarios: Mapping[str, Scenario]
     open_bench: OpenBench
@@ -43,16 +40,17 @@ class TuneTask:
     @property
     def target(self) -> str:
         """The board, as it was named."""
-        return self.asked.target
+        return self.options.target
 
     def serve(self, link: Link) -> None:
         """Make the attempts that are due, of chromosomes of the space that is received first."""
-        opening = partial(self.open_bench, self.asked, self.trials, link.tell)
-        with TrialEvaluator(opening, self.asked.reset, link.tell) as evaluator:
+        identity = key_of(self.options.identity)
+        opening = partial(self.open_bench, self.target, identity, self.trials, link.tell)
+        with TrialEvaluator(opening, self.options.reset, link.tell) as evaluator:
             evaluator.scenarios = self.scenarios
             bench = evaluator.bench
-            space = space_on(self.asked, bench, link.tell)
-            board = board_of(self.asked, bench)
+            space = space_on(self.options, bench, link.tell)
+            board = board_of(self.options, bench)
             link.send(Opened(TunedBoard(board, space, tuple(bench.notes))))
             evaluator.space = link.receive()
             while True:

@@ -5,11 +5,11 @@ A store holds every run, so that a tuning that was interrupted is continued from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.criterion import SECONDS
 from foreread.analyzer.tuner.campaign.attempts import CampaignError
 from foreread.analyzer.tuner.campaign.budget import confirming_runs, shared
@@ -28,15 +28,14 @@ from foreread.analyzer.tuner.space.genes import Space
 from foreread.analyzer.tuner.space.losses import worst_losses
 from foreread.analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from foreread.analyzer.tuner.store.store import Store
+from foreread.benches.opened import open_bench
 from foreread.boards.base.counted import plural
 from foreread.boards.base.outputs import check_changed, check_new
 from foreread.boards.base.silent import silent
-from foreread.boards.open import open_target
-from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
+from foreread.checks import Command, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
 from foreread.tracer.interrupts import Interrupted, orderly_exit
 from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions
-from foreread.tracer.machines import bench_on
 from foreread.tuning.earlier import (
     check_genes,
     check_recorded,
@@ -78,28 +77,29 @@ def tune(
             ``options.earlier`` cannot be read.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
     """
-    asked = options if isinstance(options, TuneOptions) else TuneOptions(checked_run(options))
-    check_options(asked)
+    if not isinstance(options, TuneOptions):
+        options = TuneOptions(checked_run(options))
+    check_options(options)
     file = checked_path(output, "output")
-    scenarios = {text: Scenario.parse(text) for text in asked.scenarios}
-    recipe = recipe_of(asked, file, resume)
-    trials = trials_of(asked, recipe)
-    opening = partial(open_bench, asked, trials, tell)
-    earlier = None if resume else earlier_campaign(asked, tell)
-    with orderly_exit(), TrialEvaluator(opening, asked.reset, tell) as evaluator:
+    scenarios = {text: Scenario.parse(text) for text in options.scenarios}
+    recipe = recipe_of(options, file, resume)
+    trials = trials_of(options, recipe)
+    opening = partial(open_bench, options.target, key_of(options.identity), trials, tell)
+    earlier = None if resume else earlier_campaign(options, tell)
+    with orderly_exit(), TrialEvaluator(opening, options.reset, tell) as evaluator:
         evaluator.scenarios = scenarios
         if resume:
-            store = resumed(asked, file, tell)
+            store = resumed(options, file, tell)
         else:
-            store = _created(recipe, earlier, tell, asked, file, evaluator)
+            store = _created(recipe, earlier, tell, options, file, evaluator)
         with store:
             if resume:
-                store.check_board(board_of(asked, evaluator.bench))
+                store.check_board(board_of(options, evaluator.bench))
             evaluator.space = CampaignSetup.of(store.spec).space
-            rules = rules_of(store.spec, asked.budget)
+            rules = rules_of(store.spec, options.budget)
             run_stages(
                 store,
-                asked.budget,
+                options.budget,
                 lambda engine, turns: Campaign(
                     store, engine, evaluator, rules, searching, turns, tell
                 ),
@@ -109,24 +109,24 @@ def tune(
             return Results.of(store)
 
 
-def trials_of(asked: TuneOptions, recipe: Recipe) -> TrialOptions:
+def trials_of(options: TuneOptions, recipe: Recipe) -> TrialOptions:
     """Return what every trial measures."""
     return TrialOptions(
-        run=asked.run,
-        devices=asked.devices,
-        wait_s=asked.wait_s,
-        limit_s=asked.limit_s,
+        run=options.run,
+        devices=options.devices,
+        wait_s=options.wait_s,
+        limit_s=options.limit_s,
         bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
     )
 
 
-def recipe_of(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
+def recipe_of(options: TuneOptions, output: Path, resume: bool) -> Recipe:
     """Return the recipe asked for; that of a campaign that is resumed is in its store."""
     check_output(output, resume)
     if resume:
         with Store.read(output) as store:
             return CampaignSetup.of(store.spec).recipe
-    return load_recipe(asked.recipe)
+    return load_recipe(options.recipe)
 
 
 def check_output(output: Path, resume: bool) -> None:
@@ -137,23 +137,11 @@ def check_output(output: Path, resume: bool) -> None:
         check_new(output, instead="continue it with --resume")
 
 
-@contextmanager
-def open_bench(
-    asked: TuneOptions, trials: TrialOptions, tell: Callable[[str], None]
-) -> Iterator[TrialBench]:
-    """Yield the options' target as a bench of trials."""
-    with (
-        open_target(asked.target, identity=key_of(asked.identity), tell=tell) as opened,
-        bench_on(opened, trials) as bench,
-    ):
-        yield bench
-
-
-def resumed(asked: TuneOptions, output: Path, tell: Callable[[str], None]) -> Store:
+def resumed(options: TuneOptions, output: Path, tell: Callable[[str], None]) -> Store:
     """Return the store of a campaign that was begun with the same options."""
     store = Store.resume(output)
     try:
-        check_resumed(asked, store, tell)
+        check_resumed(options, store, tell)
     except BaseException:
         store.close()
         raise
@@ -164,20 +152,20 @@ def _created(
     recipe: Recipe,
     earlier: Earlier | None,
     tell: Callable[[str], None],
-    asked: TuneOptions,
+    options: TuneOptions,
     output: Path,
     evaluator: TrialEvaluator,
 ) -> Store:
     bench = evaluator.bench
     for note in bench.notes:
         tell(note)
-    space = space_on(asked, bench, tell)
-    spec = spec_of(asked, recipe, earlier, [board_of(asked, bench)], space, tell)
+    space = space_on(options, bench, tell)
+    spec = spec_of(options, recipe, earlier, [board_of(options, bench)], space, tell)
     return Store.create(output, spec)
 
 
 def spec_of(
-    asked: TuneOptions,
+    options: TuneOptions,
     recipe: Recipe,
     earlier: Earlier | None,
     boards: Sequence[Board],
@@ -185,41 +173,43 @@ def spec_of(
     tell: Callable[[str], None],
 ) -> Spec:
     """Return the spec of a new campaign on these boards."""
-    if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
-        tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
-    if isinstance(recipe, Genetic) and recipe.turns and asked.weights:
+    if isinstance(recipe, Genetic) and recipe.turns and len(options.scenarios) == 1:
+        tell(f"recipe {options.recipe} expects several scenarios: add another --scenario")
+    if isinstance(recipe, Genetic) and recipe.turns and options.weights:
         raise ArgumentError(
-            f"recipe {asked.recipe} tunes each scenario by itself: weights have no effect",
+            f"recipe {options.recipe} tunes each scenario by itself: weights have no effect",
             "leave out --weigh, or choose another --recipe",
         )
     if earlier is not None:
         check_genes(earlier, space, tell)
-    proposal = proposed_genes(asked, space, tell)
-    by_seconds = asked.proposal is not None and asked.proposal.criterion == SECONDS
-    predicted = asked.proposal.seconds if asked.proposal and by_seconds else {}
-    setup = CampaignSetup(recipe, space, predicted, asked.limits, earlier, proposal, asked.weights)
+    proposal = proposed_genes(options, space, tell)
+    by_seconds = options.proposal is not None and options.proposal.criterion == SECONDS
+    predicted = options.proposal.seconds if options.proposal and by_seconds else {}
+    setup = CampaignSetup(
+        recipe, space, predicted, options.limits, earlier, proposal, options.weights
+    )
     board, *others = boards
     return Spec(
         board=board,
-        scenarios=asked.scenarios,
+        scenarios=options.scenarios,
         default=setup.space.default(),
-        sampler=asked.recipe,
+        sampler=options.recipe,
         recipe=setup.recipe_text,
         space=setup.space_text,
-        seed=asked.seed,
-        command=tuple(asked.run.command),
-        fewest=asked.repeats[0],
-        most=asked.repeats[1],
+        seed=options.seed,
+        command=tuple(options.run.command),
+        fewest=options.repeats[0],
+        most=options.repeats[1],
         foreread=VERSION,
         others=tuple(others),
     )
 
 
-def board_of(asked: TuneOptions, bench: TrialBench) -> Board:
+def board_of(options: TuneOptions, bench: TrialBench) -> Board:
     """Return what a store says of the board."""
     disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
     hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
-    return Board(asked.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
+    return Board(options.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
 
 
 def _known(text: str) -> str:
@@ -227,17 +217,17 @@ def _known(text: str) -> str:
     return text if text.isprintable() else ""
 
 
-def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
+def space_on(options: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
     """Return the genes that the board has of those asked for; ArgumentError if there are none."""
-    check_recorded(asked, bench, tell)
-    names = with_predicted(list(asked.genes) or usual_names(), asked.proposal)
-    levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
+    check_recorded(options, bench, tell)
+    names = with_predicted(list(options.genes) or usual_names(), options.proposal)
+    levels = {name: list(alleles) for name, alleles in options.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
     space = space_of(
-        probe, bench.disks, names, levels, bench.windows, bench.mounted, risked_genes(asked)
+        probe, bench.disks, names, levels, bench.windows, bench.mounted, risked_genes(options)
     )
     for gene, why in space.left_out.items():
-        if gene in asked.genes:
+        if gene in options.genes:
             tell(f"gene {gene} is not tuned: {why}")
     for loss in worst_losses(space):
         tell(f"the runs may lose data: {loss.sentence}")
@@ -246,7 +236,7 @@ def space_on(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None])
             "the machine has none of the settings to tune",
             "see `foreread doctor`, or choose others with --genes",
         )
-    return with_alleles(space, asked.proposal)
+    return with_alleles(space, options.proposal)
 
 
 def _expected_text(spec: Spec, budget: Budget) -> str:

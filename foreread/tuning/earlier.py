@@ -41,20 +41,20 @@ def with_alleles(space: Space, proposal: Proposal | None) -> Space:
 
 
 def proposed_genes(
-    asked: TuneOptions, space: Space, tell: Callable[[str], None]
+    options: TuneOptions, space: Space, tell: Callable[[str], None]
 ) -> ProposedGenes | None:
     """Return the predicted alleles of a space, and say what the search begins with.
 
     None without a prediction, or if the machine has no window to set.
     """
-    proposal = asked.proposal
+    proposal = options.proposal
     if proposal is None:
         return None
     window, settings = _window(space, proposal), _settings(space, proposal)
     if not window:
         tell(f"the predicted window cannot be set here: {space.left_out.get(WINDOW, 'no disk')}")
         return None
-    wanted = set(asked.genes)
+    wanted = set(options.genes)
     held = [name for name in settings if wanted and name.split(":")[0] not in wanted]
     tell(_beginning(proposal, window, settings, held))
     return ProposedGenes(window=window, settings=settings, criterion=proposal.criterion, held=held)
@@ -97,31 +97,31 @@ def _settings_text(settings: Mapping[str, Allele]) -> str:
     return ", ".join(f"{name}={allele}" for name, allele in settings.items())
 
 
-def earlier_campaign(asked: TuneOptions, tell: Callable[[str], None]) -> Earlier | None:
+def earlier_campaign(options: TuneOptions, tell: Callable[[str], None]) -> Earlier | None:
     """Return what the options' earlier campaign found; None without one.
 
     ``tell`` hears in what the two differ. Raises StoreError for a file that is not a sound TUNING,
     EarlierError for one without good runs, ArgumentError for one with another objective.
     """
-    if asked.earlier is None:
+    if options.earlier is None:
         return None
-    results = read_results(asked.earlier)
+    results = read_results(options.earlier)
     if results.spec.objective != "seconds":
         raise ArgumentError(
-            f"{asked.earlier} maximises a rate, and this search minimises seconds",
+            f"{options.earlier} maximises a rate, and this search minimises seconds",
             "give --from the file of a campaign that measured starts",
         )
     found = earlier_of(results)
-    for note in _differences(Path(asked.earlier), asked, results):
+    for note in _differences(Path(options.earlier), options, results):
         tell(note)
     board = results.spec.board
     tell(f"begins from {plural(found.attempts, 'run')} of {board.name} (Linux {board.kernel})")
     return found
 
 
-def check_recorded(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> None:
+def check_recorded(options: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> None:
     """Say in what the board of the prediction differs from this one."""
-    for what, here, recorded in board_pairs(bench, asked.capture):
+    for what, here, recorded in board_pairs(bench, options.capture):
         if here != recorded:
             tell(
                 f"the capture is of another board: its {what} is {recorded}, this one's is {here}; "
@@ -159,13 +159,13 @@ def check_genes(earlier: Earlier, space: Space, tell: Callable[[str], None]) -> 
         tell(f"not tuned here, unlike in the earlier campaign: {', '.join(lost)}")
 
 
-def _differences(path: Path, asked: TuneOptions, results: Results) -> list[str]:
+def _differences(path: Path, options: TuneOptions, results: Results) -> list[str]:
     """Return in what the earlier campaign differs from the one that is asked for, in sentences."""
     spec = results.spec
     differing: Mapping[str, tuple[object, object]] = {
-        "command": (shlex.join(spec.command), shlex.join(asked.run.command)),
-        "scenarios": (", ".join(spec.scenarios), ", ".join(asked.scenarios)),
-        "weights": (weights_text(weights_of(spec)) or "equal", weights_said(asked)),
+        "command": (shlex.join(spec.command), shlex.join(options.run.command)),
+        "scenarios": (", ".join(spec.scenarios), ", ".join(options.scenarios)),
+        "weights": (weights_text(weights_of(spec)) or "equal", weights_said(options)),
     }
     notes = [
         f"{path} has another {what} ({was}): its results are trusted as far as they prove true here"

@@ -21,7 +21,7 @@ from foreread.tracer.error import RecordError
 from foreread.tracer.local.changed import ChangedKnobError
 from foreread.tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_loads
 
-OpenBench = Callable[[], AbstractContextManager[TrialBench]]
+Opening = Callable[[], AbstractContextManager[TrialBench]]
 BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for
 _AGAIN_S = 2.0
 _RESET_S = 120.0  # how long its command may take
@@ -39,13 +39,13 @@ class TrialEvaluator:
 
     def __init__(
         self,
-        open_bench: OpenBench,
+        opening: Opening,
         reset: Sequence[str] = (),
         tell: Callable[[str], None] = silent,
     ) -> None:
         self.space = Space(())
         self.scenarios: Mapping[str, Scenario] = {}
-        self._open_bench = open_bench
+        self._opening = opening
         self._reset = reset
         self._tell = tell
         self._opened: AbstractContextManager[TrialBench] | None = None
@@ -71,7 +71,7 @@ class TrialEvaluator:
         When it is opened for the first time, RecordError for a load that does not run.
         """
         if self._bench is None:
-            opened = self._open_bench()
+            opened = self._opening()
             self._bench = opened.__enter__()
             self._opened = opened
             if not self._tried_loads:

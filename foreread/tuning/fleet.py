@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.tuner.campaign.attempts import Due
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from foreread.analyzer.tuner.campaign.fleet_campaign import FleetCampaign
@@ -16,14 +17,14 @@ from foreread.analyzer.tuner.space.genes import Space
 from foreread.analyzer.tuner.store.records import Evaluation
 from foreread.analyzer.tuner.store.store import Store
 from foreread.benches.boards import BoardsAtWork, check_targets, first_difference
+from foreread.benches.opened import open_bench
 from foreread.boards.base.silent import silent
-from foreread.checks import StrPath, checked_path
+from foreread.checks import checked_path
 from foreread.error import ArgumentError
 from foreread.tracer.interrupts import orderly_exit
 from foreread.tracer.local.trial import Scenario, TrialOptions
 from foreread.tuning.board import TunedBoard, TuneTask
 from foreread.tuning.campaign import (
-    open_bench,
     recipe_of,
     resumed,
     rules_of,
@@ -106,8 +107,8 @@ def _tasks(options: TuneOptions, trials: TrialOptions) -> list[TuneTask]:
     tasks = []
     for target in (options.target, *options.others):
         reset = (*options.reset, target) if options.reset else ()
-        asked = replace(options, target=target, others=(), reset=reset)
-        tasks.append(TuneTask(asked, trials, scenarios, open_bench))
+        own = replace(options, target=target, others=(), reset=reset)
+        tasks.append(TuneTask(own, trials, scenarios, open_bench))
     return tasks
 
 

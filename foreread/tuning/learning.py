@@ -41,13 +41,14 @@ from foreread.analyzer.tuner.space.genes import Chromosome
 from foreread.analyzer.tuner.space.losses import worst_losses
 from foreread.analyzer.tuner.store.records import Spec, TopGenes
 from foreread.analyzer.tuner.store.store import Store
+from foreread.benches.opened import open_bench
 from foreread.boards.base.silent import silent
 from foreread.error import ArgumentError
 from foreread.tracer.local.run import RunOptions
 from foreread.tracer.local.trial import Scenario
 from foreread.tracer.remote.watch import Period
-from foreread.tuning.campaign import board_of, open_bench, trials_of
-from foreread.tuning.evaluator import OpenBench, TrialEvaluator
+from foreread.tuning.campaign import board_of, trials_of
+from foreread.tuning.evaluator import Opening, TrialEvaluator
 from foreread.tuning.options import START_UP, TuneOptions
 
 RUNS = 40  # of the search for a pattern, at most; its confirmation comes after
@@ -90,11 +91,11 @@ class Observer:
     def passed(self, period: Period) -> Pattern | None:
         """Take a period; return the pattern that was noted in it. Raises StoreError."""
         self._idle = 0 if period.fingerprint else self._idle + 1
-        found = pattern_of({**period.sums, **period.own}) if period.own else None
-        if not period.fingerprint or found is None or self._in_force:
+        pattern = pattern_of({**period.sums, **period.own}) if period.own else None
+        if not period.fingerprint or pattern is None or self._in_force:
             return None
-        if self._pattern is None or not within_clearance(self._pattern, found):
-            self._pattern, self._lasted = found, 0
+        if self._pattern is None or not within_clearance(self._pattern, pattern):
+            self._pattern, self._lasted = pattern, 0
         self._lasted += 1
         if self._lasted < self.patience or nearest(self.known, self._pattern) is not None:
             return None
@@ -141,12 +142,12 @@ class Learning:
 
     def refresh(self) -> list[Pattern]:
         """Read which patterns are due; return all that are known. Raises StoreError."""
-        known = patterns_in(self.file)
+        patterns = patterns_in(self.file)
         self.due[:] = []
-        for pattern, genes in known.items():
+        for pattern, genes in patterns.items():
             if genes.fitness <= INERT:
                 self.wait_for(pattern)
-        return list(known)
+        return list(patterns)
 
     def wait_for(self, pattern: Pattern) -> None:
         """Have a pattern learnt in the allowed time, unless it cannot be, or was tried."""
@@ -159,7 +160,7 @@ class Learning:
             self.tried.clear()
             self.refresh()
 
-    def learn(self, pattern: Pattern, seconds: float, opening: OpenBench | None = None) -> TopGenes:
+    def learn(self, pattern: Pattern, seconds: float, opening: Opening | None = None) -> TopGenes:
         """Search settings for a pattern, store them, and return them.
 
         Raises CampaignError if the time is over before, or if the machine is in use; StoreError,
@@ -170,31 +171,32 @@ class Learning:
         with Store.read(self.file) as store:
             spec, setup = store.spec, CampaignSetup.of(store.spec)
         self.check()
-        asked = self._options(pattern, spec)
+        options = self._options(pattern, spec)
         recipe = load_recipe(START_UP)
         campaign = CampaignSetup(recipe, setup.space, limits=ExcessLimits())
-        opened = opening or partial(open_bench, asked, trials_of(asked, recipe), self.tell)
-        with TrialEvaluator(opened, tell=self.tell) as trials:
+        trials = trials_of(options, recipe)
+        opened = opening or partial(open_bench, self.target, self.identity, trials, self.tell)
+        with TrialEvaluator(opened, tell=self.tell) as evaluator:
             with Store.read(self.file) as store:
-                store.check_board(board_of(asked, trials.bench))
-            trials.space, trials.scenarios = setup.space, {_IDLE: Scenario()}
-            made = Spec(
+                store.check_board(board_of(options, evaluator.bench))
+            evaluator.space, evaluator.scenarios = setup.space, {_IDLE: Scenario()}
+            search = Spec(
                 board=spec.board,
                 scenarios=(_IDLE,),
                 default=setup.space.default(),
                 sampler=START_UP,
                 recipe=campaign.recipe_text,
                 space=campaign.space_text,
-                command=tuple(asked.run.command),
+                command=tuple(options.run.command),
             )
-            evaluator = _Until(trials, ends_s, self.clock)
-            with Store.in_memory(made) as store:
+            limited = _Until(evaluator, ends_s, self.clock)
+            with Store.in_memory(search) as store:
                 engine = make_engine(
-                    recipe, setup.space, made.seed, founders(patterns_in(self.file), pattern)
+                    recipe, setup.space, search.seed, founders(patterns_in(self.file), pattern)
                 )
                 budget = Budget(RUNS, max(_SEARCHING * (ends_s - self.clock()), 1.0))
-                Campaign(store, engine, evaluator, Rules(budget)).run()
-                ConfirmingRuns(store, evaluator).run()
+                Campaign(store, engine, limited, Rules(budget)).run()
+                ConfirmingRuns(store, limited).run()
                 learnt = _top_genes(Results.of(store))
         keep_pattern(self.file, pattern, learnt)
         return learnt
@@ -236,10 +238,10 @@ class _Until:
         return self._trials.evaluate(chromosome, scenario)
 
 
-def founders(known: dict[Pattern, TopGenes], pattern: Pattern) -> list[Chromosome]:
-    """Return the settings of the most similar patterns that are learnt: solutions survive."""
-    learnt = [(one, genes) for one, genes in known.items() if genes.fitness > INERT]
-    learnt.sort(key=lambda one: -similarity(one[0], pattern))
+def founders(patterns: dict[Pattern, TopGenes], pattern: Pattern) -> list[Chromosome]:
+    """Return the settings of the learnt patterns that are most similar: solutions survive."""
+    learnt = [(each, genes) for each, genes in patterns.items() if genes.fitness > INERT]
+    learnt.sort(key=lambda pair: -similarity(pair[0], pattern))
     return [genes.chromosome for _, genes in learnt[:FOUNDERS]]
 
 

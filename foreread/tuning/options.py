@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.analyzer.tuner.campaign.budget import shared
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
@@ -24,7 +25,6 @@ from foreread.analyzer.tuner.store.store import Store
 from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
 from foreread.boards.open import LOCAL
-from foreread.checks import StrPath
 from foreread.error import ArgumentError
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
 from foreread.tracer.local.run import RunOptions
@@ -90,35 +90,35 @@ class TuneOptions:
         )
 
 
-def check_options(asked: TuneOptions) -> None:
+def check_options(options: TuneOptions) -> None:
     """Raise ArgumentError for options that no machine could be tuned with."""
-    fewest, most = asked.repeats
+    fewest, most = options.repeats
     if not 1 <= fewest <= most:
         raise ArgumentError(
-            f"repeats {asked.repeats} are not a range", "give (fewest, most) of 1 or more"
+            f"repeats {options.repeats} are not a range", "give (fewest, most) of 1 or more"
         )
-    if strange := [what for what in asked.allow if what not in ALLOWED]:
+    if strange := [what for what in options.allow if what not in ALLOWED]:
         raise ArgumentError(
             f"{strange[0]!r} cannot be allowed", f"use some of: {', '.join(ALLOWED)}"
         )
-    for share in (asked.most_written, asked.most_stalled):
+    for share in (options.most_written, options.most_stalled):
         if not 0 <= share <= LARGEST_SHARE:
             raise ArgumentError(
                 f"{share} is not a limit", "give the allowed excess as a part: 0.1 for 10 %"
             )
-    _check_budget(asked)
-    _check_weights(asked)
+    _check_budget(options)
+    _check_weights(options)
     known = {entry.name for entry in entries()}
-    if unknown := [name for name in asked.genes if name not in known]:
+    if unknown := [name for name in options.genes if name not in known]:
         raise ArgumentError(
             f"no setting to tune is called {unknown[0]!r}",
             f"use some of: {', '.join(sorted(known))}",
         )
 
 
-def _check_budget(asked: TuneOptions) -> None:
-    scenarios, given = len(asked.scenarios), asked.budget.evaluations
-    fewest = shared(asked.budget, scenarios, genes=1).fewest
+def _check_budget(options: TuneOptions) -> None:
+    scenarios, given = len(options.scenarios), options.budget.evaluations
+    fewest = shared(options.budget, scenarios, genes=1).fewest
     if given is not None and given < fewest:
         raise ArgumentError(
             f"a budget of {plural(given, 'run')} is too small: in {plural(scenarios, 'scenario')} "
@@ -127,12 +127,12 @@ def _check_budget(asked: TuneOptions) -> None:
         )
 
 
-def _check_weights(asked: TuneOptions) -> None:
-    for scenario, weight in asked.weights.items():
-        if scenario not in asked.scenarios:
+def _check_weights(options: TuneOptions) -> None:
+    for scenario, weight in options.weights.items():
+        if scenario not in options.scenarios:
             raise ArgumentError(
                 f"the weight of {scenario!r} concerns no scenario of this tuning",
-                f"weigh some of: {', '.join(asked.scenarios)}",
+                f"weigh some of: {', '.join(options.scenarios)}",
             )
         if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise ArgumentError(
@@ -141,23 +141,27 @@ def _check_weights(asked: TuneOptions) -> None:
             )
 
 
-def check_resumed(asked: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
+def check_resumed(options: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
     """Raise ArgumentError where the options are not those that the store was begun with."""
-    _check_same(asked, store.spec)
-    _check_limits(asked, store, tell)
-    _check_durability(asked, store)
+    _check_same(options, store.spec)
+    _check_limits(options, store, tell)
+    _check_durability(options, store)
 
 
-def _check_same(asked: TuneOptions, spec: Spec) -> None:
+def _check_same(options: TuneOptions, spec: Spec) -> None:
     """Raise ArgumentError where the options are not those of the store."""
     for what, given, stored in (
-        ("the target", (asked.target, *asked.others), tuple(one.name for one in spec.boards)),
-        ("the scenario", asked.scenarios, spec.scenarios),
-        ("the weight of scenarios", weights_said(asked), weights_text(weights_of(spec)) or "equal"),
-        ("the recipe or sampler", asked.recipe, spec.sampler),
-        ("the seed", asked.seed, spec.seed),
-        ("the number of repeats", asked.repeats, (spec.fewest, spec.most)),
-        ("the command", tuple(asked.run.command), spec.command),
+        ("the target", (options.target, *options.others), tuple(one.name for one in spec.boards)),
+        ("the scenario", options.scenarios, spec.scenarios),
+        (
+            "the weight of scenarios",
+            weights_said(options),
+            weights_text(weights_of(spec)) or "equal",
+        ),
+        ("the recipe or sampler", options.recipe, spec.sampler),
+        ("the seed", options.seed, spec.seed),
+        ("the number of repeats", options.repeats, (spec.fewest, spec.most)),
+        ("the command", tuple(options.run.command), spec.command),
     ):
         if given != stored:
             raise ArgumentError(
@@ -166,15 +170,15 @@ def _check_same(asked: TuneOptions, spec: Spec) -> None:
             )
 
 
-def _check_limits(asked: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
+def _check_limits(options: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
     """Raise ArgumentError where the limits are not those of the store."""
     stored = CampaignSetup.of(store.spec).limits
     if stored is None:
         tell(f"{store.name} was begun without limits of writes and memory: they are not checked")
-    elif stored != asked.limits:
+    elif stored != options.limits:
         raise ArgumentError(
             f"{_limits_text(stored)} was allowed in the stored campaign, and "
-            f"{_limits_text(asked.limits)} is now",
+            f"{_limits_text(options.limits)} is now",
             "resume with the options that the tuning was begun with",
         )
 
@@ -186,9 +190,9 @@ def _limits_text(limits: ExcessLimits) -> str:
     )
 
 
-def _check_durability(asked: TuneOptions, store: Store) -> None:
+def _check_durability(options: TuneOptions, store: Store) -> None:
     """Raise ArgumentError where a campaign tries less durable values that are not asked for."""
-    risked = risked_genes(asked)
+    risked = risked_genes(options)
     for loss in worst_losses(CampaignSetup.of(store.spec).space):
         if loss.gene not in risked:
             raise ArgumentError(
@@ -197,15 +201,15 @@ def _check_durability(asked: TuneOptions, store: Store) -> None:
             )
 
 
-def risked_genes(asked: TuneOptions) -> set[str]:
+def risked_genes(options: TuneOptions) -> set[str]:
     """Return the genes whose values may be less durable than those found."""
-    everything = [entry.name for entry in entries()] if "durability" in asked.allow else []
-    return {*asked.genes, *everything}
+    everything = [entry.name for entry in entries()] if "durability" in options.allow else []
+    return {*options.genes, *everything}
 
 
-def weights_said(asked: TuneOptions) -> str:
+def weights_said(options: TuneOptions) -> str:
     """Return the weights of the scenarios in words."""
-    given = {scenario: asked.weights.get(scenario, 1.0) for scenario in asked.scenarios}
+    given = {scenario: options.weights.get(scenario, 1.0) for scenario in options.scenarios}
     return weights_text(given) or "equal"
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lab_benches import open_at_place, open_pairs_at_place
+from lab_benches import open_at_place
 from labs import MISSING, Lab
 
 from foreread.analyzer.confirm.boards import board_gains
@@ -95,7 +95,7 @@ def test_both_boards_tune_as_one_fleet(lab, tmp_path, monkeypatch):
 
 
 def test_both_boards_confirm_as_one_fleet(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr(fleet_confirming, "open_bench", open_pairs_at_place)
+    monkeypatch.setattr(fleet_confirming, "open_bench", open_at_place)
     first, (known_hosts, identity) = next(iter(lab[1].items()))
     capture = tmp_path / "capture"
     with open_target(first, Path(known_hosts), Path(identity)) as opened:

@@ -71,8 +71,8 @@ _gone: dict[str, FleetBench] = {}
 
 
 @contextmanager
-def open_fleet_bench(asked, _trials, _tell):
-    bench = _gone.setdefault(asked.target, FleetBench(asked.target))
+def open_fleet_bench(target, *_opening):
+    bench = _gone.setdefault(target, FleetBench(target))
     if bench.gone or bench.name == os.environ.get("FLEET_ABSENT") or "absent" in bench.words:
         raise TargetError(f"{bench.name} cannot be reached", "switch it on")
     note(bench.name, "opened")

@@ -15,17 +15,8 @@ from foreread.tracer.machines import bench_on
 
 
 @contextmanager
-def open_at_place(asked, trials, tell):
-    with _opened(asked.target, tell) as target, bench_on(target, trials) as bench:
-        yield bench
-
-
-@contextmanager
-def open_pairs_at_place(name, of, tell):
-    with _opened(name, tell) as target, bench_on(target, of.trials, of.capture) as bench:
-        yield bench
-
-
-def _opened(name, tell):
+def open_at_place(name, _identity, trials, tell, capture=None):
     known_hosts, identity = json.loads(os.environ["FLEET_BOARDS"])[name]
-    return open_target(name, Path(known_hosts), Path(identity), tell)
+    opened = open_target(name, Path(known_hosts), Path(identity), tell)
+    with opened as target, bench_on(target, trials, capture) as bench:
+        yield bench

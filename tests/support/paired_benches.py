@@ -39,7 +39,7 @@ class PairedBench(FleetBench):
 
 
 @contextmanager
-def open_paired_bench(target, _of, _tell):
+def open_paired_bench(target, *_opening):
     bench = PairedBench(target)
     if "absent" in bench.words:
         raise TargetError(f"{bench.name} cannot be reached", "switch it on")

@@ -57,6 +57,6 @@ class KnownBench:
         return Outcome("ok", cost * jitter, cold=True, counters=counters)
 
     @contextmanager
-    def open(self, _target=None, _options=None, _tell=None):
+    def open(self, *_opening):
         self.opened += 1
         yield self

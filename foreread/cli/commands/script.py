@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -40,6 +39,7 @@ from foreread.documents.script import (
     WrittenSetting,
 )
 from foreread.machine.install import install
+from foreread.recording.words import command_line
 from foreread.tracer.formats.boot_files import RULE
 from foreread.tracer.install.init_system import INITS
 from foreread.tracer.install.install import Installed, check_installed, uninstall
@@ -334,7 +334,7 @@ def _print_installed(done: Installed, target: list[str]) -> None:
         print(f"  {printable(line)}")
     for note in done.notes:
         print(f"note: {note}")
-    undo = shlex.join(["foreread", "script", "--uninstall", *target])
+    undo = command_line(["script", "--uninstall", *target])
     start = f"{manifest.script} start" if manifest.script else _TRIGGER
     print(f"apply now, without a reboot: {start}")
     print(f"boot once without it: add foreread=off to the kernel command line\nundo: {undo}")

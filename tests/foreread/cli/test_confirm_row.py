@@ -162,7 +162,7 @@ def test_a_row_that_is_not_there_is_refused(confirming):
 @pytest.mark.parametrize("row", ["0", "-1", "one", "1.5"])
 def test_a_row_is_a_number_from_1(row, run):
     words = ["confirm", str(EXAMPLE), "--advice", "advice.json", f"--row={row}"]
-    assert "rows begin at 1" in run(*words, code=2).err
+    assert "write the number of a row from 1 to" in run(*words, code=2).err
 
 
 def test_a_table_without_rows_has_none_to_test(advice, confirming, tmp_path):
