@@ -23,7 +23,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _SHOWN = 60  # characters of a wrong argument
-# What to do where an argument is not what its annotation has, by the annotation's own text.
+# The remedy for an argument that does not fit its annotation, by a name in the annotation.
 _REMEDIES = {
     "Start": 'read one first: start = foreread.load("app.capture")',
     "Recording": 'read one first: start = foreread.load("app.capture")',
@@ -41,9 +41,9 @@ _REMEDIES = {
     "StrPath": "give a path as text, or as pathlib.Path",
     "Kibs": "give windows in KiB as whole numbers, such as [0, 32, 128]",
 }
-# What the library calls them.
+# Public names of classes.
 _PUBLIC = {"Metadata": "Capture", "Recording": "Start", "Results": "Tuning"}
-_WORDS = {  # alone, and several of them
+_WORDS = {  # singular, plural
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
     str: ("text", "text"),
@@ -57,9 +57,9 @@ def checked(
 ) -> Callable[Parameters, Result]:
     """Return ``function`` with its arguments checked against its annotations.
 
-    ``called`` is its public name, if that is another one. The function then raises
-    ArgumentTypeError, a TypeError, for an argument of another type, and FileError, an OSError,
-    where a file cannot be used and the error names no remedy.
+    ``called`` is its public name, if that differs. The returned function raises ArgumentTypeError,
+    a TypeError, for an argument of another type, and FileError, an OSError, if a file cannot be
+    used and the error names no remedy.
     """
     signature, public = inspect.signature(function), called or function.__name__
 
@@ -73,8 +73,8 @@ def checked(
             shown = "the start" if name == "self" else name
             annotation = _annotation(function, name)
             kind = signature.parameters[name].kind
-            for one in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
-                _check(one, annotation, f"{public}: {shown}", _source(signature, name))
+            for each in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
+                _check(each, annotation, f"{public}: {shown}", _source(signature, name))
         try:
             return function(*bound.args, **bound.kwargs)
         except OSError as error:
@@ -110,7 +110,7 @@ def _annotation(function: Callable[..., object], name: str) -> Any:
 
 
 class _Public(dict[str, Any]):
-    """The names that an annotation may use: those of the function's module, then public ones."""
+    """The names of an annotation: names of the function's module, then public names."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(getattr(inspect.unwrap(function), "__globals__", {}))
@@ -153,16 +153,20 @@ def _check_options(value: object, what: str) -> None:
     if not type(value).__name__.endswith(("Options", "Ending", "Budget", "Question")):
         return
     names = _Public(lambda: None) | vars(import_module(type(value).__module__))
-    for one in fields(value):
-        hint = eval(one.type, vars(builtins), names) if isinstance(one.type, str) else one.type
-        _check(getattr(value, one.name), hint, f"{what}.{one.name}", str(one.type))
+    for option in fields(value):
+        hint = (
+            eval(option.type, vars(builtins), names)
+            if isinstance(option.type, str)
+            else option.type
+        )
+        _check(getattr(value, option.name), hint, f"{what}.{option.name}", str(option.type))
 
 
-Misfit = tuple[str, object, str]  # where in the argument, what is there, what should be
+Misfit = tuple[str, object, str]  # the place in the argument, the value there, the expected value
 
 
 def _misfit(value: object, hint: Any) -> Misfit | None:
-    """Return what is wrong with a value, None if it fits its annotation."""
+    """Return the misfit of a value, None if it fits its annotation."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any or hint is object or isinstance(hint, (TypeVar, str)):
         return None
@@ -174,18 +178,22 @@ def _misfit(value: object, hint: Any) -> Misfit | None:
         return _misfit(value, parts[0])
     if origin is typing.Literal:
         expected = f"one of {', '.join(map(repr, parts))}" if len(parts) > 1 else repr(parts[0])
-        return None if any(value is one or value == one for one in parts) else ("", value, expected)
+        return (
+            None
+            if any(value is choice or value == choice for choice in parts)
+            else ("", value, expected)
+        )
     if origin is not None:
         return _misfit_of_collection(value, hint, origin, parts)
     return None if _is_a(value, hint) else ("", value, _name(hint))
 
 
 def _misfit_of_union(value: object, parts: tuple[Any, ...]) -> Misfit | None:
-    """Return what is wrong by the part that a value comes nearest to."""
+    """Return the misfit with the part of a union that a value fits best."""
     wrong = [_misfit(value, part) for part in parts]
     if None in wrong:
         return None
-    inside = next((one for one in wrong if one is not None and one[0]), None)
+    inside = next((misfit for misfit in wrong if misfit is not None and misfit[0]), None)
     if inside is not None:
         return inside
     expected = [_name(part) for part in parts if part is not type(None)]
@@ -242,7 +250,7 @@ def _is_number(value: Any, kind: type) -> bool:
 
 
 def _name(hint: Any, several: bool = False) -> str:
-    """Return what an annotation wants, in words."""
+    """Return the type of an annotation in words."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint in _WORDS:
         return _WORDS[hint][several]

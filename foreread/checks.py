@@ -1,4 +1,4 @@
-"""What callers give to the library, checked: a type checker does not run in a notebook."""
+"""Arguments of the library as the types that it works with; wrong ones are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def key_of(identity: StrPath | None) -> Path | None:
 
 
 def checked_run(run: object) -> RunOptions:
-    """Return what is to be run; raises ArgumentError for anything but a command."""
+    """Return the run of a command; raises ArgumentError for anything else."""
     if isinstance(run, RunOptions):
         return run
     words = [] if isinstance(run, (str, bytes)) else run

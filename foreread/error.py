@@ -1,7 +1,7 @@
-"""What foreread raises: the base exception of each package.
+"""The base exception of each package.
 
-Every one of them says in ``remedy`` what to do. The packages do not share a base, because neither
-the emulator nor the boards import anything of the others: catch ``ERRORS`` to catch them all.
+Each error has a ``remedy``. The packages do not share a base class, because the emulator and the
+boards import no other package: catch ``ERRORS`` to catch all of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from foreread.tracer.error import TracerError
 
 
 class ForereadError(Exception):
-    """What the library itself refuses; ``remedy`` says what to do."""
+    """An error of the library itself; ``remedy`` says what to do."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class ArgumentTypeError(ForereadError, TypeError):
 
 
 class FileError(ForereadError, OSError):
-    """A file that the operating system refuses; ``errno`` and ``filename`` are those of OSError."""
+    """A file that the operating system refuses; ``errno`` and ``filename`` as in OSError."""
 
     def __init__(self, error: OSError) -> None:
         name = f"{error.filename}: " if error.filename is not None else ""

@@ -44,7 +44,7 @@ def fleet_analyse(
         jobs: captures that are analysed at once on this machine; None: one for each processor.
         model: as of :func:`foreread.predict`, for all captures.
         device_model: as of :func:`foreread.predict`: a file, or a board profile.
-        batch: captures that one process analyses, and whose rows are written together.
+        batch: captures that one process analyses; their rows are written together.
         reader: reads captures of another format: a function of an importable module that takes a
             path of this machine and returns a Recording. It runs in the batch's process: if it
             crashes, that capture's row has the error, and the next captures go on.
@@ -61,8 +61,8 @@ def fleet_analyse(
     for address in addresses:  # an error before any work, and before a store is made
         open_source(address)
     with closing(_engine(dask, jobs)) as engine:
-        found = open_store(str(store), create=True)
-        return analyse(addresses, found, question, engine, batch, progress)
+        opened = open_store(str(store), create=True)
+        return analyse(addresses, opened, question, engine, batch, progress)
 
 
 def fleet_report(store: StrPath, output: StrPath) -> FleetReportFiles:
@@ -81,7 +81,7 @@ def worker_version() -> str:
 
 
 def work(batch: Batch) -> Done:
-    """Analyse a batch on a worker of Dask, whose foreread must be the driver's."""
+    """Analyse a batch on a worker of Dask; its foreread must have the driver's version."""
     if batch.question.version != VERSION:  # it has come after the others were asked
         raise other_version(batch.question.version, VERSION)
     return run_batch(batch)

@@ -19,7 +19,7 @@ from foreread.boards.base.brief import brief
 class Question:
     """How a recorded start is predicted: arguments of ``load`` and of ``predict_by``.
 
-    ``image``, ``mountpoint`` and ``unpacking`` (a file) are those of ``predict_on_image``.
+    ``image``, ``mountpoint`` and ``unpacking`` (a file): as in ``predict_on_image``.
     """
 
     __repr__ = brief
@@ -62,8 +62,8 @@ class Question:
         from foreread.analyzer.layout.by_window import predict_on_image  # noqa: PLC0415
         from foreread.analyzer.layout.unpacking_file import read_unpacking  # noqa: PLC0415
 
-        known = read_unpacking(Path(self.unpacking)).by_compressor if self.unpacking else None
-        found = predict_on_image(
-            recording, image, windows, self.device_model, self.mountpoint, known
+        unpacking = read_unpacking(Path(self.unpacking)).by_compressor if self.unpacking else None
+        prediction = predict_on_image(
+            recording, image, windows, self.device_model, self.mountpoint, unpacking
         )
-        return found.by_criterion() if self.criterion == PUBLISHED else found
+        return prediction.by_criterion() if self.criterion == PUBLISHED else prediction

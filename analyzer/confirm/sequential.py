@@ -5,7 +5,7 @@ the order ABBA or BAAB, which a fair coin chooses: a machine that becomes slower
 then adds nothing to the mean of a block. The interval of the mean of d is a *confidence sequence*:
 with probability CONFIDENCE it covers the true mean at all looks at once, so that looking after each
 block, and stopping as soon as something is seen, costs nothing. It inverts the scale-invariant
-t-test whose effect size has a normal prior of standard deviation PRIOR (the g-prior of Zellner;
+t-test with a normal prior of standard deviation PRIOR for the effect size (the g-prior of Zellner;
 Rouder et al. 2009, equation 1). Its Bayes factor is a test martingale when the spread has the right
 Haar prior, so Ville's inequality bounds the chance that it ever reaches 1 / (1 - CONFIDENCE): Lai
 1976; Hendriksen, de Heide and Gruenwald 2021; Wang and Ramdas 2024, *Anytime-valid t-tests and

@@ -57,9 +57,9 @@ def board_text(of: Confirmation) -> str:
 
 
 def stored(capture: Metadata) -> list[Confirmation]:
-    """Return the results about windows that follow from their runs, the latest last.
+    """Return the results about windows that agree with their runs, the latest last.
 
-    A capture may be hostile: a result that does not follow from its runs is not cited.
+    A capture may be hostile: a result that does not agree with its runs is not cited.
     """
     return [result for result in _followed(capture) if not result.change]
 

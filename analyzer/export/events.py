@@ -22,7 +22,7 @@ class ExportError(AnalyzerError, ValueError):
 
 
 class Track(IntEnum):
-    """What an event belongs to."""
+    """The kind of an event."""
 
     ACCESSES = 0  # first touch of a page
     REQUESTS = 1  # a request, from the driver to its completion
@@ -31,7 +31,7 @@ class Track(IntEnum):
 
 
 class Wait(IntEnum):
-    """What a thread waited for."""
+    """The reason why a thread waited."""
 
     PROCESSOR = 0  # it could have run
     SLEEP = 1  # time, the network, another process

@@ -93,8 +93,8 @@ def _numbers(exported: Exported, name: str) -> tuple[Array, Array]:
     """Return a column of numbers, and the rows without a value."""
     values = exported.events[name]
     if name in ("pages", "sectors"):
-        beside = "page" if name == "pages" else "sector"
-        return values, np.asarray(exported.events[beside] < 0)
+        place = "page" if name == "pages" else "sector"
+        return values, np.asarray(exported.events[place] < 0)
     if name == "start_ns":  # the trace of another tool may have events before the run
         return values, np.zeros(len(values), bool)
     return values, np.asarray(values < 0)

@@ -43,7 +43,7 @@ class Compared:
     folios: int = 0
     requests: int = 0
     merged: int = 0
-    uncompared: int = 0  # programs whose requests could not be compared
+    uncompared: int = 0  # programs without a comparison of their requests
     differences: dict[int, Difference] = field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""The boards of a fleet as processes (board_process.py), which make runs at the same time."""
+"""The boards of a fleet as processes (process.py), which make runs at the same time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,25 @@ from typing import Any, Generic, Self, TypeVar
 
 from foreread.analyzer.tuner.campaign.crew import Reply
 from foreread.analyzer.tuner.store.limits import MOST_ROWS
-from foreread.benches.messages import Back, Made, Message, Opened, Out, Ran, Task, Told
+from foreread.benches.messages import (
+    Back,
+    BoardTask,
+    Completed,
+    Message,
+    Opened,
+    Out,
+    Ran,
+    StepText,
+)
 from foreread.boards.base.owner import marked
 from foreread.boards.base.silent import silent
 from foreread.error import ArgumentError
 from foreread.tracer.error import RecordError
 
 MOST_BOARDS = MOST_ROWS["boards"]
-B = TypeVar("B")  # what is known of an open board
-D = TypeVar("D")  # what is due
-M = TypeVar("M")  # what was made
+B = TypeVar("B")  # the description of an open board
+D = TypeVar("D")  # a due run
+M = TypeVar("M")  # the result of a run
 _END_S = 5.0  # for a process to end by itself, before it gets SIGTERM
 _TERM_S = 60.0  # for it to put its board back then; after that the board's guard does
 
@@ -60,18 +69,18 @@ def first_difference(properties: Mapping[str, tuple[object, object]]) -> str:
 class BoardsAtWork(Generic[B, D, M]):
     """A context manager: its processes have put their boards back when it ends.
 
-    It is what ``analyzer.tuner.campaign.crew.Boards`` describes. ``tell`` hears the steps of each
-    board, after its name; ``ran`` the runs that a board sends, after its place.
+    It has the interface ``analyzer.tuner.campaign.crew.Boards``. ``tell`` is called with the steps
+    of each board, after its name; ``ran`` with the place of a board and a run that it sends.
     """
 
     ran: Callable[[int, Any], None] = staticmethod(silent)
 
-    def __init__(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
+    def __init__(self, tasks: Sequence[BoardTask], tell: Callable[[str], None]) -> None:
         self.names = [task.target for task in tasks]
         self.alive = set(range(len(tasks)))
         self.idle: set[int] = set()
         self.opened: dict[int, B] = {}
-        self.failed: dict[int, Out] = {}  # those that could not be opened, or are out
+        self.failed: dict[int, Out] = {}  # boards that could not be opened, or are out
         self._tell = tell
         self._messages: queue.SimpleQueue[tuple[int, Message]] = queue.SimpleQueue()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -119,10 +128,10 @@ class BoardsAtWork(Generic[B, D, M]):
             board, message = self._next()
             if board not in self.alive:
                 continue
-            if isinstance(message, Made):
+            if isinstance(message, Completed):
                 if not message.lost:
                     self.idle.add(board)
-                return Reply(board, message.made, message.lost)
+                return Reply(board, message.result, message.lost)
             if isinstance(message, Back):
                 self.idle.add(board)
                 return Reply(board)
@@ -136,7 +145,7 @@ class BoardsAtWork(Generic[B, D, M]):
         self.idle.discard(board)
         self._close(board)
 
-    def _start(self, place: int, task: Task) -> None:
+    def _start(self, place: int, task: BoardTask) -> None:
         process = subprocess.Popen(
             [sys.executable, "-m", "foreread.benches.process"],
             stdin=subprocess.PIPE,
@@ -148,20 +157,20 @@ class BoardsAtWork(Generic[B, D, M]):
         Thread(target=self._listen, args=(place, process), daemon=True).start()
 
     def _open_one(self) -> None:
-        """Take the next message of a board that is being opened."""
+        """Handle the next message of a board that is being opened."""
         place, message = self._next()
         if isinstance(message, Opened):
-            self.opened[place] = message.found
+            self.opened[place] = message.board
             self.idle.add(place)
         elif isinstance(message, Out):
             self.failed.setdefault(place, message)
             self.alive.discard(place)
 
     def _next(self) -> tuple[int, Message]:
-        """Return the next message that is neither words nor a run."""
+        """Return the next message that is neither a step nor a run."""
         while True:
             place, message = self._messages.get()
-            if isinstance(message, Told):
+            if isinstance(message, StepText):
                 self._tell(f"{self.names[place]}: {message.text}")
             elif not isinstance(message, Ran):
                 return place, message

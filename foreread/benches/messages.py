@@ -1,4 +1,4 @@
-"""What a fleet's command and the process of a board (board_process.py) say to each other."""
+"""The messages between a fleet's command and the process of each board (process.py)."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Opened:
-    """The bench is open; ``found`` is what the command has to know of the board."""
+    """The bench is open; ``board`` is the board's description."""
 
-    found: Any
+    board: Any
 
 
 @dataclass(frozen=True)
-class Made:
-    """What was due has been made; ``lost``: the board was lost in it, and is waited for."""
+class Completed:
+    """The result of a due run; ``lost``: the board was lost in the run, and is waited for."""
 
-    made: Any
+    result: Any
     lost: bool = False
 
 
 @dataclass(frozen=True)
 class Back:
-    """A board that was lost is there again."""
+    """A lost board is back."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """A step, in words."""
+class StepText:
+    """The present step, in words."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Ran:
-    """One of the runs that are due."""
+    """One run of a due pair has ended."""
 
     run: Any
 
@@ -49,26 +49,26 @@ class Out:
     remedy: str
 
 
-Message = Opened | Made | Back | Told | Ran | Out
+Message = Opened | Completed | Back | StepText | Ran | Out
 
 
 @dataclass(frozen=True)
 class Link:
     """The ends of a board's process that lead to its command.
 
-    ``receive`` waits for what is due next; EOFError at the end.
+    ``receive`` waits for the next due run; EOFError at the end.
     """
 
     receive: Callable[[], Any]
     send: Callable[[Message], None]
 
     def tell(self, text: str) -> None:
-        """Send a step, in words."""
-        self.send(Told(text))
+        """Send the present step, in words."""
+        self.send(StepText(text))
 
 
-class Task(Protocol):
-    """What a board is for."""
+class BoardTask(Protocol):
+    """The task of a board's process."""
 
     @property
     def target(self) -> str:
@@ -76,5 +76,5 @@ class Task(Protocol):
         ...
 
     def serve(self, link: Link) -> None:
-        """Open the board's bench, send Opened, and make what is due until the end."""
+        """Open the board's bench, send Opened, and make the due runs until the end."""
         ...

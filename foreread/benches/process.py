@@ -1,10 +1,10 @@
 """One board of a fleet: a process that opens its bench, and makes the runs that it is sent.
 
-    python -m foreread.benches.process     (with a Task on standard input: boards_at_work.py)
+    python -m foreread.benches.process     (with a BoardTask on standard input: boards.py)
 
-Signals reach Python's main thread alone, and what a bench has changed is put back there. So each
-board has a process of its own, with the clean-up that a command for one board has; it ends by
-SIGTERM if its parent is killed. Both ends are ours, and talk in pickled objects.
+Signals reach Python's main thread alone, and a bench restores its settings there. So each board has
+a process of its own, with the clean-up of a command for one board; the process ends by SIGTERM if
+its parent is killed. Parent and process exchange pickled objects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import partial
 from types import FrameType
 from typing import BinaryIO
 
-from foreread.benches.messages import Link, Message, Out, Task
+from foreread.benches.messages import BoardTask, Link, Message, Out
 from foreread.boards.base.guard import die_with_parent
 from foreread.error import ERRORS
 from foreread.tracer.interrupts import Interrupted, orderly_exit
@@ -53,7 +53,7 @@ class _FirstSignal:
             raise KeyboardInterrupt if number == signal.SIGINT else Interrupted(number)
 
 
-def _serve(task: Task, requests: BinaryIO, replies: BinaryIO) -> None:
+def _serve(task: BoardTask, requests: BinaryIO, replies: BinaryIO) -> None:
     def send(message: Message) -> None:
         replies.write(pickle.dumps(message))
 

@@ -80,14 +80,14 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="run even if machine, kernel, CPU or disks are not those of the capture",
+        help="run even if machine, kernel, CPU or disks differ from the capture's",
     )
     add_limit(parser)
     add_wait(parser)
 
 
 def options_of(args: argparse.Namespace, scenario: str) -> ConfirmOptions:
-    """Return what the options of ``add_comparison`` say."""
+    """Return the options of ``add_comparison``."""
     return ConfirmOptions(
         read_ahead_kb=args.read_ahead_kb,
         row=_row(args),

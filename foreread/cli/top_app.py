@@ -99,9 +99,9 @@ class TopApp(App[None]):
     def _watch(self) -> None:
         try:
             while not self._over.wait(min(self._interval_s, self._left_s())):
-                found = self._view.next()
+                figures = self._view.next()
                 if self._events is not None:
-                    self._events.call_soon_threadsafe(self._take, found)
+                    self._events.call_soon_threadsafe(self._take, figures)
                 if not self._left_s():
                     break
         except BaseException as error:  # raised again in the main thread
@@ -111,31 +111,31 @@ class TopApp(App[None]):
     def _left_s(self) -> float:
         return max(0.0, self._end_s - time.monotonic())
 
-    def _take(self, found: TopDocument) -> None:
+    def _take(self, figures: TopDocument) -> None:
         if not self._paused:
-            self._shown = found
+            self._shown = figures
             self._draw()
 
     def _draw(self) -> None:
-        found = self._shown
-        if found is None:
+        figures = self._shown
+        if figures is None:
             return
         state = "paused" if self._paused else f"by {self._order}"
-        self._write("#sums", f"{self.title} ({state})\n{summary(found)}")
-        self._write("#notes", "\n".join(f"note: {printable(note)}" for note in found.notes))
-        self._fill("files", found.files, found)
-        self._fill("processes", found.processes, found)
+        self._write("#sums", f"{self.title} ({state})\n{summary(figures)}")
+        self._write("#notes", "\n".join(f"note: {printable(note)}" for note in figures.notes))
+        self._fill("files", figures.files, figures)
+        self._fill("processes", figures.processes, figures)
 
-    def _fill(self, name: str, rows: Sequence[TopFile | TopProcess], found: TopDocument) -> None:
+    def _fill(self, name: str, rows: Sequence[TopFile | TopProcess], figures: TopDocument) -> None:
         """Write the rows of a table; the cursor and the scroll stay where they are."""
         table = self._table(name)
         row, scrolled = table.cursor_row, table.scroll_y
         table.clear()
         if self._order != _ORDERS[0]:
-            rows = sorted(rows, key=lambda one: -(getattr(one, self._order) or 0))
+            rows = sorted(rows, key=lambda each: -(getattr(each, self._order) or 0))
         rows = rows[:_MOST_ROWS]
-        for one, title in zip(rows, named(rows), strict=True):
-            numbers = (Text(cell, justify="right") for cell in cells(one, found))
+        for each, title in zip(rows, named(rows), strict=True):
+            numbers = (Text(cell, justify="right") for cell in cells(each, figures))
             table.add_row(*numbers, Text(title, no_wrap=True))
         table.move_cursor(row=min(row, max(len(rows) - 1, 0)), scroll=False)
         table.scroll_to(y=scrolled, animate=False)

@@ -15,7 +15,7 @@ class ScenariosDocument(Document, frozen=True, kw_only=True):
     results: Annotated[list[ConfirmationDocument], says("of each scenario, as measured")]
 
 
-def results_json(found: Sequence[ConfirmationDocument], several: bool) -> str:
-    """Return the document of one result, or that of a command with ``several`` scenarios."""
-    document = ScenariosDocument(results=list(found)) if several else found[0]
+def results_json(results: Sequence[ConfirmationDocument], several: bool) -> str:
+    """Return the document of one result, or of a command with ``several`` scenarios."""
+    document = ScenariosDocument(results=list(results)) if several else results[0]
     return document.to_json()

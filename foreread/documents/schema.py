@@ -58,16 +58,16 @@ def _collect(value: Any, seen: dict[type, inspect.Type]) -> None:
         for name in value.__struct_fields__:
             _collect(getattr(value, name), seen)
     elif isinstance(value, tuple):
-        for one in value:
-            _collect(one, seen)
+        for each in value:
+            _collect(each, seen)
 
 
 def _portable(value: Any, key: str = "") -> Any:
     """Return the schema with docstrings as paragraphs, and no pattern that only Python has."""
     if isinstance(value, dict):
-        return {name: _portable(one, name) for name, one in value.items()}
+        return {name: _portable(each, name) for name, each in value.items()}
     if isinstance(value, list):
-        return [_portable(one) for one in value]
+        return [_portable(each) for each in value]
     if key == "description" and isinstance(value, str):
         return re.sub(r"\bNone\b", "null", cleandoc(value))
     return value.replace(r"\Z", "$") if key == "pattern" else value

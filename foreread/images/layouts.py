@@ -35,14 +35,14 @@ CLUSTER_SIZES = (4096, 16384, 65536)
 _COMPARED = (NO_COMPRESSOR, "lz4", "zstd")  # without --compressor
 _MOST_SAMPLE = 4 << 20  # bytes
 _BUDGET_S = 8.0
-_SAME_CODE = {"lz4hc": "lz4"}  # compressors whose data one code unpacks
+_SAME_CODE = {"lz4hc": "lz4"}  # lz4hc is unpacked by the code of lz4
 
 
 @dataclass(frozen=True)
 class ErofsOptions:
-    """What to compare, and what is known of the target.
+    """The layouts to compare, and the facts about the target.
 
-    ``named``: the user asked for ``compressors``. ``config``: as that of ``compared.Asked``.
+    ``named``: the user named ``compressors``. ``config``: as in ``compared.Asked``.
     """
 
     compressors: Sequence[str] = _COMPARED
@@ -59,11 +59,11 @@ def compare_others(
     image: Path,
     weights: Sequence[float],
     mountpoint: str | None,
-    asked: ErofsOptions,
+    options: ErofsOptions,
 ) -> tuple[Compared, Measured | None]:
     """Return an image of EROFS or ext4 and its other layouts, and what was measured on the target.
 
-    Those of EROFS are what is asked for; ext4 has the order alone.
+    The layouts of EROFS are those in ``options``; ext4 has the order alone.
 
     Raises LayoutError, ImageError, RootError, CalibrateError and TargetError.
     """
@@ -74,37 +74,37 @@ def compare_others(
     each = list(weights) or [1.0] * len(recordings)
     with scratch_folder("layouts") as name, opened(image) as octets:
         folder, is_erofs = Path(name), kind_of(octets) == "EROFS"
-        device = device_from(asked.device)
+        device = device_from(options.device)
         starts = ImageStarts(recordings, octets, each, mountpoint, {}, device)
         root = (extracted if is_erofs else extracted_ext4)(image, folder / "root")
-        order = order_of([one.start for one in starts.present])
+        order = order_of([present.start for present in starts.present])
         write_layout(order, folder / "layout", starts=len(recordings))
-        measured = asked.measured
-        if asked.target and is_erofs:
-            measured = measure_sample(asked.target, asked.compressors, root, order, folder)
+        measured = options.measured
+        if options.target and is_erofs:
+            measured = measure_sample(options.target, options.compressors, root, order, folder)
         if measured:
             starts.unpacking = measured.by_compressor
         rows, notes = [starts.row(octets, None)], list[str]()
-        support = _support(asked, measured, recordings, starts.kind[0])
+        support = _support(options, measured, recordings, starts.kind[0])
         if is_erofs:
-            layouts, notes = _layouts(asked, starts.kind, support)
-            rows += [_row(starts, root, one, folder) for one in layouts]
+            layouts, notes = _layouts(options, starts.kind, support)
+            rows += [_row(starts, root, layout, folder) for layout in layouts]
         else:
             rows.append(_ordered_ext4(starts, root, folder, len(octets)))
     if measured:
         notes += measured.notes
-    own = tuple(one.start for one in starts.present)
-    found = Compared(order, own, tuple(rows), tuple(dict.fromkeys((*starts.notes, *notes))))
-    return found.with_doubt(support), measured
+    own = tuple(present.start for present in starts.present)
+    compared = Compared(order, own, tuple(rows), tuple(dict.fromkeys((*starts.notes, *notes))))
+    return compared.with_doubt(support), measured
 
 
 def _support(
-    asked: ErofsOptions, measured: Measured | None, recordings: Sequence[Recording], own: str
+    options: ErofsOptions, measured: Measured | None, recordings: Sequence[Recording], own: str
 ) -> Support:
-    """Return what is known of the kernel that has to mount an image of EROFS."""
+    """Return the facts about the kernel that has to mount an image of EROFS."""
     unpacked = measured.by_compressor if measured else {}
     refused = measured.document.missing if measured else ()
-    return support_of("EROFS", recordings, own, unpacked, refused, asked.config)
+    return support_of("EROFS", recordings, own, unpacked, refused, options.config)
 
 
 def _row(starts: ImageStarts, root: Path, layout: ErofsLayout, folder: Path) -> LayoutRow:
@@ -130,22 +130,24 @@ def _built(root: Path, layout: ErofsLayout, folder: Path) -> Iterator[Path]:
 
 
 def _layouts(
-    asked: ErofsOptions, own: tuple[str, int], support: Support
+    options: ErofsOptions, own: tuple[str, int], support: Support
 ) -> tuple[list[ErofsLayout], list[str]]:
     """Return the layouts to compare, the order alone first, and notes.
 
     Raises LayoutError if the kernel lacks a compressor that the user named.
     """
-    usable, notes = support.usable(asked.compressors, asked.compressors if asked.named else ())
-    missing = [one for one in usable if not can_compress(one)]
+    usable, notes = support.usable(
+        options.compressors, options.compressors if options.named else ()
+    )
+    missing = [compressor for compressor in usable if not can_compress(compressor)]
     notes += [
-        f"{one} is not compared: mkfs.erofs here lacks it; set MKFS_EROFS to a newer one"
-        for one in missing
+        f"{compressor} is not compared: mkfs.erofs here lacks it; set MKFS_EROFS to a newer one"
+        for compressor in missing
     ]
     kinds = [own] if can_compress(own[0]) else []
     for compressor in usable:
         if compressor not in missing:
-            sizes = asked.cluster_sizes if compressor != NO_COMPRESSOR else CLUSTER_SIZES[:1]
+            sizes = options.cluster_sizes if compressor != NO_COMPRESSOR else CLUSTER_SIZES[:1]
             kinds += [(compressor, size) for size in sizes]
     return [ErofsLayout(*kind, True) for kind in dict.fromkeys(kinds)], notes
 
@@ -161,13 +163,13 @@ def measure_sample(
     sample = folder / "sample"
     sample.mkdir()
     size = 0
-    for number, one in enumerate(order):
-        file = root / one.path.lstrip("/")
+    for number, each in enumerate(order):
+        file = root / each.path.lstrip("/")
         if size < _MOST_SAMPLE and file.is_file() and not file.is_symlink():
             octets = file.read_bytes()[: _MOST_SAMPLE - size]
             (sample / f"{number:05d}").write_bytes(octets)
             size += len(octets)
-    kinds = [_SAME_CODE.get(one, one) for one in compressors]
+    kinds = [_SAME_CODE.get(each, each) for each in compressors]
     images: dict[str, Path] = {}
     for kind in dict.fromkeys([PLAIN, *kinds]):
         if can_compress(kind):

@@ -80,13 +80,16 @@ def _measured(
     drawn = Sample.of(blocks)
     with scratch_folder("unpacking") as name:
         words = {
-            one: ("-comp", one, "-b", str(block_size), *options.get(one, ())) for one in compressors
+            compressor: ("-comp", compressor, "-b", str(block_size), *options.get(compressor, ()))
+            for compressor in compressors
         }
         images = _images(drawn, words, Path(name))
         each_s = _BUDGET_S / len(_BLOCKS) / len(unpacking.WAYS) / len(images)
         place = f"{PREFIX}unpacking-{owner_tag()}"
-        found = unpacking.measure_unpacking(target, images, drawn, each_s, place, block_size)
-    return found.lacking(tuple(one for one in compressors if one not in images))
+        document = unpacking.measure_unpacking(target, images, drawn, each_s, place, block_size)
+    return document.lacking(
+        tuple(compressor for compressor in compressors if compressor not in images)
+    )
 
 
 def _images(

@@ -55,7 +55,9 @@ def chosen(job: Job) -> Chosen | None:
     None if nothing is faster than what the machine has.
     """
     measured = [(number, row, job.judged(row)) for number, row in job.candidates()]
-    confirmed = [one for one in measured if one[2] is not None and one[2].outcome == "confirmed"]
+    confirmed = [
+        each for each in measured if each[2] is not None and each[2].outcome == "confirmed"
+    ]
     best = _of_row(job, *confirmed[0]) if confirmed else None
     tuning = job.tuned()
     if tuning is not None and _is_better(tuning, best):
@@ -67,9 +69,9 @@ def chosen(job: Job) -> Chosen | None:
 
 def _of_row(job: Job, number: int, row: AdviceRow, result: Confirmation | None) -> Chosen:
     """Return a row of advice with the arguments of the boot script that apply it."""
-    found, trial, prediction = job.advised(), row.trial, job.prediction
-    assert found is not None and trial is not None
-    window_kb = found.read_ahead_kb if trial.read_ahead_kb is None else trial.read_ahead_kb
+    advice, trial, prediction = job.advised(), row.trial, job.prediction
+    assert advice is not None and trial is not None
+    window_kb = advice.read_ahead_kb if trial.read_ahead_kb is None else trial.read_ahead_kb
     verdict = prediction.verdict
     predicted = verdict.action == "set" and window_kb == verdict.read_ahead_kb
     alone = len(prediction.worth_setting) == 1
@@ -105,24 +107,24 @@ def answered(
 
     ``install`` returns the words of the step that writes the boot script.
     """
-    found = job.advised()
+    advice = job.advised()
     tuning = job.tuned()
     tuned = None if tuning is None else _tuned(tuning)
     choice = chosen(job)
-    verdict, answer = _verdict(job, found, choice, tuned)
+    verdict, answer = _verdict(job, advice, choice, tuned)
     return structs.replace(
         document,
         verdict=verdict,
         answer=answer,
-        now=document.now if found is None else _now(job, found),
-        remedies=[] if found is None else _remedies(job, found),
+        now=document.now if advice is None else _now(job, advice),
+        remedies=[] if advice is None else _remedies(job, advice),
         tuned=tuned,
-        next=[*_next(job, found, choice, install)],
+        next=[*_next(job, advice, choice, install)],
     )
 
 
 def _verdict(
-    job: Job, found: AdviceDocument | None, choice: Chosen | None, tuned: ImproveTuned | None
+    job: Job, advice: AdviceDocument | None, choice: Chosen | None, tuned: ImproveTuned | None
 ) -> tuple[Verdict, str]:
     """Return the answer: its kind, and a sentence."""
     if choice is not None and choice.tuning is not None and tuned is not None:
@@ -130,25 +132,25 @@ def _verdict(
     if choice is not None and choice.row is not None:
         if choice.result is not None:
             return "confirmed", f"{choice.row.what}: {_saved(choice.result)}"
-        now = "" if found is None else f" instead of {found.seconds:.3f} s"
+        now = "" if advice is None else f" instead of {advice.seconds:.3f} s"
         return (
             "predicted",
             f"{choice.row.what}: {choice.row.seconds:.3f} s predicted{now}; not measured",
         )
-    if found is None:
+    if advice is None:
         return "unknown", NO_ANSWER
-    return "keep", f"keep what the machine has: {_why(job, found)}"
+    return "keep", f"keep what the machine has: {_why(job, advice)}"
 
 
-def _why(job: Job, found: AdviceDocument) -> str:
+def _why(job: Job, advice: AdviceDocument) -> str:
     """Return why nothing is to be changed."""
-    if not found.rows:
+    if not advice.rows:
         return "no remedy saves more than its band"
     tried = [row for _, row in job.candidates()]
     if not tried:
-        return f"what helps needs {found.rows[0].effort}, or settings that are set by hand"
-    results = [one for one in map(job.judged, tried) if one is not None]
-    runs = "; ".join(f"{one.outcome}: {gain_text(one)}" for one in results)
+        return f"what helps needs {advice.rows[0].effort}, or settings that are set by hand"
+    results = [result for result in map(job.judged, tried) if result is not None]
+    runs = "; ".join(f"{result.outcome}: {gain_text(result)}" for result in results)
     return f"measured, no remedy is faster ({runs})"
 
 
@@ -173,13 +175,13 @@ def _changed(tuned: ImproveTuned) -> str:
     return f"{seconds}saves {saved} in all scenarios"
 
 
-def _now(job: Job, found: AdviceDocument) -> ImproveNow:
+def _now(job: Job, advice: AdviceDocument) -> ImproveNow:
     """Return the start at the present window."""
     total = job.prediction.total
     return ImproveNow(
-        read_ahead_kb=found.read_ahead_kb,
-        seconds=found.seconds,
-        parts=_parts(total, found.read_ahead_kb),
+        read_ahead_kb=advice.read_ahead_kb,
+        seconds=advice.seconds,
+        parts=_parts(total, advice.read_ahead_kb),
         recorded_seconds=job.recorded().wall_seconds or 0.0,
     )
 
@@ -199,11 +201,11 @@ def _parts(total: Curve, kib: int) -> ImproveParts | None:
     )
 
 
-def _remedies(job: Job, found: AdviceDocument) -> list[ImproveRemedy]:
+def _remedies(job: Job, advice: AdviceDocument) -> list[ImproveRemedy]:
     """Return the best rows; those that were measured are among them."""
     measured = {number: job.measured(row) for number, row in job.candidates()}
-    rows = list(enumerate(found.rows, 1))
-    first = sorted(rows, key=lambda one: (measured.get(one[0]) is None, one[0]))[:MOST_REMEDIES]
+    rows = list(enumerate(advice.rows, 1))
+    first = sorted(rows, key=lambda each: (measured.get(each[0]) is None, each[0]))[:MOST_REMEDIES]
     return [
         ImproveRemedy(
             row=number,
@@ -214,7 +216,7 @@ def _remedies(job: Job, found: AdviceDocument) -> list[ImproveRemedy]:
             by_script=by_script(row),
             measured=None if (result := measured.get(number)) is None else measured_of(result),
         )
-        for number, row in sorted(first, key=lambda one: one[0])
+        for number, row in sorted(first, key=lambda each: each[0])
     ]
 
 
@@ -232,7 +234,7 @@ def _tuned(of: Results) -> ImproveTuned:
 
 
 def _next(
-    job: Job, found: AdviceDocument | None, choice: Chosen | None, install: Callable[[], list[str]]
+    job: Job, advice: AdviceDocument | None, choice: Chosen | None, install: Callable[[], list[str]]
 ) -> Iterator[ImproveNext]:
     """Yield what to type next."""
     target = target_words(job.target, job.identity)
@@ -241,7 +243,7 @@ def _next(
         yield ImproveNext(what="install on the board", command=command_line(words))
         words = ["script", "--uninstall", *target]
         yield ImproveNext(what="undo", command=command_line(words))
-    if found is not None:
+    if advice is not None:
         measured = [str(job.tuning)] if job.tune is not None and job.tuning.is_file() else []
         words = ["report", str(job.capture), *measured, "--open"]
         yield ImproveNext(what="open the report", command=command_line(words))

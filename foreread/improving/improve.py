@@ -43,7 +43,7 @@ Answer = Callable[[ImproveDocument], ImproveDocument]
 
 @dataclass(frozen=True, repr=False)
 class Improved:
-    """What was reached; ``failed`` is the first error of a step, None if all went well."""
+    """The results so far; ``failed`` is the first error of a step, None without errors."""
 
     __repr__ = brief
 
@@ -75,7 +75,7 @@ def improve(
     Args:
         run: the words of the command, or RunOptions; None with a suite.
         output: the folder of the results.
-        suite: path of a suite whose starts are improved instead of one command.
+        suite: path of a suite; its starts are improved instead of one command.
         target: the machine, as in :func:`foreread.record`; a suite names its boards itself.
         identity: private key that logs in to an ssh target.
         tune: also tune the other settings; None: do not.
@@ -221,8 +221,8 @@ def _stored(folder: Path, wanted: ImproveDocument) -> ImproveDocument | None:
 
     Raises ForereadError for a folder of another command, and for one with other files.
     """
-    found = read_improved(folder)
-    if found is None:
+    document = read_improved(folder)
+    if document is None:
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         if names:
             raise ForereadError(
@@ -230,9 +230,9 @@ def _stored(folder: Path, wanted: ImproveDocument) -> ImproveDocument | None:
             )
         return None
     for what, stored, given in (
-        ("another suite", found.suite, wanted.suite),
-        ("another command", found.command, wanted.command),
-        ("other options of the run", found.options, wanted.options),
+        ("another suite", document.suite, wanted.suite),
+        ("another command", document.command, wanted.command),
+        ("other options of the run", document.options, wanted.options),
     ):
         if stored != given:
             was = shlex.join(stored) if isinstance(stored, list) else stored
@@ -240,15 +240,15 @@ def _stored(folder: Path, wanted: ImproveDocument) -> ImproveDocument | None:
                 f"{folder} has the results of {what}: {was or 'none'}",
                 f"{_OTHER}, or repeat the command line that made it",
             )
-    return found
+    return document
 
 
 def _begun(folder: Path, wanted: ImproveDocument) -> ImproveDocument:
     """Return the document to go on from; a new folder gets one."""
-    found = _stored(folder, wanted)
-    if found is None:
+    document = _stored(folder, wanted)
+    if document is None:
         _save(folder, wanted)
-    return found or wanted
+    return document or wanted
 
 
 def _save(folder: Path, document: ImproveDocument) -> None:
@@ -262,7 +262,7 @@ class _Walk:
         self._folder, self._plan, self._watch = folder, plan, watch
         self._document = document
         same = document.foreread == VERSION
-        self._earlier = {one.command: one for one in document.steps} if same else {}
+        self._earlier = {step.command: step for step in document.steps} if same else {}
         self._steps: list[ImproveStep] = []
         self._failed: BaseException | None = None
 
@@ -304,15 +304,15 @@ class _Walk:
             return self._entry(step, state, time.monotonic() - began_s, result)
 
         try:
-            made = entry("done", step.run())
+            ended = entry("done", step.run())
         except (KeyboardInterrupt, Interrupted) as error:
             self._interrupted(entry("interrupted", str(error) or "stopped by Ctrl-C"))
             raise
         except (*ERRORS, OSError) as error:
-            made = entry("failed", str(error))
+            ended = entry("failed", str(error))
             self._failed = self._failed or error
-        self._watch.ended(made)
-        self._add(made)
+        self._watch.ended(ended)
+        self._add(ended)
 
     def _interrupted(self, entry: ImproveStep) -> None:
         """Save what was reached."""
@@ -334,7 +334,7 @@ class _Walk:
         )
 
     def _add(self, entry: ImproveStep) -> None:
-        """Add an entry; those of steps that an interruption may leave undone stay after it."""
+        """Add an entry; entries of steps that an interruption may leave undone stay after it."""
         self._steps.append(entry)
         self._earlier.pop(entry.command, None)
         self._update(self._document)

@@ -198,12 +198,12 @@ class _Advise(_OnCapture):
 
     def run(self) -> str:
         job = self.job
-        found = advise(
+        advice = advise(
             job.recording, step=job.watch.tell, prediction=job.prediction, output=job.advice
         )
         shutil.rmtree(job.advice, ignore_errors=True)  # lists of an earlier capture
-        found.write(job.advice)
-        rows = found.document.rows
+        advice.write(job.advice)
+        rows = advice.document.rows
         if not rows:
             return "no remedy saves more than its band"
         return f"{remedies_text(len(rows))}, the best: {_cut(rows[0].what)}"
@@ -225,7 +225,7 @@ class _Confirm(_OnCapture):
     def wanted(self) -> bool:
         candidates = self.job.candidates()
         before = [self.job.judged(row) for _, row in candidates[: self.place]]
-        ended = all(one is not None and one.outcome != "confirmed" for one in before)
+        ended = all(result is not None and result.outcome != "confirmed" for result in before)
         return self.place < len(candidates) and ended
 
     def expected(self) -> bool:
@@ -247,13 +247,13 @@ class _Confirm(_OnCapture):
 
     def _continues(self) -> bool:
         _, row = self.row
-        made = self.job.measured(row) if row else None
-        return made is not None and is_open(made)
+        result = self.job.measured(row) if row else None
+        return result is not None and is_open(result)
 
     def whole(self) -> str | None:
         number, row = self.row
-        made = self.job.judged(row) if row else None
-        return None if made is None else f"row {number}: {made.outcome}, {gain_text(made)}"
+        result = self.job.judged(row) if row else None
+        return None if result is None else f"row {number}: {result.outcome}, {gain_text(result)}"
 
     def run(self) -> str:
         job, (number, _) = self.job, self.row
@@ -370,13 +370,13 @@ class _Report(_OnCapture):
     def run(self) -> str:
         from foreread.analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
-        job, found = self.job, self.job.advised()
+        job, advice = self.job, self.job.advised()
         files = report(
             job.recording,
             job.report,
             prediction=job.prediction,
             tuning=job.tuned(),
-            advice=None if found is None else Advice(found),
+            advice=None if advice is None else Advice(advice),
             step=job.watch.tell,
             part=job.watch.part,
         )
@@ -398,12 +398,12 @@ class _BootScript(_OnCapture):
         return chosen(self.job)
 
     def words(self) -> list[str]:
-        job, found = self.job, self._chosen()
-        if found is None or found.tuning is not None:
-            source = job.capture if found is None else job.tuning
+        job, choice = self.job, self._chosen()
+        if choice is None or choice.tuning is not None:
+            source = job.capture if choice is None else job.tuning
             return ["script", str(source), "-o", str(job.boot)]
-        window = [] if found.window_kb is None else ["--read-ahead-kb", str(found.window_kb)]
-        listing = [] if found.listing is None else ["--prefetch", str(found.listing)]
+        window = [] if choice.window_kb is None else ["--read-ahead-kb", str(choice.window_kb)]
+        listing = [] if choice.listing is None else ["--prefetch", str(choice.listing)]
         return ["script", str(job.capture), *window, *listing, "-o", str(job.boot)]
 
     def outputs(self) -> list[Path]:
@@ -413,21 +413,21 @@ class _BootScript(_OnCapture):
         return f"{super().rests_on()}{_results(self.job.recorded())}"
 
     def run(self) -> str:
-        job, found = self.job, self._chosen()
-        assert found is not None
+        job, choice = self.job, self._chosen()
+        assert choice is not None
         shutil.rmtree(job.boot, ignore_errors=True)  # files of an earlier answer
-        if found.tuning is not None:
-            made = script(found.tuning, job.boot, tell=job.watch.tell)
+        if choice.tuning is not None:
+            written = script(choice.tuning, job.boot, tell=job.watch.tell)
         else:
-            made = script(
+            written = script(
                 job.prediction,
                 job.boot,
                 capture=job.recorded(),
-                read_ahead_kb=found.window_kb,
-                prefetch=found.listing,
+                read_ahead_kb=choice.window_kb,
+                prefetch=choice.listing,
                 tell=job.watch.tell,
             )
-        return str(made.files[0])
+        return str(written.files[0])
 
 
 def steps_of(job: Job, tried: int) -> Iterator[Step]:
@@ -506,7 +506,7 @@ def _recorded(capture: Metadata) -> str:
 
 def _results(capture: Metadata) -> str:
     """Return when the results in the capture were made."""
-    return "".join(f", {one.created}" for one in capture.confirmations)
+    return "".join(f", {result.created}" for result in capture.confirmations)
 
 
 def _cut(text: str) -> str:

@@ -68,7 +68,10 @@ class SuiteJob:
         """Return what identifies the captures and the results in them."""
         paths = [path for _, case in self.cases for path in case.captures]
         read_now = [read(path)[0] for path in paths if (path / METADATA).is_file()]
-        times = [(one.created, *(proof.created for proof in one.confirmations)) for one in read_now]
+        times = [
+            (capture.created, *(proof.created for proof in capture.confirmations))
+            for capture in read_now
+        ]
         return "; ".join(", ".join(map(str, each)) for each in times)
 
 
@@ -121,11 +124,12 @@ class _RecordSuite(_OfSuite):
 
     def run(self) -> str:
         of = self.of
-        made = record_suite(of.path, streams=of.streams, wait_s=of.wait_s, tell=of.watch.tell)
-        for _, capture in made.recorded:
+        recorded = record_suite(of.path, streams=of.streams, wait_s=of.wait_s, tell=of.watch.tell)
+        for _, capture in recorded.recorded:
             if capture.ended_by == "signal":
                 raise KeyboardInterrupt
-        return f"{plural(len(made.recorded), 'capture')} recorded, {len(made.present)} were there"
+        new, old = len(recorded.recorded), len(recorded.present)
+        return f"{plural(new, 'capture')} recorded, {old} were there"
 
 
 class _PredictSuite(_OfSuite):
@@ -145,7 +149,7 @@ class _PredictSuite(_OfSuite):
 
 
 class _AdviseSuite(_OfSuite):
-    """What each start gains besides."""
+    """The remedies of each start other than the window."""
 
     name = "advise"
 
@@ -160,12 +164,12 @@ class _AdviseSuite(_OfSuite):
 
     def run(self) -> str:
         of, folder = self.of, self.of.folder / ADVICE
-        found = advise_suite(of.suite, step=of.watch.tell, output=folder)
+        advised = advise_suite(of.suite, step=of.watch.tell, output=folder)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for (board, start), table in found.tables.items():
-            write_advice(folder / board / start, table, found.lists[board, start])
-        rows = sum(len(disk.rows) for disk in found.document.disks)
+        for (board, start), table in advised.tables.items():
+            write_advice(folder / board / start, table, advised.lists[board, start])
+        rows = sum(len(disk.rows) for disk in advised.document.disks)
         return f"{remedies_text(rows)} besides the windows"
 
 
@@ -184,14 +188,16 @@ class _ConfirmSuite(_OfSuite):
 
     def run(self) -> str:
         of = self.of
-        made = confirm_suite(
+        document = confirm_suite(
             of.path,
             ConfirmOptions(wait_s=of.wait_s, streams=of.streams),
             tell=of.watch.tell,
             progress=of.watch.pair,
         )
-        of.proofs = {(one.board, one.disk): one for one in made.boards}
-        return "; ".join(f"{one.board} {one.disk}: {one.outcome}" for one in made.boards)
+        of.proofs = {(proof.board, proof.disk): proof for proof in document.boards}
+        return "; ".join(
+            f"{proof.board} {proof.disk}: {proof.outcome}" for proof in document.boards
+        )
 
 
 @dataclass(frozen=True)
@@ -259,14 +265,14 @@ class _SuiteScript(_OfSuite):
         return self.of.created()
 
     def _disk(self) -> SuiteDisk | None:
-        """Return the disk whose window is set: of several, that with the most seconds saved."""
+        """Return the disk that gets another window; of several, the one that saves most seconds."""
         name = self.board.board.name
         disks = [disk for board, disk in _set_disks(self.of) if board == name]
         disks = [disk for disk in disks if _holds(self.of.proofs.get((name, disk.name)))]
         return max(disks, key=lambda disk: disk.saved or 0.0, default=None)
 
     def _capture(self, disk: SuiteDisk | None) -> Path:
-        """Return a capture that reads most from the disk: that of the start with most weight."""
+        """Return a capture of the start with the most weight on the disk."""
         weights = {start.name: start.weight for start in disk.starts} if disk else {}
         cases = [case for case in self.board.cases if case.start.name in weights]
         cases.sort(key=lambda case: -weights[case.start.name])
@@ -277,14 +283,14 @@ class _SuiteScript(_OfSuite):
         assert disk is not None
         recording = load(self._capture(disk))
         shutil.rmtree(self._folder, ignore_errors=True)
-        made = script(
+        written = script(
             Question().predicted(recording),
             self._folder,
             capture=recording.capture,
             read_ahead_kb=disk.verdict.read_ahead_kb,
             tell=self.of.watch.tell,
         )
-        return str(made.files[0])
+        return str(written.files[0])
 
 
 def suite_steps(of: SuiteJob) -> Iterator[Step]:
@@ -304,12 +310,12 @@ def suite_answered(of: SuiteJob, document: ImproveDocument) -> ImproveDocument:
         for board in of.answer.boards
         for disk in board.disks
     ]
-    changed = [one for one in disks if one.read_ahead_kb is not None]
-    good = [one for one in changed if one.outcome in (None, "confirmed")]
+    changed = [each for each in disks if each.read_ahead_kb is not None]
+    good = [each for each in changed if each.outcome in (None, "confirmed")]
     verdict: Verdict = "keep"
     if good:
-        verdict = "confirmed" if all(one.outcome for one in good) else "predicted"
-    windows = ", ".join(f"{one.disk} of {one.board}: {one.read_ahead_kb} KiB" for one in good)
+        verdict = "confirmed" if all(each.outcome for each in good) else "predicted"
+    windows = ", ".join(f"{each.disk} of {each.board}: {each.read_ahead_kb} KiB" for each in good)
     return structs.replace(
         document,
         verdict=verdict,

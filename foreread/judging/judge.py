@@ -55,7 +55,7 @@ __all__ = ["WINDOWS_KB", "Judgement", "judge"]
 
 @dataclass(frozen=True, repr=False)
 class Judgement:
-    """What a kernel read beside the emulation: figures over all windows, the first difference.
+    """A kernel's reads compared with the emulation's: figures over all windows, first difference.
 
     ``repeated`` are the programs that agreed only with longer pauses, because of a slow disk.
     """
@@ -116,20 +116,20 @@ def judge(
         scratch_folder("judge") as scratch,
     ):
         judge_ = _Judge(opened, files, Path(scratch), wait_s, tell)
-        found = judge_.all_windows()
-    kernel = _judged(files, judge_, found)
+        total = judge_.all_windows()
+    kernel = _judged(files, judge_, total)
     return Judgement(
         kernel=kernel,
         mountpoint=files.mount.mountpoint,
         disk=files.disk,
         stored=store(kernel),
-        folios=found.folios,
-        requests=found.requests,
-        merged=found.merged,
-        uncompared=found.uncompared,
+        folios=total.folios,
+        requests=total.requests,
+        merged=total.merged,
+        uncompared=total.uncompared,
         repeated=judge_.repeated,
         seconds=time.monotonic() - begun,
-        difference=next(iter(found.differences.values()), None),
+        difference=next(iter(total.differences.values()), None),
         unjudged=tuple(judge_.unjudged()),
     )
 
@@ -144,7 +144,7 @@ class _Judge:
     wait_s: float
     tell: Callable[[str], None]
     repeated: int = 0
-    made: list[int] = field(default_factory=list)  # windows in KiB
+    judged_kb: list[int] = field(default_factory=list)  # windows that were compared
 
     def __post_init__(self) -> None:
         """Emulate everything beforehand: where reads are ahead decides the runner's pauses."""
@@ -171,43 +171,43 @@ class _Judge:
         )
         self._bring(frozenset(range(len(self.tasks))), _PAUSE_MS)  # an unknown machine fails early
         self.files.write([task.size for task in self.tasks])
-        known = self.files.extents()
+        extents = self.files.extents()
         first = self.files.first_sector
         self.places = Files(
             dev=self.files.mount.dev,
             disk=self._dev,
             inodes=self.files.inodes,
-            extents=None if known is None else [extent_table(one, first) for one in known],
+            extents=None if extents is None else [extent_table(each, first) for each in extents],
             limits=self.limits,
         )
         total = Compared()
         for row, kb in enumerate(self.windows_kb):
-            one = self._window(kb, self.expected[row])
-            total.folios += one.folios
-            total.requests += one.requests
-            total.merged += one.merged
-            total.uncompared += one.uncompared
-            self.made.append(kb)
-            if one.differences:
-                total.differences = one.differences
+            compared = self._window(kb, self.expected[row])
+            total.folios += compared.folios
+            total.requests += compared.requests
+            total.merged += compared.merged
+            total.uncompared += compared.uncompared
+            self.judged_kb.append(kb)
+            if compared.differences:
+                total.differences = compared.differences
                 break
         return total
 
     def unjudged(self) -> list[str]:
-        """Return what this judgement says nothing of."""
-        found = ["starts with several threads", "huge pages", "seconds (foreread confirm, sweep)"]
+        """Return the subjects that the judgement does not cover."""
+        others = ["starts with several threads", "huge pages", "seconds (foreread confirm, sweep)"]
         if self.places.extents is None:
             fstype = self.files.mount.fstype
-            return [f"requests: the places of files on {fstype} are unknown", *found]
-        return found
+            return [f"requests: the places of files on {fstype} are unknown", *others]
+        return others
 
     def _window(self, kb: int, expected: list[Expected]) -> Compared:
         everything = frozenset(range(len(self.tasks)))
-        found = self._recorded(kb, expected, everything)
-        if found.differences:  # a page that was still being read shows as a difference, too
-            found.differences = self._persistent(kb, expected, sorted(found.differences))
+        compared = self._recorded(kb, expected, everything)
+        if compared.differences:  # a page that was still being read shows as a difference, too
+            compared.differences = self._persistent(kb, expected, sorted(compared.differences))
             self._bring(everything, _PAUSE_MS)
-        return found
+        return compared
 
     def _persistent(
         self,
@@ -250,7 +250,7 @@ class _Judge:
         self.tell(f"running {len(rows)} programs, cold, with a window of {kb} KiB")
         capture = record_on(self.target, options, output)
         _check(kb, capture)
-        in_force = {one.name: one.read_ahead_kb for one in capture.devices}
+        in_force = {device.name: device.read_ahead_kb for device in capture.devices}
         if in_force.get(self.files.disk) != kb:
             raise RecordError(
                 f"a window of {kb} KiB does not take effect on {self.files.disk}: it stays at "
@@ -288,9 +288,9 @@ def _check(kb: int, capture: Capture) -> None:
         )
 
 
-def _judged(files: JudgeFiles, judge_: _Judge, found: Compared) -> JudgedKernel:
+def _judged(files: JudgeFiles, judge_: _Judge, compared: Compared) -> JudgedKernel:
     machine = files.machine
-    first = next(iter(found.differences.values()), None)
+    first = next(iter(compared.differences.values()), None)
     return JudgedKernel(
         result="different" if first else "confirmed",
         date=datetime.now(UTC).date().isoformat(),
@@ -301,17 +301,18 @@ def _judged(files: JudgeFiles, judge_: _Judge, found: Compared) -> JudgedKernel:
         page_size=machine.page_size,
         file_system=files.mount.fstype,
         programs=len(judge_.tasks),
-        windows_kb=judge_.made,
+        windows_kb=judge_.judged_kb,
         requests_compared=judge_.places.extents is not None,
         difference=difference_text(first, machine.page_size) if first else "",
     )
 
 
-def difference_text(one: Difference, page_size: int) -> str:
+def difference_text(difference: Difference, page_size: int) -> str:
     """Say in one sentence where a kernel first read otherwise."""
-    kb = pages_to_kib(one.window, page_size)
+    task, step = difference.task, difference.step
+    kb = pages_to_kib(difference.window, page_size)
     return (
-        f'program "{one.task.name}" (a file of {one.task.size} bytes), window {kb} KiB, step '
-        f"{one.step + 1}, which {one.task.describe(one.step)}: the emulation reads {one.expected}, "
-        f"this kernel read {one.seen}"
+        f'program "{task.name}" (a file of {task.size} bytes), window {kb} KiB, step {step + 1}, '
+        f"which {task.describe(step)}: the emulation reads {difference.expected}, this kernel read "
+        f"{difference.seen}"
     )

@@ -98,19 +98,27 @@ def calibrate(
             limited(limits_elsewhere(opened, place.disk))
         seen = measure_all(opened, place, progress)
     trials = tuple(
-        Trial(one.job.kib, one.job.sequential, one.job.depth, one.done_ns, one.latency_ns)
-        for one in seen
+        Trial(
+            measured.job.kib,
+            measured.job.sequential,
+            measured.job.depth,
+            measured.done_ns,
+            measured.latency_ns,
+        )
+        for measured in seen
     )
-    found = explain(trials)
-    return Calibrated(place, trials, found, cost_of(found.device, found.band, _of(place, found)))
+    explained = explain(trials)
+    return Calibrated(
+        place, trials, explained, cost_of(explained.device, explained.band, _of(place, explained))
+    )
 
 
-def _of(place: Place, found: Found) -> Calibration:
+def _of(place: Place, explained: Found) -> Calibration:
     return Calibration(
         date=datetime.now(UTC).date().isoformat(),
         kernel=place.kernel,
         tool=f"{place.fio}, foreread {VERSION}",
         device=place.path,
-        error_median=round(found.median, 4),
-        error_worst=round(found.worst, 4),
+        error_median=round(explained.median, 4),
+        error_worst=round(explained.worst, 4),
     )

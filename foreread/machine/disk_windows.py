@@ -11,7 +11,7 @@ from foreread.tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
 from foreread.tracer.local.tunable import Finding
 
 _PAGE_SIZES = (4096, 16384, 65536)  # the kernel rounds a window down to whole pages
-# Disks without heads: flash, memory, networks, and those of virtual machines.
+# Disks without heads: flash, memory, networks, disks of virtual machines.
 _WITHOUT_HEADS = (
     "vd",
     "xvd",
@@ -72,28 +72,28 @@ def _finding(
     default = _default(disk, kernel)
     wrong, remedy = _wrong(disk, default, models)
     if default is None:
-        said = "the kernel's default for this disk is unknown"
+        text = "the kernel's default for this disk is unknown"
     else:
-        said = beside_default(version_of(kernel), default, disk.read_ahead_kb)
+        text = beside_default(version_of(kernel), default, disk.read_ahead_kb)
     if default is None or default.read_ahead_kb != disk.read_ahead_kb:
-        said += f": {'; '.join(origins.get(disk.knob, ())) or SINCE}"
-    detail = f"{now}, {said}"
+        text += f": {'; '.join(origins.get(disk.knob, ())) or SINCE}"
+    detail = f"{now}, {text}"
     return Finding(name, not wrong, f"{detail}: {wrong}" if wrong else detail, remedy)
 
 
 def _of_mount(kernel: str, mount: SeenMount, origins: Mapping[str, Sequence[str]]) -> Finding:
     default = _default_of_mount(mount, kernel)
     if default is None:
-        said = "the kernel's default for this file system is unknown"
+        text = "the kernel's default for this file system is unknown"
     elif default.read_ahead_kb is None:
-        said = f"the kernel's default is not a fixed one ({default.why})"
+        text = f"the kernel's default is not a fixed one ({default.why})"
     else:
         version = version_of(kernel)
-        said = beside_default(version, default, mount.read_ahead_kb, "file system")
+        text = beside_default(version, default, mount.read_ahead_kb, "file system")
     if default is None or default.read_ahead_kb != mount.read_ahead_kb:
-        said += f": {'; '.join(origins.get(mount.knob, ())) or SINCE}"
+        text += f": {'; '.join(origins.get(mount.knob, ())) or SINCE}"
     place = f"{mount.file_system} on {mount.mountpoint}"
-    return Finding(f"window {mount.name}", True, f"{place}: {mount.read_ahead_kb:,} KiB, {said}")
+    return Finding(f"window {mount.name}", True, f"{place}: {mount.read_ahead_kb:,} KiB, {text}")
 
 
 def _default_of_mount(mount: SeenMount, kernel: str) -> DefaultWindow | None:
@@ -125,7 +125,7 @@ def _default(disk: SeenDisk, kernel: str) -> DefaultWindow | None:
 def _wrong(
     disk: SeenDisk, default: DefaultWindow | None, models: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return what is wrong with a window, and what to do; both are empty if nothing is known."""
+    """Return the fault of a window, and its remedy; both are empty without a fault."""
     queue = DiskQueue.from_sysfs(disk.queue)
     rule = default.why if default and default.read_ahead_kb == disk.read_ahead_kb else ""
     mend = f"{_set(disk, 128)}; {_PREDICT}"
@@ -160,7 +160,7 @@ def _is_false(io_opt: int) -> bool:
 
 
 def _without_heads(disk: SeenDisk, models: Mapping[str, str]) -> str:
-    """Return why a disk has no heads; empty if it may have some."""
+    """Return why a disk has no heads; empty if it may have heads."""
     kinds = [_kind(name, models.get(name, "")) for name in disk.lowest]
     if not all(kinds):
         return ""
@@ -169,7 +169,7 @@ def _without_heads(disk: SeenDisk, models: Mapping[str, str]) -> str:
 
 
 def _kind(name: str, model: str) -> str:
-    """Return what a disk is instead of one with heads; empty if it may have some."""
+    """Return the kind of a disk without heads; empty if the disk may have heads."""
     if name.startswith(_WITHOUT_HEADS):
         return "virtual or flash"
     return f"virtual ({model})" if model.upper().startswith(_VIRTUAL_MODELS) else ""

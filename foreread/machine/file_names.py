@@ -33,7 +33,7 @@ class FileNames:
         self._deleted: set[Inode] = set()
         self._searched: set[Inode] = set()
         self._dev = ""  # of the file system that is searched; empty: none is
-        self._wanted: list[Inode] = []  # what is searched there
+        self._wanted: list[Inode] = []  # inodes that are searched there
         self._places: dict[Inode, str] = {}  # the subvolume in which each was found
         self._several: set[Inode] = set()  # what was found in more than one
         self._searches = Counter[int]()  # of each file system
@@ -62,14 +62,14 @@ class FileNames:
         return _SEARCHING if self._dev else _NOT_FOUND
 
     def _nameless(self, inodes: Collection[Inode]) -> list[Inode]:
-        return [one for one in inodes if one not in self.paths and one not in self._deleted]
+        return [inode for inode in inodes if inode not in self.paths and inode not in self._deleted]
 
     def _waiting(self, inodes: Collection[Inode]) -> list[Inode]:
         """Return the nameless inodes that no search has looked for."""
-        return [one for one in self._nameless(inodes) if one not in self._searched]
+        return [inode for inode in self._nameless(inodes) if inode not in self._searched]
 
     def _by_handle(self, inodes: Sequence[Inode]) -> None:
-        """Name files of this machine whose directory entries the kernel still holds."""
+        """Name files of this machine that still have a directory entry in the kernel's memory."""
         mounts = self._top.machine.mounts
         end_s = time.monotonic() + _HANDLES_S
         for dev in sorted({dev for dev, _ in inodes}):
@@ -77,13 +77,13 @@ class FileNames:
             wanted = [ino for its_dev, ino in inodes if its_dev == dev]
             for root in visible_roots(dev_text(dev), mounts):
                 left_s = end_s - time.monotonic()
-                found, gone = paths_by_handle(root, fstype, wanted, left_s)
-                self.paths |= {(dev, ino): path for ino, path in found.items()}
+                paths, gone = paths_by_handle(root, fstype, wanted, left_s)
+                self.paths |= {(dev, ino): path for ino, path in paths.items()}
                 self._deleted |= {(dev, ino) for ino in gone}
-                wanted = [ino for ino in wanted if ino not in found and ino not in gone]
+                wanted = [ino for ino in wanted if ino not in paths and ino not in gone]
 
     def _step(self, inodes: Collection[Inode]) -> None:
-        """Take what the search has found, and begin the next one after its end."""
+        """Add the paths that the search has found, and begin the next search after its end."""
         waiting = [dev_text(dev) for dev, _ in self._waiting(inodes)]
         if self._dev and not self._ends(waiting.count(self._dev)):
             return
@@ -91,13 +91,13 @@ class FileNames:
         self._begin(self._waiting(inodes))
 
     def _ends(self, waiting: int) -> bool:
-        """Take what the search has found; return whether it is over, or is ended here.
+        """Add the paths that the search has found; return whether the search is over.
 
-        It is ended when it has found everything, when it takes too long, and when more inodes of
-        its file system wait than it looks for: they are looked for together, in one walk.
+        The search is ended when it has found everything, when it takes too long, and when more
+        inodes of its file system wait than it looks for: one walk then looks for all of them.
         """
-        over, found = self._top.found(self._within_s)
-        self._take(found)
+        over, paths = self._top.found(self._within_s)
+        self._take(paths)
         if over:
             return True
         # There, every search goes on to its end: a second file of the same number may follow.
@@ -111,13 +111,13 @@ class FileNames:
             self._searched -= {*missing}
         return True
 
-    def _take(self, found: Sequence[tuple[int, str]]) -> None:
-        """Add what was found, where the mounts say that it is of the file system searched.
+    def _take(self, paths: Sequence[tuple[int, str]]) -> None:
+        """Add the paths that the mounts show to be on the searched file system.
 
         Subvolumes of btrfs number their inodes alike: a number found in two of them names none.
         """
         mounts = self._top.machine.mounts
-        for ino, path in found:
+        for ino, path in paths:
             inode = (dev_of(self._dev), ino)
             mount = mount_of(Path(path), mounts, follow=False)
             if inode not in self._searched or mount is None or mount.dev != self._dev:
@@ -131,8 +131,8 @@ class FileNames:
     def _begin(self, inodes: Sequence[Inode]) -> None:
         """Begin a search on the file system that was searched least often.
 
-        Of these on that with the most nameless files. Where one is large and always read, its
-        searches never end, and the files of others would have no names.
+        Of several, the one with the most nameless files. Searches of a large file system that is
+        always read never end; without this order, files on others would have no names.
         """
         if not inodes:
             return

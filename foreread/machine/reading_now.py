@@ -41,20 +41,20 @@ def reading_now(
 
     Ask for figures about every ``interval_s`` seconds. ``buffer_kib`` is the trace buffer of each
     processor, chosen by the target's free memory if None; events that do not fit are counted as
-    lost. ``search``: look for the names of files with find(1), in the background, where nothing
-    else knows them, which costs a target time and reads. Raises
+    lost. ``search``: look for names of files that are otherwise unknown with find(1), in the
+    background; this costs a target time and reads. Raises
     RecordError if the target cannot record, or sends what cannot be parsed, TargetError if it is
     out of reach, and KernelError if the readahead of its kernel is unknown.
     """
     place = LocalTarget() if target is None else target
     within_s = interval_s + _ANSWER_S
-    with top_of(place, within_s, buffer_kib) as found:
-        yield ReadingNow(found, within_s, isinstance(place, LocalTarget), search)
+    with top_of(place, within_s, buffer_kib) as top:
+        yield ReadingNow(top, within_s, isinstance(place, LocalTarget), search)
 
 
 @dataclass(repr=False)
 class ReadingNow:
-    """A machine whose reads are recorded, and what is known of them so far."""
+    """A machine under observation: its reads are recorded, and counted by file and process."""
 
     __repr__ = brief
 
@@ -82,10 +82,10 @@ class ReadingNow:
         ``last``: nobody calls again, so a search for names is waited for, some seconds at most.
         Raises RecordError, TargetError.
         """
-        taken = self.top.take(self.within_s, self._watch.is_quiet)
+        news = self.top.take(self.within_s, self._watch.is_quiet)
         before_s, self._last_s = self._last_s, time.monotonic()
         now_s = self._last_s
-        shown = self._watch.add(taken.pages, last)
+        shown = self._watch.add(news.pages, last)
         self._name(shown)
         self._names.name(shown.files, wait=last)
         return TopDocument(
@@ -96,7 +96,7 @@ class ReadingNow:
             processes=sorted(self._processes(shown), key=_rank),
             read=shown.read,
             explained=shown.explained,
-            lost=sum(taken.lost.values()),
+            lost=sum(news.lost.values()),
             notes=list(self._notes(shown)),
         )
 
@@ -120,39 +120,39 @@ class ReadingNow:
             self._names.learn(paths)
 
     def _files(self, shown: Shown) -> Iterator[TopFile]:
-        for inode, one in shown.files.items():
+        for inode, figures in shown.files.items():
             dev, ino = inode
             yield TopFile(
                 dev=dev_text(dev),
                 ino=ino,
                 name=self._names.paths.get(inode),
-                now=one.now,
-                read=one.read,
-                hits=one.hits,
-                missed=one.missed,
-                unused=one.unused,
+                now=figures.now,
+                read=figures.read,
+                hits=figures.hits,
+                missed=figures.missed,
+                unused=figures.unused,
             )
 
     def _processes(self, shown: Shown) -> Iterator[TopProcess]:
-        """Yield the figures of processes: those of their threads together."""
+        """Yield the figures of processes: the sums over their threads."""
         sums: dict[int, Figures] = {}
         names: dict[int, str] = {}
-        for thread, one in shown.threads.items():
+        for thread, figures in shown.threads.items():
             task = self._tasks.get(thread)
             pid = task.process if task else thread
-            sums[pid] = sums[pid] + one if pid in sums else one
+            sums[pid] = sums[pid] + figures if pid in sums else figures
             name = task.name if task else self._watch.ended.get(thread)
             if name is not None and (thread == pid or pid not in names):
                 names[pid] = name
-        for pid, one in sums.items():
+        for pid, figures in sums.items():
             yield TopProcess(
                 pid=pid,
                 name=names.get(pid),
-                now=one.now,
-                read=one.read,
-                hits=one.hits,
-                missed=one.missed,
-                unused=one.unused,
+                now=figures.now,
+                read=figures.read,
+                hits=figures.hits,
+                missed=figures.missed,
+                unused=figures.unused,
             )
 
 
@@ -163,14 +163,14 @@ def _rank(row: TopFile | TopProcess) -> tuple[int, int, str]:
 
 def _watched(machine: Machine, long_size: int) -> Watched:
     with machine.devices() as devices:
-        found = stacks(devices)
+        mounted = stacks(devices)
         disks = [devices.disk(name).dev for name in devices.mounted()]
     return watched(
         machine.kernel,
         machine.machine,
         machine.page_size,
         long_size,
-        found,
+        mounted,
         machine.mounts,
         frozenset(map(dev_of, disks)),
         machine.squashfs,

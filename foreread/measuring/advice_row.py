@@ -51,7 +51,7 @@ class Advised:
 
 
 def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -> Advised:
-    """Return row ``number`` (from 1) of an advice document; the lists that it names are beside it.
+    """Return row ``number`` (from 1) of an advice document; its lists are in the same folder.
 
     ``path`` is the document, or the folder that has it. ``replayer`` is the program or the shell
     script that replays them; None: the script. Raises
@@ -60,8 +60,8 @@ def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -
     program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(Path(replayer))
     path = Path(path)
     path = path / DOCUMENT if path.is_dir() else path
-    found = _document(path)
-    row = _row(found, number, path)
+    document = _document(path)
+    row = _row(document, number, path)
     trial = row.trial
     if trial is None:
         measure = row.measure or "foreread sweep -o SWEEP -- COMMAND"
@@ -73,14 +73,14 @@ def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -
     listing = None if trial.listing is None else path.parent / trial.listing
     return Advised(
         path,
-        (found.command, found.recorded),
+        (document.command, document.recorded),
         change=row.what[:MOST_CHANGE] if listing or trial.later or trial.settings else "",
-        present_kb=found.read_ahead_kb,
+        present_kb=document.read_ahead_kb,
         read_ahead_kb=trial.read_ahead_kb,
         later=tuple(trial.later),
-        settings=tuple((one.knob, one.value) for one in trial.settings),
+        settings=tuple((setting.knob, setting.value) for setting in trial.settings),
         replayer=None if listing is None else Replayer(program, _listing(listing)),
-        gain=row.saved / found.seconds if found.seconds > 0 else 0.0,
+        gain=row.saved / document.seconds if document.seconds > 0 else 0.0,
     )
 
 
@@ -94,13 +94,13 @@ def _document(path: Path) -> AdviceDocument:
         raise RecordError(f"{path}: {error}", _REMEDY) from error
 
 
-def _row(found: AdviceDocument, number: int, path: Path) -> AdviceRow:
-    if not 1 <= number <= len(found.rows):
+def _row(document: AdviceDocument, number: int, path: Path) -> AdviceRow:
+    if not 1 <= number <= len(document.rows):
         raise RecordError(
-            f"{path} has no row {number}: it has {plural(len(found.rows), 'row')}",
-            "choose another --row N" if found.rows else _REMEDY,
+            f"{path} has no row {number}: it has {plural(len(document.rows), 'row')}",
+            "choose another --row N" if document.rows else _REMEDY,
         )
-    return found.rows[number - 1]
+    return document.rows[number - 1]
 
 
 def _listing(path: Path) -> bytes:
@@ -114,12 +114,12 @@ def _listing(path: Path) -> bytes:
 
 def _program(path: Path) -> bytes:
     try:
-        found = read_bounded(path, _MOST_BYTES, "give a smaller program")
+        content = read_bounded(path, _MOST_BYTES, "give a smaller program")
     except UnboundedError as error:
         raise RecordError(f"{path}: {error}", error.remedy) from error
-    if not found.startswith((b"\x7fELF", b"#!")):
+    if not content.startswith((b"\x7fELF", b"#!")):
         raise RecordError(
             f"{path} is neither a program nor a shell script",
             "build foreread-prefetch.c for the target: cc -static",
         )
-    return found
+    return content

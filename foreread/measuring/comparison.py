@@ -1,6 +1,6 @@
 """The state of a comparison of two settings by pairs of runs, on one board or on several.
 
-``confirm.py`` makes the runs of one board, ``spread_pairs.py`` those of several at the same time.
+``confirm.py`` makes the runs of one board, ``spread_pairs.py`` runs on several boards at once.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Tally:
 class Comparison:
     """``board`` is the compared board, or the first of several like ones, each with a tally.
 
-    ``pairs`` may begin with those of an earlier result. ``made_on`` has the board of each pair, and
+    ``pairs`` may begin with pairs of an earlier result. ``made_on`` has the board of each pair, and
     is empty for one board. ``failed``: why boards are out, by place.
     """
 
@@ -123,7 +123,7 @@ class Comparison:
         self._started = time.monotonic()
 
     def may_begin(self, pending: int = 0) -> bool:
-        """Return whether the limits allow another pair, beside those that are not counted yet."""
+        """Return whether the limits allow another pair; ``pending`` pairs are not counted yet."""
         spent = sum(max(tally.ended - 1, 0) for tally in self.tallies)  # the first is discarded
         in_time = self.limits.in_time(time.monotonic() - self._started)
         return in_time and spent + 2 * (pending + 1) <= self.limits.runs
@@ -179,8 +179,8 @@ class Comparison:
             pairs=list(self.pairs),
             scenario=board.windows.scenario.text,
             change=board.windows.change,
-            disturbed=sum(one.disturbed for one in boards),
-            runs=sum(one.runs for one in boards),
+            disturbed=sum(each.disturbed for each in boards),
+            runs=sum(each.runs for each in boards),
             wall_seconds=round(self._latest, 3),
             notes=list(self.notes),
             boards=boards if self.several else [],

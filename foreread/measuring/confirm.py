@@ -20,7 +20,7 @@ from foreread.measuring.comparison import Comparison, PairProgress, Tally
 from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
-from foreread.recording.recorded_start import Recorded, check_board, recorded_start
+from foreread.recording.recorded_start import RecordedStart, check_board, recorded_start
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.formats.confirmation import Confirmation, same_question
@@ -54,7 +54,7 @@ class Confirmed:
     def predicted_gain(self) -> float | None:
         """The predicted share of the present window's time that the proposal saves.
 
-        None beside a load: seconds are predicted for an idle machine.
+        None with a load: seconds are predicted for an idle machine.
         """
         if self.result.scenario != IDLE:
             return None
@@ -85,11 +85,11 @@ def confirm(
 
     Runs are cold, in pairs of random order; the test is sequential, so the 95 % interval holds at
     every look. The result is stored in the capture after every pair, and Ctrl-C returns it. Needs
-    root on the measured machine, whose settings are restored afterwards.
+    root on the measured machine; its settings are restored afterwards.
 
     Args:
         capture: path of a capture made by :func:`foreread.record`.
-        options: what is compared with the present window, and for how long.
+        options: the setting that is compared with the present window, and the limits of the runs.
         target: the machine, as in :func:`foreread.record`; None: the one that was recorded.
         identity: private key that logs in to an ssh target.
         tell: is called with each step, in words.
@@ -129,7 +129,7 @@ def confirm(
 
 
 @dataclass(frozen=True)
-class Proposed(Recorded):
+class Proposed(RecordedStart):
     """A recorded start for which another window is proposed."""
 
     proposal: Proposal
@@ -152,7 +152,7 @@ def proposed_start(path: Path, options: ConfirmOptions) -> Proposed:
 
 
 def trials_of(start: Proposed, options: ConfirmOptions) -> TrialOptions:
-    """Return what every run measures."""
+    """Return the options of every run."""
     row = options.row
     return TrialOptions(
         start.run,
@@ -165,7 +165,7 @@ def trials_of(start: Proposed, options: ConfirmOptions) -> TrialOptions:
 
 
 def notes_on(row: Advised | None) -> list[str]:
-    """Return what is said about the runs of a row of advice."""
+    """Return the notes about the runs of a row of advice."""
     return [BY_SCRIPT] if row and row.replayer and row.replayer.kind == "script" else []
 
 
@@ -239,14 +239,14 @@ class Storing:
             self.stored = latest
 
 
-def undecided(capture: Metadata, asked: Confirmation) -> Confirmation:
+def undecided(capture: Metadata, wanted: Confirmation) -> Confirmation:
     """Return the latest result of the same question, which is undecided; raises RecordError."""
-    same = [one for one in capture.confirmations if same_question(one, asked)]
+    same = [result for result in capture.confirmations if same_question(result, wanted)]
     if not same or same[-1].outcome != "undecided":
-        board = "these boards" if asked.boards else "this board"
+        board = "these boards" if wanted.boards else "this board"
         raise RecordError(
             f"the capture holds no undecided result of {board} and these windows"
-            f"{beside(asked.scenario)}",
+            f"{beside(wanted.scenario)}",
             "start a new one without --resume",
         )
     return same[-1]

@@ -1,4 +1,4 @@
-"""One of several boards of ``confirm``: a process of its own (board_process.py) makes pairs."""
+"""One of several boards of ``confirm``: a process of its own (benches/process.py) makes pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from foreread.analyzer.confirm.sequential import Pair
 from foreread.analyzer.predict.proposal import Proposal
-from foreread.benches.messages import Link, Made, Opened, Ran
+from foreread.benches.messages import Completed, Link, Opened, Ran
 from foreread.benches.opened import OpenBench
 from foreread.measuring.options import ConfirmOptions
 from foreread.measuring.pairs import ComparedBoard, PairedRuns
@@ -26,7 +26,7 @@ class PairDue:
 
 @dataclass(frozen=True)
 class MadePair:
-    """The seconds of a pair, and what the board has made up to it."""
+    """The seconds of a pair; runs, disturbed pairs and notes of the board up to its end."""
 
     pair: Pair
     runs: int
@@ -45,7 +45,7 @@ class PairRun:
 
 @dataclass(frozen=True)
 class ComparedStart:
-    """What all boards of a fleet run, and how it is compared."""
+    """The start that all boards of a fleet run, and how it is compared."""
 
     capture: Metadata
     proposal: Proposal
@@ -56,7 +56,7 @@ class ComparedStart:
 
 @dataclass(frozen=True)
 class ConfirmTask:
-    """A board, what it runs, and how its bench is opened."""
+    """A board, the start that it runs, and how its bench is opened."""
 
     target: str
     of: ComparedStart
@@ -76,7 +76,7 @@ class ConfirmTask:
             paired = PairedRuns(bench, windows, self._seed)
             while True:
                 link.receive()
-                link.send(Made(_pair(paired, link)))
+                link.send(Completed(_pair(paired, link)))
 
     @property
     def _seed(self) -> str | None:

@@ -50,7 +50,7 @@ def fleet_confirm(
     Args:
         capture: path of a capture made by :func:`foreread.record`.
         targets: the boards, two or more, as in :func:`foreread.record`.
-        options: what is compared, and for how long.
+        options: the settings that are compared, and the limits of the runs.
         identity: private key that logs in to ssh targets.
         tell: is called with each step, in words.
         progress: is called after each run.
@@ -93,7 +93,7 @@ def fleet_confirm(
 
 
 def _run(spread: SpreadPairs, store: Storing) -> Confirmation:
-    """Make the runs; what was measured is stored however they end."""
+    """Make the runs; the results are stored however the runs end."""
     comparison = spread.comparison
     try:
         return spread.run(store.after_a_pair)
@@ -112,7 +112,7 @@ def _run(spread: SpreadPairs, store: Storing) -> Confirmation:
 
 
 def _check_alike(boards: Boards) -> None:
-    """Raise ArgumentError for boards whose runs are not of the same comparison."""
+    """Raise ArgumentError for boards that cannot share one comparison."""
     first, *others = sorted(boards.opened)
     for other in others:
         if what := _difference(boards.opened[first], boards.opened[other]):

@@ -45,15 +45,15 @@ def confirm_suite(
     tell: Callable[[str], None] = silent,
     progress: Callable[[PairProgress], None] = silent,
 ) -> SuiteConfirmationDocument:
-    """Measure every start of a suite at the window now and at that of the answer.
+    """Measure every start of a suite at the present window and at the window of the answer.
 
     Each start is measured as by :func:`foreread.confirm`, and the result is stored in its first
-    capture. A start whose capture has a decided result about this window and scenario is not
-    measured again, so that an interrupted proof goes on.
+    capture. A start with a decided result about this window and scenario in its capture is not
+    measured again: a repeated call continues an interrupted proof.
 
     Args:
         suite: path of the suite.
-        options: the window to prove on all disks (None: that of the answer), and for how long each
+        options: the window to prove on all disks (None: the answer's), and for how long each
             start is measured; without ``row``, ``question`` and ``resume``.
         question: how the answer is predicted.
         tell: is called with each step, in words.
@@ -170,7 +170,7 @@ def proof_of(
     starts: Sequence[SuiteStartProof],
     predicted_gain: float | None = None,
 ) -> SuiteBoardProof:
-    """Return what the results of all starts of a disk say together.
+    """Return the result of a disk from the results of all its starts.
 
     The ends of the interval are weighted sums of the ends of the starts' intervals, as if all
     errors had one direction.

@@ -27,7 +27,7 @@ class Windows:
     proposed: tuple[tuple[str, str], ...]
     present_kb: int
     proposed_kb: int
-    scenario: Scenario = field(default_factory=Scenario)  # load beside all runs
+    scenario: Scenario = field(default_factory=Scenario)  # load during all runs
     change: str = ""  # what else the proposed runs have, in words
     replays: bool = False
     later: tuple[Later, ...] = ()
@@ -41,7 +41,7 @@ class Windows:
 
 @dataclass(frozen=True)
 class ComparedBoard:
-    """What is known of a board once its bench is open, and the windows that it compares."""
+    """The description of a board with an open bench, and the windows that it compares."""
 
     kernel: str
     machine: str
@@ -67,11 +67,11 @@ class ComparedBoard:
 
 @dataclass
 class PairedRuns:
-    """Makes runs, and counts those that a bench makes; ``notes`` are said about them.
+    """Makes and counts the runs of a bench; ``notes`` are about the runs.
 
     ``counted`` and ``disturbed`` are numbers of pairs, ``runs`` has all runs, also discarded ones.
-    ``seed`` is that of the orders of the pairs. Its functions raise RecordError where the command
-    fails.
+    ``seed`` is the random seed of the orders of the pairs. Its functions raise RecordError if the
+    command fails.
     """
 
     bench: TrialBench
@@ -116,10 +116,10 @@ class PairedRuns:
         return seconds[PRESENT], seconds[PROPOSED]
 
     def _announce(self, which: Sequence[int]) -> None:
-        self.bench.announce([self.windows.trial(one) for one in which])
+        self.bench.announce([self.windows.trial(each) for each in which])
 
     def _made(self, which: int) -> Outcome:
-        """Make one run whose windows were those asked for."""
+        """Make one run, and check that its windows were in force."""
         trial = self.windows.trial(which)
         outcome = self.bench.run(trial)
         self.runs += 1
@@ -135,7 +135,7 @@ class PairedRuns:
                 f"{wrong[0]} was {outcome.in_force.get(wrong[0])} {_STEPS[which]}",
                 "test a window that the kernel accepts: add --read-ahead-kb K",
             )
-        said = (*outcome.repeated, *outcome.notes)
-        new = [note for note in said if note not in self.notes]
+        notes = (*outcome.repeated, *outcome.notes)
+        new = [note for note in notes if note not in self.notes]
         self.notes += new[: _MOST_NOTES - len(self.notes)]
         return outcome

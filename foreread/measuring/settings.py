@@ -20,16 +20,16 @@ def choose_windows(
     row: Advised | None,
     scenario: Scenario,
 ) -> Windows:
-    """Return the settings to compare, beside the load of ``scenario``.
+    """Return the settings to compare, with the load of ``scenario``.
 
-    The present windows are those of the board or, if it already has the proposed ones, those from
-    before the recording. A ``row`` of advice may leave them as they are.
+    The present windows are the board's or, if it already has the proposed ones, the windows before
+    the recording. A ``row`` of advice may leave them as they are.
     """
-    found = bench.probe(bench.windows)
+    present = bench.probe(bench.windows)
     wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}
     if row is not None and row.change:
-        return replace(_with_change(bench, found, wanted, row), scenario=scenario)
-    if found == wanted:
+        return replace(_with_change(bench, present, wanted, row), scenario=scenario)
+    if present == wanted:
         before = {
             f"/sys/block/{device.name}/queue/read_ahead_kb": device.read_ahead_kb_before
             for device in capture.devices
@@ -39,19 +39,19 @@ def choose_windows(
             for stack in capture.stacks
             if stack.read_ahead_kb is not None
         }
-        found = {knob: str(before.get(knob, value)) for knob, value in found.items()}
-    if found == wanted:
+        present = {knob: str(before.get(knob, value)) for knob, value in present.items()}
+    if present == wanted:
         raise RecordError(
             f"the board uses the proposed window already, {proposal.read_ahead_kb} KiB, as in "
             "the capture",
             "test another window with --read-ahead-kb K",
         )
     main = bench.windows[0]
-    _check_numbers(found)
+    _check_numbers(present)
     return Windows(
-        tuple(found.items()),
+        tuple(present.items()),
         tuple(wanted.items()),
-        int(found[main]),
+        int(present[main]),
         proposal.read_ahead_kb,
         scenario,
     )
@@ -63,20 +63,20 @@ def _for_knob(knob: str, proposal: Proposal) -> int:
 
 
 def _with_change(
-    bench: TrialBench, found: dict[str, str], wanted: dict[str, str], row: Advised
+    bench: TrialBench, present: dict[str, str], wanted: dict[str, str], row: Advised
 ) -> Windows:
     """Return the settings to compare where more than a window is changed."""
-    _check_numbers(found)
-    main, wanted = bench.windows[0], found if row.read_ahead_kb is None else wanted
+    _check_numbers(present)
+    main, wanted = bench.windows[0], present if row.read_ahead_kb is None else wanted
     later = tuple(
-        Later(one.after_s, knob, str(one.read_ahead_kb), wanted[knob])
-        for one in row.later
+        Later(change.after_s, knob, str(change.read_ahead_kb), wanted[knob])
+        for change in row.later
         for knob in bench.windows
     )
     return Windows(
-        tuple(found.items()),
+        tuple(present.items()),
         (*row.settings, *wanted.items()),  # max_sectors_kb resets the window
-        int(found[main]),
+        int(present[main]),
         int(wanted[main]),
         change=row.change,
         replays=row.replayer is not None,
@@ -84,6 +84,6 @@ def _with_change(
     )
 
 
-def _check_numbers(found: dict[str, str]) -> None:
-    if not all(value.isdecimal() for value in found.values()):
+def _check_numbers(windows: dict[str, str]) -> None:
+    if not all(value.isdecimal() for value in windows.values()):
         raise RecordError("cannot read the windows of the board", "run foreread doctor")

@@ -23,7 +23,7 @@ from foreread.checks import (
     key_of,
 )
 from foreread.question import Question
-from foreread.recording.recorded_start import Recorded, check_board, recorded_start
+from foreread.recording.recorded_start import RecordedStart, check_board, recorded_start
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.formats.sweep import Sweep, write_sweep
 from foreread.tracer.local.ending import Ending
@@ -59,19 +59,19 @@ def sweep(
 ) -> Sweep:
     """Measure a start at every window, in shuffled rounds, and return seconds, requests and pages.
 
-    Each run is cold. Needs root on the measured machine, whose settings are restored afterwards.
+    Each run is cold. Needs root on the measured machine; its settings are restored afterwards.
     The sweep is written to ``output`` after every run. Ctrl-C returns what has been measured.
 
     Args:
-        start: the path of a capture, whose command is repeated on the machine that was recorded
-            and whose proposed window is measured too; or the words of a command, or RunOptions.
+        start: the path of a capture: its command is repeated on the machine that was recorded, and
+            its proposed window is measured, too; or the words of a command, or RunOptions.
         output: JSON file to write; read it with :func:`foreread.read_sweep`.
         windows_kib: windows in KiB, or a function of the page size (bytes) that returns them;
             None: 0 to 1024 KiB in powers of two, and the present window.
         repeat: runs of each window.
         seed: of the order of the runs.
         scenario: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
-        devices: names of the disks whose window is set; by default that of the command.
+        devices: names of the disks that get the windows; by default the disk of the command.
         target: the machine, as in :func:`foreread.record`.
         identity: private key that logs in to an ssh target.
         ending: when a run of a capture's command is over, if the capture does not say it.
@@ -113,19 +113,19 @@ def sweep(
         return run_sweep(options, opened, partial(write_sweep, file), progress)
 
 
-def _recorded(start: object, question: Question | None) -> Recorded | None:
+def _recorded(start: object, question: Question | None) -> RecordedStart | None:
     if isinstance(start, (str, os.PathLike)):
         return recorded_start(Path(start), question)[0]
     return None
 
 
-def _run_of(of: Recorded, ending: Ending | None) -> RunOptions:
+def _run_of(of: RecordedStart, ending: Ending | None) -> RunOptions:
     if ending is None or of.run.ending != Ending():
         return of.run
     return replace(of.run, ending=ending)
 
 
-def _disks(of: Recorded | None) -> tuple[str, ...]:
+def _disks(of: RecordedStart | None) -> tuple[str, ...]:
     return () if of is None or of.proposal is None else tuple(of.proposal.by_disk)
 
 
@@ -150,7 +150,7 @@ def default_windows(page_bytes: int) -> tuple[int, ...]:
     return tuple(kb for kb in DEFAULT_WINDOWS_KB if kb * KIB % page_bytes == 0)
 
 
-def _with_proposed(windows_of: WindowsOf, of: Recorded | None) -> WindowsOf:
+def _with_proposed(windows_of: WindowsOf, of: RecordedStart | None) -> WindowsOf:
     """Return the windows with the proposed one of a capture."""
     if of is None or of.proposal is None:
         return windows_of

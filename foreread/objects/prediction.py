@@ -29,7 +29,7 @@ _SHOWN = Schema(
     "windows",
     (
         *(column for column in WINDOWS.columns if column.name in _FIGURES),
-        Column("window", TEXT, "", "what is special about this window"),
+        Column("window", TEXT, "", "role of this window: set, now, published criterion"),
     ),
 )
 

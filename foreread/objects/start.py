@@ -1,4 +1,4 @@
-"""A recorded start as the library returns it, and what can be asked about it."""
+"""A recorded start as the library returns it, with the methods that analyse it."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Start(Recording):
     """One recorded start: the page accesses of each thread in order, and the reads of the disks.
 
     ``accesses``, ``requests`` and ``files`` are tables; ``paths[i]`` is the path of row i of
-    ``files``, None if unknown. ``capture`` has the command, the machine and its disks, None for a
-    trace of another tool. ``recorded_read_ahead_kb`` is the window during the recording, and
-    ``contaminated`` says that readahead was on. ``counts`` has the pages that the application
-    did not access, by reason.
+    ``files``, None if unknown. ``capture`` has the command, the machine and its disks, None or
+    empty for a trace of another tool. ``recorded_read_ahead_kb`` is the window during the
+    recording, and ``contaminated`` says that readahead was on. ``counts`` has the pages that the
+    application did not access, by reason.
     """
 
     @checked
@@ -75,8 +75,8 @@ class Start(Recording):
             KernelError: the readahead of this kernel is unknown.
         """
         windows = None if windows_kib is None else all_pages_of(windows_kib, self.page_size)
-        found = predict_by(self, model, windows, device_model, more, criterion)
-        return Prediction(**_shallow(found), start=self)
+        prediction = predict_by(self, model, windows, device_model, more, criterion)
+        return Prediction(**_shallow(prediction), start=self)
 
     @checked
     def advise(
@@ -99,7 +99,7 @@ class Start(Recording):
             more: further recordings of the same start on the same board.
             device_model: what requests of the disk cost, as for ``predict``.
             model: "linux" (the recording's kernel) or "linux-X.Y".
-            root: a folder with the board's files, whose symbols become lists for linkers.
+            root: a folder with the board's files; their symbols become lists for linkers.
             sources: make further offers (:func:`image_offers`).
             prediction: of this start, by seconds; None: made here.
             output: the folder that the table will be written to, for the commands that read it.
@@ -195,7 +195,7 @@ def load(
 
     Args:
         path: of the capture or of the trace.
-        pids: the threads whose accesses count: "tree" (the command's processes; everything, if
+        pids: the threads that count as the application: "tree" (the command's processes; all, if
             the file does not name the command), "all", or a frozenset of thread ids.
         page_size: of the traced kernel in bytes, for a trace that does not contain it.
         inodes: a list of the board's files, for a trace of another tool.
@@ -209,7 +209,7 @@ def load(
 
 def _shallow(result: Any) -> dict[str, Any]:
     """Return the fields of a dataclass; what they refer to is shared."""
-    return {one.name: getattr(result, one.name) for one in fields(result)}
+    return {field.name: getattr(result, field.name) for field in fields(result)}
 
 
 predict, advise = Start.predict, Start.advise

@@ -19,7 +19,7 @@ from foreread.tracer.local.trial import TrialBench
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedStart:
     """The data needed to run a recorded start again; ``proposal`` may be None."""
 
     capture: Metadata
@@ -31,17 +31,17 @@ class Recorded:
 def recorded_start(
     path: Path,
     question: Question | None = None,
-    asked_kb: int | None = None,
+    window_kb: int | None = None,
     streams: Streams | None = None,
-) -> tuple[Recorded, Verdict]:
+) -> tuple[RecordedStart, Verdict]:
     """Return the start that was recorded in ``path``, and the verdict about it.
 
-    ``streams``: where the command's output goes; None: to standard error. ``asked_kb`` is proposed
-    in place of the predicted window. Raises what reading the capture and predicting it do, and
-    RecordError for a trace of another tool.
+    ``streams``: where the command's output goes; None: to standard error. ``window_kb`` is proposed
+    instead of the predicted window. Raises as ``load`` and ``Question.predicted``, and RecordError
+    for a trace of another tool.
     """
-    asked = question or Question()
-    recording = load(path, asked.pids)
+    question = question or Question()
+    recording = load(path, question.pids)
     capture = recording.capture
     if capture.command is None:
         raise RecordError(
@@ -50,9 +50,9 @@ def recorded_start(
         )
     # The command's output must not mix with the result.
     run = recorded_run(capture, streams or Streams(stdout=2, stderr=2))
-    prediction = asked.predicted(recording)
-    proposal = proposal_of(prediction, asked_kb)
-    return Recorded(capture, run, recorded_target(capture), proposal), prediction.verdict
+    prediction = question.predicted(recording)
+    proposal = proposal_of(prediction, window_kb)
+    return RecordedStart(capture, run, recorded_target(capture), proposal), prediction.verdict
 
 
 def is_capture(path: Path) -> bool:

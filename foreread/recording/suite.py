@@ -23,7 +23,7 @@ from foreread.tracer.local.run import RunOptions
 
 @dataclass(frozen=True)
 class SuiteRecorded:
-    """What was recorded, and the captures that were there before."""
+    """The new captures, and the captures that were there before."""
 
     suite: Suite
     recorded: tuple[tuple[Path, Capture], ...]
@@ -38,14 +38,14 @@ def record_suite(
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
 ) -> SuiteRecorded:
-    """Record every start of a suite whose capture is missing, one cold run each.
+    """Record every start of a suite that has no capture, one cold run each.
 
     A failure ends the recording; captures that are complete stay, and the next call goes on with
     the others. A capture is never overwritten.
 
     Args:
         suite: path of the suite.
-        streams: where the output of the commands goes; None: where that of this process goes.
+        streams: where the output of the commands goes; None: to this process's output.
         probe_disk: read each disk for about one second after a run, to measure its cost.
         wait_s: how long to wait for another foreread that holds a machine's settings.
         tell: is called with each step, in words.
@@ -65,7 +65,7 @@ def record_suite(
     present = {path for board in of.boards for case in board.cases for path in case.captures}
     for _, _, path in missing:
         check_capture(path, f"captures = [...] in {of.path}")
-    made = []
+    recorded = []
     for number, (board, start, path) in enumerate(missing, 1):
         tell(f"recording {start.name} on {board.board.name} ({number} of {len(missing)}): {path}")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,8 +78,10 @@ def record_suite(
             wait_s=wait_s,
             tell=tell,
         )
-        made.append((path, capture))
-    return SuiteRecorded(of, tuple(made), tuple(sorted(present - {path for _, _, path in missing})))
+        recorded.append((path, capture))
+    return SuiteRecorded(
+        of, tuple(recorded), tuple(sorted(present - {path for _, _, path in missing}))
+    )
 
 
 def run_of(start: SuiteStart, streams: Streams | None = None) -> RunOptions:
@@ -95,7 +97,7 @@ def run_of(start: SuiteStart, streams: Streams | None = None) -> RunOptions:
 
 
 def _missing(of: Suite) -> Iterator[tuple[BoardCases, SuiteStart, Path]]:
-    """Yield what is to be recorded; an interrupted capture is missing, too."""
+    """Yield the starts to record; an interrupted capture counts as missing."""
     for board in of.boards:
         for case in board.cases:
             for path in case.captures:

@@ -102,15 +102,15 @@ def recorded_target(capture: Metadata) -> str:
 
 def _given(capture: Metadata) -> dict[str, str]:
     """Return the values of the options that have one; anybody may have written them."""
-    found, words = {}, iter(capture.options)
+    values, words = {}, iter(capture.options)
     for word in words:
         if word not in _VALUED:
             continue
         value = next(words, None)
         if value is None:
             raise _damaged(f"{word} has no value")
-        found[word] = value
-    return found
+        values[word] = value
+    return values
 
 
 def _positive(given: Mapping[str, str], name: str) -> float | None:

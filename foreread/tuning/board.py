@@ -1,4 +1,4 @@
-"""One of several boards of ``tune``, in a process of its own (board_process.py)."""
+"""One of several boards of ``tune``, in a process of its own (benches/process.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from foreread.analyzer.tuner.campaign.attempts import Due, evaluated
 from foreread.analyzer.tuner.space.genes import Space
 from foreread.analyzer.tuner.store.records import Board
-from foreread.benches.messages import Back, Link, Made, Opened
+from foreread.benches.messages import Back, Completed, Link, Opened
 from foreread.benches.opened import OpenBench
 from foreread.checks import key_of
 from foreread.tracer.interrupts import Interrupted
@@ -21,7 +21,7 @@ from foreread.tuning.options import TuneOptions
 
 @dataclass(frozen=True)
 class TunedBoard:
-    """What is known of a board once its bench is open: which genes it has."""
+    """The description of a board with an open bench, and its genes."""
 
     board: Board
     space: Space
@@ -58,8 +58,8 @@ class TuneTask:
 
 
 def _make(due: Due, evaluator: TrialEvaluator, link: Link) -> None:
-    made = evaluated(evaluator, due, (Interrupted, KeyboardInterrupt))
-    link.send(Made(made, evaluator.is_lost))
+    evaluation = evaluated(evaluator, due, (Interrupted, KeyboardInterrupt))
+    link.send(Completed(evaluation, evaluator.is_lost))
     if evaluator.is_lost:
         evaluator.wait_until_back()
         link.send(Back())

@@ -71,7 +71,7 @@ def tune(
         confirming: is called after each run of the confirmation.
 
     Raises:
-        ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
+        ArgumentError: arguments that make no sense, or differ from a resumed tuning's.
         boards.base.outputs.OutputError: nothing can be written to ``output``, or it exists already.
         analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued, or
             ``options.earlier`` cannot be read.
@@ -110,7 +110,7 @@ def tune(
 
 
 def trials_of(options: TuneOptions, recipe: Recipe) -> TrialOptions:
-    """Return what every trial measures."""
+    """Return the options of every trial."""
     return TrialOptions(
         run=options.run,
         devices=options.devices,
@@ -121,7 +121,7 @@ def trials_of(options: TuneOptions, recipe: Recipe) -> TrialOptions:
 
 
 def recipe_of(options: TuneOptions, output: Path, resume: bool) -> Recipe:
-    """Return the recipe asked for; that of a campaign that is resumed is in its store."""
+    """Return the recipe in the options, or in the store of a resumed campaign."""
     check_output(output, resume)
     if resume:
         with Store.read(output) as store:
@@ -206,7 +206,7 @@ def spec_of(
 
 
 def board_of(options: TuneOptions, bench: TrialBench) -> Board:
-    """Return what a store says of the board."""
+    """Return the description of a board for a store."""
     disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
     hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
     return Board(options.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
@@ -278,8 +278,8 @@ def run_stages(
         campaign(engine, setup.turns).run()
 
     def confirm_all() -> None:
-        made = store.evaluations(), store.evaluations(stage="confirmation")
-        store.allow(confirming_runs(budget, *made))
+        evaluations = store.evaluations(), store.evaluations(stage="confirmation")
+        store.allow(confirming_runs(budget, *evaluations))
         for contest in Results.of(store).contests:
             confirmation(contest).run()
 

@@ -22,7 +22,7 @@ from foreread.error import ArgumentError
 from foreread.recording.recorded_start import board_pairs
 from foreread.tracer.formats.capture import FileEntry
 from foreread.tracer.local.trial import TrialBench
-from foreread.tuning.options import TuneOptions, weights_said
+from foreread.tuning.options import TuneOptions, weights_in_words
 
 
 def with_predicted(names: Sequence[str], proposal: Proposal | None) -> list[str]:
@@ -69,9 +69,11 @@ def _window(space: Space, proposal: Proposal) -> dict[str, Allele]:
 
 
 def _settings(space: Space, proposal: Proposal) -> dict[str, Allele]:
-    """Return all predicted alleles by gene, with the window that is best beside the others."""
-    known = {gene.name: proposal.settings.get(gene.name.split(":")[0]) for gene in space.genes}
-    others: dict[str, Allele] = {name: one for name, one in known.items() if one is not None}
+    """Return all predicted alleles by gene, with the best window for these alleles."""
+    predicted = {gene.name: proposal.settings.get(gene.name.split(":")[0]) for gene in space.genes}
+    others: dict[str, Allele] = {
+        name: allele for name, allele in predicted.items() if allele is not None
+    }
     windows = _window(space, proposal)
     if others and proposal.beside_kb is not None:
         windows = dict.fromkeys(windows, proposal.beside_kb)
@@ -111,12 +113,12 @@ def earlier_campaign(options: TuneOptions, tell: Callable[[str], None]) -> Earli
             f"{options.earlier} maximises a rate, and this search minimises seconds",
             "give --from the file of a campaign that measured starts",
         )
-    found = earlier_of(results)
+    earlier = earlier_of(results)
     for note in _differences(Path(options.earlier), options, results):
         tell(note)
     board = results.spec.board
-    tell(f"begins from {plural(found.attempts, 'run')} of {board.name} (Linux {board.kernel})")
-    return found
+    tell(f"begins from {plural(earlier.attempts, 'run')} of {board.name} (Linux {board.kernel})")
+    return earlier
 
 
 def check_recorded(options: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> None:
@@ -146,16 +148,16 @@ def changed_files(files: Iterable[FileEntry]) -> list[str]:
 
 def check_genes(earlier: Earlier, space: Space, tell: Callable[[str], None]) -> None:
     """Say which genes only one of both campaigns tunes; raise ArgumentError if they share none."""
-    known = {gene.name for gene in earlier.genes}
-    unknown = [name for name in space.names if name not in known]
+    tuned = {gene.name for gene in earlier.genes}
+    unknown = [name for name in space.names if name not in tuned]
     if len(unknown) == len(space.names):
         raise ArgumentError(
-            f"the earlier campaign tuned other settings: {', '.join(sorted(known))}",
+            f"the earlier campaign tuned other settings: {', '.join(sorted(tuned))}",
             "repeat the command line without --from, or choose those with --genes",
         )
     if unknown:
         tell(f"the earlier campaign did not tune {', '.join(unknown)}: it expects nothing of them")
-    if lost := sorted(known - set(space.names)):
+    if lost := sorted(tuned - set(space.names)):
         tell(f"not tuned here, unlike in the earlier campaign: {', '.join(lost)}")
 
 
@@ -165,7 +167,7 @@ def _differences(path: Path, options: TuneOptions, results: Results) -> list[str
     differing: Mapping[str, tuple[object, object]] = {
         "command": (shlex.join(spec.command), shlex.join(options.run.command)),
         "scenarios": (", ".join(spec.scenarios), ", ".join(options.scenarios)),
-        "weights": (weights_text(weights_of(spec)) or "equal", weights_said(options)),
+        "weights": (weights_text(weights_of(spec)) or "equal", weights_in_words(options)),
     }
     notes = [
         f"{path} has another {what} ({was}): its results are trusted as far as they prove true here"

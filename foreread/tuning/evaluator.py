@@ -132,7 +132,7 @@ class TrialEvaluator:
         return outcome
 
     def _give_up(self, why: str) -> None:
-        """Close a bench whose target may be out of reach, and reset that."""
+        """Close the bench, and reset the target, which may be out of reach."""
         self._lost = why or "it hung"
         self._drop()
         if self._reset:

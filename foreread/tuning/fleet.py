@@ -1,4 +1,4 @@
-"""Tunes several like boards at once: one campaign, whose runs are spread over them."""
+"""Tunes several like boards at once: the runs of one campaign are spread over them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fleet_tune(
     the time of the fleet. ``options.reset`` gets the board's target as its last word.
 
     Args:
-        options: what is tuned, and on which targets.
+        options: the settings to tune, and the targets.
         output: file to create, which holds every run.
         resume: continue the tuning in ``output``; boards that are gone are left out.
         tell: is called with each step, in words.
@@ -102,7 +102,7 @@ def fleet_tune(
 
 
 def _tasks(options: TuneOptions, trials: TrialOptions) -> list[TuneTask]:
-    """Return what each board is for."""
+    """Return the task of each board."""
     scenarios = {text: Scenario.parse(text) for text in options.scenarios}
     tasks = []
     for target in (options.target, *options.others):

@@ -1,11 +1,11 @@
 """IOPerf's normal and learning mode, section 7: patterns of a machine at work, and their settings.
 
-``Observer`` listens to the watcher. A pattern that stays, and is not within the clearance of a
-known one, is noted in the TUNING file. In the times that the user allows, ``learn`` searches
-settings for it: trials of ``tune`` whose command simulates the pattern (tracer/remote/simulate.sh),
-cold, with the settings restored after each. The paper simulates with its benchmarks, and writes
-what a pattern writes. A board wears by that, and has no benchmark: so nothing is written unless the
-user names a folder for it, and a shell with dd and awk does it.
+``Observer`` receives the watcher's periods. A lasting pattern outside the clearance of all known
+patterns is noted in the TUNING file. In the times that the user allows, ``learn`` searches settings
+for it by cold trials of ``tune``: their command simulates the pattern (tracer/remote/simulate.sh),
+and the settings are restored after each. The paper simulates with its benchmarks, and writes as
+much as a pattern writes. That wears a board, and a board has no benchmark: a shell with dd and awk
+simulates, and nothing is written unless the user names a folder.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _IDLE = "idle"
 class Observer:
     """Notes new patterns of the watcher's periods, and whether the machine is idle.
 
-    Periods under settings tell nothing new: settings change the bios. ``patience``: periods that a
-    pattern must last, and that must be idle.
+    Periods under settings are ignored: settings change the bios. ``patience``: number of periods
+    that a pattern must last, and of idle periods after which the machine is idle.
     """
 
     file: Path
@@ -105,7 +105,7 @@ class Observer:
 
 @dataclass
 class Learning:
-    """What learns, and where: ``target`` is the machine, ``devices`` its disks (else the file's).
+    """The patterns to learn: ``target`` is the machine, ``devices`` its disks (else the file's).
 
     ``folder``: of the target, where simulated writes go; None: patterns that write are not learnt.
     ``risked``: values with which a power cut loses more are tried, too.
@@ -164,8 +164,8 @@ class Learning:
         """Search settings for a pattern, store them, and return them.
 
         Raises CampaignError if the time is over before, or if the machine is in use; StoreError,
-        GeneError for a file of another board or a damaged one; ArgumentError for one whose values
-        may lose data.
+        GeneError for a file of another board or a damaged one; ArgumentError for values that may
+        lose data.
         """
         ends_s = self.clock() + seconds
         with Store.read(self.file) as store:

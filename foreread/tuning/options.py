@@ -1,4 +1,4 @@
-"""What a tuning is asked to do, and whether a stored one was asked for the same."""
+"""The options of a tuning, and whether they are the options of a stored tuning."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TuneOptions:
 
     ``scenarios``: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
     ``others``: targets like ``target``, over which ``fleet_tune`` spreads the runs. ``devices``
-    name the disks that are tuned, by default that of the command. ``recipe``: how to search:
+    name the disks that are tuned, by default the command's disk. ``recipe``: how to search:
     start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``: the
     values to try by setting, an empty list for the catalogue's; none for all usual settings.
     ``proposal``: the window predicted from a capture, and what was predicted with it: the search
@@ -108,11 +108,11 @@ def check_options(options: TuneOptions) -> None:
             )
     _check_budget(options)
     _check_weights(options)
-    known = {entry.name for entry in entries()}
-    if unknown := [name for name in options.genes if name not in known]:
+    names = {entry.name for entry in entries()}
+    if unknown := [name for name in options.genes if name not in names]:
         raise ArgumentError(
             f"no setting to tune is called {unknown[0]!r}",
-            f"use some of: {', '.join(sorted(known))}",
+            f"use some of: {', '.join(sorted(names))}",
         )
 
 
@@ -142,20 +142,24 @@ def _check_weights(options: TuneOptions) -> None:
 
 
 def check_resumed(options: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
-    """Raise ArgumentError where the options are not those that the store was begun with."""
+    """Raise ArgumentError for options that differ from the options of the stored campaign."""
     _check_same(options, store.spec)
     _check_limits(options, store, tell)
     _check_durability(options, store)
 
 
 def _check_same(options: TuneOptions, spec: Spec) -> None:
-    """Raise ArgumentError where the options are not those of the store."""
+    """Raise ArgumentError for options that differ from the store's."""
     for what, given, stored in (
-        ("the target", (options.target, *options.others), tuple(one.name for one in spec.boards)),
+        (
+            "the target",
+            (options.target, *options.others),
+            tuple(board.name for board in spec.boards),
+        ),
         ("the scenario", options.scenarios, spec.scenarios),
         (
             "the weight of scenarios",
-            weights_said(options),
+            weights_in_words(options),
             weights_text(weights_of(spec)) or "equal",
         ),
         ("the recipe or sampler", options.recipe, spec.sampler),
@@ -165,13 +169,13 @@ def _check_same(options: TuneOptions, spec: Spec) -> None:
     ):
         if given != stored:
             raise ArgumentError(
-                f"{what} was {_said(stored)} in the stored campaign, and is {_said(given)} now",
+                f"{what} was {_words(stored)} in the stored campaign, and is {_words(given)} now",
                 "resume with the options that the tuning was begun with",
             )
 
 
 def _check_limits(options: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
-    """Raise ArgumentError where the limits are not those of the store."""
+    """Raise ArgumentError for limits that differ from the store's."""
     stored = CampaignSetup.of(store.spec).limits
     if stored is None:
         tell(f"{store.name} was begun without limits of writes and memory: they are not checked")
@@ -191,7 +195,7 @@ def _limits_text(limits: ExcessLimits) -> str:
 
 
 def _check_durability(options: TuneOptions, store: Store) -> None:
-    """Raise ArgumentError where a campaign tries less durable values that are not asked for."""
+    """Raise ArgumentError if a campaign tries less durable values that the options do not allow."""
     risked = risked_genes(options)
     for loss in worst_losses(CampaignSetup.of(store.spec).space):
         if loss.gene not in risked:
@@ -202,16 +206,16 @@ def _check_durability(options: TuneOptions, store: Store) -> None:
 
 
 def risked_genes(options: TuneOptions) -> set[str]:
-    """Return the genes whose values may be less durable than those found."""
+    """Return the genes that may get values less durable than the machine's."""
     everything = [entry.name for entry in entries()] if "durability" in options.allow else []
     return {*options.genes, *everything}
 
 
-def weights_said(options: TuneOptions) -> str:
+def weights_in_words(options: TuneOptions) -> str:
     """Return the weights of the scenarios in words."""
     given = {scenario: options.weights.get(scenario, 1.0) for scenario in options.scenarios}
     return weights_text(given) or "equal"
 
 
-def _said(value: object) -> str:
+def _words(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -22,7 +22,7 @@ def proposed_settings(
     genes: Sequence[str],
     tell: Callable[[str], None],
 ) -> Proposal | None:
-    """Return the predicted window, and the predicted values of the other ``genes`` beside it.
+    """Return the predicted window, with the predicted values of the other ``genes``.
 
     ``genes``: the settings to tune; none for the usual ones. None if no window is predicted;
     ``tell`` is called with the reason.

@@ -11,7 +11,7 @@ LARGEST = (1 << 31) - 1  # numbers that have no other limit
 
 
 class UsageError(ValueError):
-    """Arguments whose error shows only when the input is known; exit code 2."""
+    """Wrong arguments that only the command can recognise; exit code 2."""
 
 
 def refuse(given: Mapping[str, object], why: str) -> None:

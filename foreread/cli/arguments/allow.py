@@ -1,4 +1,4 @@
-"""``--allow``: what a command does only when it is asked for."""
+"""``--allow``: settings that a command tries or sets only on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHAT = {
 
 
 def add_allow(parser: argparse._ActionsContainer, *choices: str) -> None:
-    """Declare ``--allow``; ``choices`` are some of those of ``tune``."""
+    """Add ``--allow``; ``choices`` are some of ALLOWED, all by default."""
     offered = choices or ALLOWED
     parser.add_argument(
         "--allow",

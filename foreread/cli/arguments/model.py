@@ -27,12 +27,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kernel_model(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of a kernel whose readahead is replayed."""
+    """Add the choice of the kernel that is emulated."""
     parser.add_argument(
         "--model",
         metavar="linux-X.Y",
         type=_kernel_model,
-        help="readahead of another kernel (default: that of the capture's kernel)",
+        help="readahead of another kernel (default: readahead of the capture's kernel)",
     )
 
 
@@ -43,7 +43,7 @@ def add_other_kernel(parser: argparse.ArgumentParser) -> None:
         metavar="linux-X.Y",
         type=_other_kernel,
         required=True,
-        help="the other kernel: newer or older than that of the capture",
+        help="the other kernel: newer or older than the capture's kernel",
     )
 
 

@@ -140,14 +140,14 @@ def add_genes(parser: argparse._ActionsContainer) -> None:
 
 def _genes(text: str) -> dict[str, list[Allele]]:
     """Return the requested alleles by gene; an empty list means the catalogue's."""
-    known = {entry.name: entry.kind for entry in entries()}
+    kinds = {entry.name: entry.kind for entry in entries()}
     genes: dict[str, list[Allele]] = {}
     for item in text.split(","):
         name, given, alleles = item.strip().partition("=")
-        if name not in known:
-            raise argparse.ArgumentTypeError(f"no gene {name!r}: choose among {', '.join(known)}")
+        if name not in kinds:
+            raise argparse.ArgumentTypeError(f"no gene {name!r}: choose among {', '.join(kinds)}")
         words = alleles.split(":") if given else []
-        numbers = known[name] != "categorical"
+        numbers = kinds[name] != "categorical"
         if not all(re.fullmatch(r"\d{1,15}" if numbers else r"[\w.+-]+", word) for word in words):
             raise argparse.ArgumentTypeError(f"{item!r}: write {name}=A:B:…")
         genes[name] = [int(word) if numbers else word for word in words]

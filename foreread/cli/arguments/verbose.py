@@ -1,4 +1,4 @@
-"""``--verbose``: all that a command knows, after the answer."""
+"""``--verbose``: everything that a command can print, after the answer."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import argparse
 
 
 def add_verbose(parser: argparse.ArgumentParser, more: str) -> None:
-    """Declare the option; ``more``: what it adds to the answer."""
+    """Add the option; ``more``: the parts that it adds to the answer."""
     parser.add_argument("-v", "--verbose", action="store_true", help=f"print also {more}")

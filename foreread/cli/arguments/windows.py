@@ -34,7 +34,7 @@ def parse_windows(text: str, page_size: int) -> list[int]:
 
 
 def parse_windows_kib(text: str, page_size: int) -> list[int]:
-    """Return the windows of such a list in KiB. Raises UsageError."""
+    """Return the windows of a list in KiB, as ``parse_windows``. Raises UsageError."""
     return [pages_to_kib(window, page_size) for window in parse_windows(text, page_size)]
 
 

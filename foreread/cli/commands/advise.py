@@ -171,7 +171,7 @@ def _suite(args: argparse.Namespace) -> int:
 
 
 def _sources(args: argparse.Namespace) -> list[Source]:
-    """Return what makes offers besides the capture: an image."""
+    """Return the sources of offers other than the capture: an image."""
     if args.image is None:
         for name in ("unpacking", "mountpoint"):
             if getattr(args, name) is not None:

@@ -147,8 +147,8 @@ def _architecture(profile: Profile) -> str:
 
 
 def _cost_models(profile: Profile) -> str:
-    known = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
-    models = {f"{msgspec.to_builtins(cost)['model']} ({cost.obtained})" for cost in known}
+    costs = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
+    models = {f"{msgspec.to_builtins(cost)['model']} ({cost.obtained})" for cost in costs}
     return ", ".join(sorted(models)) or "-"
 
 

@@ -85,7 +85,7 @@ def _show_progress(line: ProgressLine, done: int, total: int) -> None:
 
 
 def _text(done: Calibrated) -> str:
-    found, rows = done.found, done.document.trials
+    model, rows = done.found, done.document.trials
     head = ("KiB", "order", "under way", "requests", "a second", "MB/s", "model's error")
     cells = [
         (
@@ -101,9 +101,9 @@ def _text(done: Calibrated) -> str:
     ]
     return answer_text(
         [
-            found.device.describe(),
-            f"error of the model: median {percent_text(found.median)}, worst "
-            f"{percent_text(found.worst)}",
+            model.device.describe(),
+            f"error of the model: median {percent_text(model.median)}, worst "
+            f"{percent_text(model.worst)}",
         ],
         [render(head, cells)],
         more="foreread predict CAPTURE --device-model FILE (predicts with it)",

@@ -52,12 +52,14 @@ def run(args: argparse.Namespace) -> int:
     line = ProgressLine()
     limit = None if args.max_regression is None else args.max_regression / 100
     try:
-        found = diff(args.old, args.new, limit, args.model, args.device_model, args.pids, line.step)
+        difference = diff(
+            args.old, args.new, limit, args.model, args.device_model, args.pids, line.step
+        )
     finally:
         line.end()
     if args.markdown is not None:
-        write_whole(args.markdown, markdown_text(found).encode())
+        write_whole(args.markdown, markdown_text(difference).encode())
     if args.junit is not None:
-        write_whole(args.junit, junit_xml(found))
-    print(found.to_json() if args.json else diff_text(found, verbose=args.verbose))
-    return EXIT_FAILED if found.regressed else 0
+        write_whole(args.junit, junit_xml(difference))
+    print(difference.to_json() if args.json else diff_text(difference, verbose=args.verbose))
+    return EXIT_FAILED if difference.regressed else 0

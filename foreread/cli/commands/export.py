@@ -51,16 +51,18 @@ def run(args: argparse.Namespace) -> int:
     """Write the file, and print what it contains."""
     recording = recording_of(args.capture, args)
     model = args.model or PREFIX
-    found = export(recording, args.output, args.format, args.window, model, args.device_model)
-    print(found.to_json() if args.json else _text(found))
+    exported = export(recording, args.output, args.format, args.window, model, args.device_model)
+    print(exported.to_json() if args.json else _text(exported))
     return 0
 
 
-def _text(found: ExportDocument) -> str:
+def _text(exported: ExportDocument) -> str:
     rows = [
         (str(run.accesses), str(run.requests), str(run.unused_pages), str(run.waits), run.name)
-        for run in found.runs
+        for run in exported.runs
     ]
     table = render(("accesses", "requests", "unused pages", "waits", "run"), rows)
-    notes = [f"note: {printable(note)}" for note in found.notes]
-    return "\n".join([f"wrote {printable(found.file)} ({found.format})", "", table, "", *notes])
+    notes = [f"note: {printable(note)}" for note in exported.notes]
+    return "\n".join(
+        [f"wrote {printable(exported.file)} ({exported.format})", "", table, "", *notes]
+    )

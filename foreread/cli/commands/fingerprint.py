@@ -28,7 +28,7 @@ from foreread.cli.arguments.applying import add_applying
 from foreread.cli.arguments.learning import add_learning
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.target import add_target, tell
-from foreread.cli.text.watching import Shown
+from foreread.cli.text.watching import FactPrinter
 from foreread.documents.fingerprint import WatchScriptDocument
 from foreread.tracer.error import TracerError
 from foreread.tracer.interrupts import orderly_exit
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 def _watched(args: argparse.Namespace, learning: Learning | None) -> bool:
     """Watch until Ctrl-C, or until it is time to learn; learn, and return whether to watch on."""
     options, patterns = _watch_options(args)
-    show = Shown(args.interval, args.json, patterns)
+    show = FactPrinter(args.interval, args.json, patterns)
     observer = None
     if learning is not None:
         observer = Observer(learning.file, args.patience, learning.refresh())
@@ -113,7 +113,7 @@ def _watched(args: argparse.Namespace, learning: Learning | None) -> bool:
 
 
 def _watch_options(args: argparse.Namespace) -> tuple[WatchOptions, dict[str, Pattern]]:
-    """Return what is watched, and the learnt patterns by the watcher's names."""
+    """Return the options of the watcher, and the learnt patterns by the watcher's names."""
     disks = _disks(args)
     plans, patterns = for_watcher(_plans(args, disks))
     losses = losses_in(setting for plan in plans.values() for setting in plan)
@@ -142,7 +142,7 @@ def _disks(args: argparse.Namespace) -> list[str]:
 def _follow(
     args: argparse.Namespace,
     watch: Watch,
-    show: Shown,
+    show: FactPrinter,
     learning: Learning | None,
     observer: Observer | None,
 ) -> bool:
@@ -171,7 +171,7 @@ def _follow(
     return True
 
 
-def _observe(learning: Learning, observer: Observer, fact: Fact, show: Shown) -> None:
+def _observe(learning: Learning, observer: Observer, fact: Fact, show: FactPrinter) -> None:
     observer.acted(fact.key)
     if fact.key != "period":
         return
@@ -192,7 +192,7 @@ def _is_time(args: argparse.Namespace, learning: Learning, observer: Observer) -
     return left >= LEAST_S and observer.idle and learning.next() is not None
 
 
-def _learn_one(args: argparse.Namespace, learning: Learning, show: Shown) -> None:
+def _learn_one(args: argparse.Namespace, learning: Learning, show: FactPrinter) -> None:
     """Learn the first pattern that waits; one that cannot be learnt waits for the next time."""
     pattern = learning.due[0]
     show(Fact("learning", pattern.name))

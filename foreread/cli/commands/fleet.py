@@ -103,7 +103,7 @@ def _analyse(args: argparse.Namespace) -> int:
     line = ProgressLine()
     line.step("reading the store")
     try:
-        found = fleet_analyse(
+        analysed = fleet_analyse(
             args.sources,
             args.output,
             dask=args.dask,
@@ -115,8 +115,8 @@ def _analyse(args: argparse.Namespace) -> int:
         )
     finally:
         line.end()
-    print(found.to_json() if args.json else analysed_text(found))
-    return EXIT_FAILED if found.left else 0
+    print(analysed.to_json() if args.json else analysed_text(analysed))
+    return EXIT_FAILED if analysed.left else 0
 
 
 def _report(args: argparse.Namespace) -> int:

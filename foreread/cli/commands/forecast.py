@@ -49,20 +49,20 @@ def run(args: argparse.Namespace) -> int:
     """Print the forecast."""
     recording = recording_of(args.capture, args)
     windows = (args.read_ahead_kb_now, args.read_ahead_kb_then)
-    found = forecast(recording, args.model, args.device_model, *windows)
-    print(found.to_json() if args.json else _text(found, args.verbose))
+    predicted = forecast(recording, args.model, args.device_model, *windows)
+    print(predicted.to_json() if args.json else _text(predicted, args.verbose))
     return 0
 
 
-def _text(found: Forecast, verbose: bool) -> str:
-    least = MINOR_SHARE * found.accessed
-    disks = [_disk(disk) for disk in found.disks if disk.accessed >= least]
+def _text(predicted: Forecast, verbose: bool) -> str:
+    least = MINOR_SHARE * predicted.accessed
+    disks = [_disk(disk) for disk in predicted.disks if disk.accessed >= least]
     return answer_text(
-        list(_answer(found)),
-        [_cases(found), *([_causes(found)] if found.causes and verbose else [])],
-        doubts=found.doubts,
-        notes=found.notes,
-        basis=[*disks, *([_how_many(found)] if found.causes else [])],
+        list(_answer(predicted)),
+        [_cases(predicted), *([_causes(predicted)] if predicted.causes and verbose else [])],
+        doubts=predicted.doubts,
+        notes=predicted.notes,
+        basis=[*disks, *([_how_many(predicted)] if predicted.causes else [])],
         more=f"--verbose ({_MORE})",
         verbose=verbose,
     )
@@ -74,13 +74,13 @@ def _disk(disk: ForecastDisk) -> str:
     return f"window of {disk.name}: {now}, {then}"
 
 
-def _cases(found: Forecast) -> str:
-    named = [("now", found.now), ("then", found.then)]
-    if found.kept.read_ahead_kb != found.then.read_ahead_kb:
-        named.append(("then, window of now", found.kept))
-    if found.best is not None and found.advice.action == "set":
-        named.append(("then, best window", found.best))
-    timed = ("seconds", "band") if found.change is not None else ()
+def _cases(predicted: Forecast) -> str:
+    named = [("now", predicted.now), ("then", predicted.then)]
+    if predicted.kept.read_ahead_kb != predicted.then.read_ahead_kb:
+        named.append(("then, window of now", predicted.kept))
+    if predicted.best is not None and predicted.advice.action == "set":
+        named.append(("then, best window", predicted.best))
+    timed = ("seconds", "band") if predicted.change is not None else ()
     head = ("", "kernel", "KiB", "requests", "pages", "unused", *timed)
     return render(head, [_case(name, case) for name, case in named], _LEFT)
 
@@ -93,19 +93,23 @@ def _case(name: str, case: ForecastCase) -> tuple[str, ...]:
     return (name, case.model, *(f"{number:,}" for number in numbers), *timed)
 
 
-def _causes(found: Forecast) -> str:
+def _causes(predicted: Forecast) -> str:
     head = ("change, alone", "since", "requests", "pages", "seconds")
-    return render(head, [_cause(cause) for cause in found.causes], _LEFT)
+    return render(head, [_cause(cause) for cause in predicted.causes], _LEFT)
 
 
-def _how_many(found: Forecast) -> str:
+def _how_many(predicted: Forecast) -> str:
     """Return how many changes matter to this start, and that parts do not add up."""
-    verb = "changes" if found.effective == 1 else "change"
-    every = plural(found.changes, "change")
-    text = f"{found.effective} of {every} between the kernels {verb} what this start reads"
-    if found.effective < 2:
+    verb = "changes" if predicted.effective == 1 else "change"
+    every = plural(predicted.changes, "change")
+    text = f"{predicted.effective} of {every} between the kernels {verb} what this start reads"
+    if predicted.effective < 2:
         return text
-    most = f", these {len(found.causes)} most" if found.effective > len(found.causes) else ""
+    most = (
+        f", these {len(predicted.causes)} most"
+        if predicted.effective > len(predicted.causes)
+        else ""
+    )
     return f"{text}{most}; they act on each other, so that the parts do not add up"
 
 
@@ -115,17 +119,17 @@ def _cause(cause: ForecastCause) -> tuple[str, ...]:
     return (cause.what, since, f"{cause.requests:+,}", f"{cause.pages:+,}", seconds)
 
 
-def _answer(found: Forecast) -> Iterator[str]:
+def _answer(predicted: Forecast) -> Iterator[str]:
     """Yield the lines of the answer: the difference, its causes, and what to set."""
-    advice = found.advice
-    if found.change is None:
+    advice = predicted.advice
+    if predicted.change is None:
         yield f"forecast: {advice.why}"
     else:
-        yield f"forecast: {_difference(found.change)}"
-        for cause in found.causes:
+        yield f"forecast: {_difference(predicted.change)}"
+        for cause in predicted.causes:
             if cause.seconds is not None and abs(cause.seconds) >= _LEAST_S:
                 yield f"  {cause.seconds:+.3f} s: {cause.what}"
-        yield f"  {_setting(found)}: {advice.why}"
+        yield f"  {_setting(predicted)}: {advice.why}"
         if advice.keep_read_ahead_kb is not None:
             yield f"  to keep the present time: set read_ahead_kb={advice.keep_read_ahead_kb}"
     if advice.remedy is not None:
@@ -142,12 +146,12 @@ def _difference(change: ForecastChange) -> str:
     return f"{words}: {change.seconds:+.3f} s ({share}; band {band}{certain})"
 
 
-def _setting(found: Forecast) -> str:
-    advice = found.advice
+def _setting(predicted: Forecast) -> str:
+    advice = predicted.advice
     if advice.action == "set":
         return f"to gain: set read_ahead_kb={advice.read_ahead_kb}"
-    return "leave the window at its default" if _is_default(found) else "leave the window"
+    return "leave the window at its default" if _is_default(predicted) else "leave the window"
 
 
-def _is_default(found: Forecast) -> bool:
-    return all(disk.then_why != "as given" for disk in found.disks)
+def _is_default(predicted: Forecast) -> bool:
+    return all(disk.then_why != "as given" for disk in predicted.disks)

@@ -99,7 +99,7 @@ def _print(args: argparse.Namespace, document: ImproveDocument) -> None:
 
 
 def _command(args: argparse.Namespace) -> RunOptions | None:
-    """Return what is run; None for a suite. Raises UsageError."""
+    """Return the command with its options; None for a suite. Raises UsageError."""
     if args.suite is None:
         if not args.command_line:
             raise UsageError("no command: add -- COMMAND [ARGUMENT ...], or --suite SUITE")

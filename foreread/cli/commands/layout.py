@@ -147,24 +147,24 @@ def run(args: argparse.Namespace) -> int:
             image = stack.enter_context(image_of_root(args.root))
         kind = "" if image is None else _kind(image)
         if image is not None and kind != "squashfs":
-            found, measured = _compared_others(args, recordings, image)
+            compared, measured = _compared_others(args, recordings, image)
         else:
-            found, measured = _compared(args, recordings, image)
-    best = found.best if args.best else None
+            compared, measured = _compared(args, recordings, image)
+    best = compared.best if args.best else None
     erofs = best if kind == "EROFS" else None
     squashfs = best if kind == "squashfs" else None
     written = write_layout(
-        found.order,
+        compared.order,
         args.output,
-        starts=len(found.starts),
+        starts=len(compared.starts),
         block_size=squashfs.block_size if squashfs else None,
         compressor=squashfs.compressor if squashfs else None,
         measured=measured if args.target else None,
         erofs=ErofsWords(erofs.compressor, erofs.block_size) if erofs else None,
-        doubt=found.best_doubt if best else None,
+        doubt=compared.best_doubt if best else None,
     )
-    document = _document(found, written)
-    print(document.to_json() if args.json else _text(found, args))
+    document = _document(compared, written)
+    print(document.to_json() if args.json else _text(compared, args))
     return 0
 
 
@@ -177,7 +177,9 @@ def _compared(
     args: argparse.Namespace, recordings: Sequence[Recording], image: Path | None
 ) -> tuple[Compared, Measured | None]:
     """Return the layouts of an image of squashfs compared, or the order alone."""
-    compressors = [one for one in COMPRESSORS if one in (args.compressors or COMPRESSORS)]
+    compressors = [
+        compressor for compressor in COMPRESSORS if compressor in (args.compressors or COMPRESSORS)
+    ]
     others = sorted({*(args.compressors or ())} - {*COMPRESSORS})
     sizes = [kib for kib in args.block_sizes or _SIZES_KIB if kib not in _SIZES_KIB]
     if image is not None and (others or sizes):
@@ -190,7 +192,7 @@ def _compared(
         measured = measure_unpacking(args.target, image, recordings[0], every, args.mountpoint)
     elif args.unpacking:
         measured = read_unpacking(args.unpacking)
-    asked = Asked(
+    options = Asked(
         block_sizes=[kib << 10 for kib in args.block_sizes or _SIZES_KIB],
         compressors=measured.usable(wanted) if measured else wanted,
         unpacking=measured.by_compressor if measured else None,
@@ -198,10 +200,10 @@ def _compared(
         refused=measured.document.missing if measured else (),
         config=_config(args),
     )
-    found = compare_layouts(
-        recordings, image, weights=args.weights, mountpoint=args.mountpoint, asked=asked
+    compared = compare_layouts(
+        recordings, image, weights=args.weights, mountpoint=args.mountpoint, asked=options
     )
-    return found.with_notes(measured.notes if measured else ()), measured
+    return compared.with_notes(measured.notes if measured else ()), measured
 
 
 def _compared_others(
@@ -212,7 +214,7 @@ def _compared_others(
     if others:
         raise UsageError(f"EROFS has no {' and no '.join(others)}: leave them out")
     usual = ErofsOptions()
-    asked = ErofsOptions(
+    options = ErofsOptions(
         compressors=args.compressors or usual.compressors,
         cluster_sizes=[kib << 10 for kib in args.block_sizes or ()] or usual.cluster_sizes,
         measured=read_unpacking(args.unpacking) if args.unpacking else None,
@@ -221,7 +223,7 @@ def _compared_others(
         named=bool(args.compressors),
         config=_config(args),
     )
-    return compare_others(recordings, image, args.weights, args.mountpoint, asked)
+    return compare_others(recordings, image, args.weights, args.mountpoint, options)
 
 
 def _config(args: argparse.Namespace) -> frozenset[str] | None:
@@ -231,44 +233,44 @@ def _config(args: argparse.Namespace) -> frozenset[str] | None:
 def _weights(text: str) -> tuple[float, ...]:
     """Return weights of a list with commas."""
     try:
-        found = tuple(float(word) for word in text.split(","))
+        weights = tuple(float(word) for word in text.split(","))
     except ValueError:
-        found = ()
-    if not found or not all(0 < weight <= 1e6 for weight in found):
+        weights = ()
+    if not weights or not all(0 < weight <= 1e6 for weight in weights):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 1,3")
-    return found
+    return weights
 
 
-def _document(found: Compared, written: list[Path]) -> LayoutDocument:
-    best = found.best
+def _document(compared: Compared, written: list[Path]) -> LayoutDocument:
+    best = compared.best
     return LayoutDocument(
-        files=len(found.order),
+        files=len(compared.order),
         written=tuple(str(path) for path in written),
-        rows=found.rows,
-        best=None if best is None else found.rows.index(best),
-        notes=found.notes,
+        rows=compared.rows,
+        best=None if best is None else compared.rows.index(best),
+        notes=compared.notes,
     )
 
 
-def _text(found: Compared, args: argparse.Namespace) -> str:
+def _text(compared: Compared, args: argparse.Namespace) -> str:
     order = (
-        f"{args.output}: the order of {plural(len(found.order), 'file')} for "
-        f"{plural(len(found.starts), 'start')}; INSTALL.md says how to build with it"
+        f"{args.output}: the order of {plural(len(compared.order), 'file')} for "
+        f"{plural(len(compared.starts), 'start')}; INSTALL.md says how to build with it"
     )
     head = ("", "block", "compressor", "image", "requests", "read", "seconds")
-    cells = [_cells(row) for row in _shown(found, args.verbose)]
+    cells = [_cells(row) for row in _shown(compared, args.verbose)]
     return answer_text(
-        [*(_best(found, args) if found.rows else []), order],
-        [render(head, cells, frozenset({0, 2}))] if found.rows else [],
-        notes=found.notes,
+        [*(_best(compared, args) if compared.rows else []), order],
+        [render(head, cells, frozenset({0, 2}))] if compared.rows else [],
+        notes=compared.notes,
         more=f"--verbose ({_MORE})",
         verbose=args.verbose,
     )
 
 
-def _shown(found: Compared, verbose: bool) -> list[LayoutRow]:
+def _shown(compared: Compared, verbose: bool) -> list[LayoutRow]:
     """Return the present image, the order alone, and the best of the others; or ``verbose`` all."""
-    first, others = list(found.rows[:2]), list(found.rows[2:])
+    first, others = list(compared.rows[:2]), list(compared.rows[2:])
     others.sort(key=lambda row: (row.seconds is None, row.seconds or 0.0, row.read_bytes))
     return [*first, *(others if verbose else others[: _SHOWN - len(first)])]
 
@@ -279,9 +281,9 @@ def _cells(row: LayoutRow) -> tuple[str, ...]:
     return (row.name, size, row.compressor, *sizes, seconds_cell(row.seconds))
 
 
-def _best(found: Compared, args: argparse.Namespace) -> list[str]:
+def _best(compared: Compared, args: argparse.Namespace) -> list[str]:
     """Return what the best layout brings, and how to write its options."""
-    best, present = found.best, found.rows[0]
+    best, present = compared.best, compared.rows[0]
     if best is None or best.present:
         return ["the present image is the best of these"]
     kind = f"blocks of {best.block_size // KIB} KiB with {best.compressor}"

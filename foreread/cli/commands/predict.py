@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--measured",
         metavar="SWEEP",
         type=Path,
-        help="print the prediction beside this file of foreread sweep: errors of requests, pages "
+        help="compare the prediction with this file of foreread sweep: errors of requests, pages "
         "and seconds, and the regret",
     )
     parser.add_argument(
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.explain is not None:
         _check_explained(args)
     if args.measured is not None:
-        return _beside_runs(args)
+        return _compared(args)
     prediction, capture = _predicted(args)
     if args.explain is not None:
         from foreread.cli.text.explained import explained_text  # noqa: PLC0415  (few are explained)
@@ -87,9 +87,9 @@ def _proofs(capture: Metadata, read_ahead_kb: int | None) -> _Proofs:
     # Few captures have them.
     from foreread.analyzer.confirm.text import cited, stored, warnings_of  # noqa: PLC0415
 
-    found = stored(capture)
+    results = stored(capture)
     warnings = [f"  warning: {warning}" for warning in warnings_of(capture, read_ahead_kb)]
-    return _Proofs(found, [*map(cited, found), *warnings])
+    return _Proofs(results, [*map(cited, results), *warnings])
 
 
 def _check_explained(args: argparse.Namespace) -> None:
@@ -110,8 +110,8 @@ def _predicted(args: argparse.Namespace) -> tuple[Prediction, Metadata]:
     return question_of(args).predicted(recording, windows, more), recording.capture
 
 
-def _beside_runs(args: argparse.Namespace) -> int:
-    """Print the prediction beside the measured runs of a SWEEP."""
+def _compared(args: argparse.Namespace) -> int:
+    """Print the prediction compared with the measured runs of a SWEEP."""
     # Few predictions are compared with runs.
     from foreread.analyzer.predict.validate import validate  # noqa: PLC0415
     from foreread.cli.text.validation import validation_text  # noqa: PLC0415

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="list only this file, or what is below this folder; repeatable",
+        help="list only this file, or the files below this folder; repeatable",
     )
     parser.add_argument(
         "--root",
@@ -125,68 +125,68 @@ def _check(args: argparse.Namespace) -> int:
     checked = Checked(args.check, listing, read_state(_state_file(args.check)))
     recording = recording_of(args.capture, args)
     situation = situation_of([recording], device_from(args.device_model))
-    found = staleness(situation, checked, args.root, args.limit)
-    print(found.to_json() if args.json else _stale_text(found, args.verbose))
-    return 0 if found.passed else 1
+    document = staleness(situation, checked, args.root, args.limit)
+    print(document.to_json() if args.json else _stale_text(document, args.verbose))
+    return 0 if document.passed else 1
 
 
-def _stale_text(found: StalenessDocument, verbose: bool) -> str:
+def _stale_text(document: StalenessDocument, verbose: bool) -> str:
     answer = [
-        f"the list has lost {found.lost_percent:.0f} % of its gain; the limit is "
-        f"{found.limit_percent:g} %",
+        f"the list has lost {document.lost_percent:.0f} % of its gain; the limit is "
+        f"{document.limit_percent:g} %",
     ]
-    if not found.passed:
+    if not document.passed:
         answer.append("record the start on this build, and make the list again:")
         answer.append(
             "  foreread record -o CAPTURE -- COMMAND && foreread prefetch CAPTURE -o LIST"
         )
     basis = [
-        f"list: {found.list}",
-        f"{found.pages - found.stale_pages - found.unknown_pages:,} of "
-        f"{plural(found.pages, 'listed page')} are as they were, {found.stale_pages:,} are not, "
-        f"{found.unknown_pages:,} could not be compared",
+        f"list: {document.list}",
+        f"{document.pages - document.stale_pages - document.unknown_pages:,} of "
+        f"{plural(document.pages, 'listed page')} are as they were, {document.stale_pages:,} are "
+        f"not, {document.unknown_pages:,} could not be compared",
     ]
     basis.append(
-        f"predicted: {found.without:.3f} s without the list, {found.fresh:.3f} s with it on its "
-        f"own build, {found.stale:.3f} s on this one"
+        f"predicted: {document.without:.3f} s without the list, {document.fresh:.3f} s with it on "
+        f"its own build, {document.stale:.3f} s on this one"
     )
     table = []
-    if found.files:
-        shown = found.files if verbose else found.files[:_MOST_FILES]
+    if document.files:
+        shown = document.files if verbose else document.files[:_MOST_FILES]
         head = ("moved", "changed", "missing", "as it was", "file")
-        more = len(found.files) - len(shown)
+        more = len(document.files) - len(shown)
         others = f"\nand {plural(more, 'other file')}" if more > 0 else ""
-        table.append(render(head, [_stale_row(one) for one in shown], _LAST) + others)
+        table.append(render(head, [_stale_row(file) for file in shown], _LAST) + others)
     return answer_text(
         answer,
         table,
-        notes=found.notes,
+        notes=document.notes,
         basis=basis,
         more=f"--verbose ({_MORE})",
         verbose=verbose,
     )
 
 
-def _stale_row(one: StaleFile) -> tuple[str, ...]:
-    numbers = (one.moved, one.changed, one.missing, one.same)
-    return (*(f"{number:,}" for number in numbers), one.path)
+def _stale_row(file: StaleFile) -> tuple[str, ...]:
+    numbers = (file.moved, file.changed, file.missing, file.same)
+    return (*(f"{number:,}" for number in numbers), file.path)
 
 
 def _document(compared: Comparison, args: argparse.Namespace, text: Written) -> PrefetchDocument:
-    found = compared.found
+    listed = compared.found
     return PrefetchDocument(
         list=str(args.output),
         format=args.format,
         left_out=text.left_out,
         state=str(_state_file(args.output)) if args.root is not None else None,
-        order=found.listing.order,
-        ranges=len(found.listing.ranges),
-        files=found.listing.files,
-        bytes=found.listing.size_bytes,
-        needed_bytes=found.needed_bytes,
-        wasted_bytes=found.wasted_bytes,
-        unnamed_bytes=found.unnamed_bytes,
-        gap_bytes=found.gap_bytes,
+        order=listed.listing.order,
+        ranges=len(listed.listing.ranges),
+        files=listed.listing.files,
+        bytes=listed.listing.size_bytes,
+        needed_bytes=listed.needed_bytes,
+        wasted_bytes=listed.wasted_bytes,
+        unnamed_bytes=listed.unnamed_bytes,
+        gap_bytes=listed.gap_bytes,
         cases=compared.cases,
         notes=compared.notes,
     )
@@ -205,7 +205,7 @@ def _text(compared: Comparison, args: argparse.Namespace, text: Written) -> str:
 
 
 def _gain(compared: Comparison) -> Iterator[str]:
-    """Yield what the best case with the list saves."""
+    """Yield the saving of the best case with the list."""
     timed = [case for case in compared.cases if case.seconds is not None]
     if not timed:
         return
@@ -221,7 +221,7 @@ def _gain(compared: Comparison) -> Iterator[str]:
 
 
 def _as(args: argparse.Namespace, text: Written) -> Iterator[str]:
-    """Yield what the format changes."""
+    """Yield the effects of the format, and the file of the state."""
     if args.format in WHOLE_FILES:
         yield f"{args.format}: a list of whole files, in the order of their first access"
     if text.left_out:
@@ -234,18 +234,18 @@ def _as(args: argparse.Namespace, text: Written) -> Iterator[str]:
         yield f"state of the listed pages: {_state_file(args.output)}"
 
 
-def _list_text(found: Found, output: Path) -> list[str]:
-    listing = found.listing
+def _list_text(listed: Found, output: Path) -> list[str]:
+    listing = listed.listing
     lines = [
         f"list: {output}",
         f"{plural(len(listing.ranges), 'range')} of {plural(listing.files, 'file')}, "
         f"{size_text(listing.size_bytes)}: "
-        f"{size_text(found.needed_bytes)} are needed, {size_text(found.wasted_bytes)} are gaps of "
-        f"up to {size_text(found.gap_bytes)}, which are cheaper to read than to skip",
+        f"{size_text(listed.needed_bytes)} are needed, {size_text(listed.wasted_bytes)} are gaps "
+        f"of up to {size_text(listed.gap_bytes)}, which are cheaper to read than to skip",
     ]
-    if found.unnamed_bytes:
+    if listed.unnamed_bytes:
         lines.append(
-            f"not in the list (files whose path is unknown): {size_text(found.unnamed_bytes)}"
+            f"not in the list (files whose path is unknown): {size_text(listed.unnamed_bytes)}"
         )
     return lines
 

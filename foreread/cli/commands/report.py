@@ -154,9 +154,9 @@ def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
     """Return the sweep and the tuning among the files given, which are distinguished by content."""
     tunings = [path for path in paths if is_store(path)]
     sweeps = [path for path in paths if path not in tunings]
-    for found, what in ((tunings, "TUNING"), (sweeps, "SWEEP")):
-        if len(found) > 1:
-            raise UsageError(f"{found[1]}: give at most one {what}")
+    for files, what in ((tunings, "TUNING"), (sweeps, "SWEEP")):
+        if len(files) > 1:
+            raise UsageError(f"{files[1]}: give at most one {what}")
     return (
         read_sweep(sweeps[0]) if sweeps else None,
         read_results(tunings[0]) if tunings else None,

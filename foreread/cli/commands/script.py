@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state-dir",
         metavar="DIR",
-        help="folder on the board where such boots are counted; it must survive a power cut and be "
+        help="folder on the board where hung boots are counted; it must survive a power cut and be "
         f"writable when the script runs (default: {STATE_DIR})",
     )
     parser.add_argument(
@@ -201,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_usage(args: argparse.Namespace) -> None:
-    made = (
+    options = (
         *(args.capture, args.model, args.device_model, args.output),
         *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
         *(args.prefetch, args.replayer, _published(args), args.allow or None),
@@ -209,7 +209,7 @@ def _check_usage(args: argparse.Namespace) -> None:
     )
     if args.uninstall or args.check:
         action = "--uninstall" if args.uninstall else "--check"
-        if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
+        if any(given is not None for given in options) or args.init != AUTO or args.no_restore:
             raise UsageError(f"{action} takes no options except --target and --force")
         return
     for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
@@ -373,12 +373,12 @@ def _check(args: argparse.Namespace) -> int:
 def _windows(target: Target) -> list[str]:
     """Return each disk's window and what sets it."""
     disks = examine(target).disks
-    found = origins_of(target, [disk.knob for disk in disks])
+    origins = origins_of(target, [disk.knob for disk in disks])
     return [
         line
         for disk in disks
         for line in (
             f"{disk.knob}: {disk.read_ahead_kb}",
-            *(f"{disk.knob}: {sentence}" for sentence in found[disk.knob]),
+            *(f"{disk.knob}: {sentence}" for sentence in origins[disk.knob]),
         )
     ]

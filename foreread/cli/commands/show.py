@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
-    """Return all that ``show`` prints; without a known window nothing of one."""
+    """Return the document; without a known window it has no figures of a window."""
     capture, probe, trace = recording.capture, recording.probe, recording.trace
     return ShowDocument(
         format=trace.format,
@@ -188,7 +188,7 @@ def _text(recording: Recording, at_window: Waste | None, args: argparse.Namespac
 
 
 def _answer(recording: Recording, summary: ShowDocument) -> str:
-    """Return what was recorded, and how completely."""
+    """Return the command, its pages and files, and whether events were lost."""
     capture = recording.capture
     command, seconds = capture.command, capture.wall_seconds
     name = f"a recording of {summary.format}" if command is None else shlex.join(command)
@@ -200,7 +200,7 @@ def _answer(recording: Recording, summary: ShowDocument) -> str:
 
 
 def _doubts(recording: Recording, summary: ShowDocument) -> Iterator[str]:
-    """Yield what makes the recording less than an undisturbed cold start."""
+    """Yield the differences from an undisturbed, completely recorded cold start."""
     cold = recording.capture.cold
     if cold and not cold.proven:
         yield f"cold NOT PROVEN: {cold.how}"

@@ -30,7 +30,7 @@ from foreread.tracer.formats.scenario import beside
 from foreread.tracer.formats.sweep import Sweep
 from foreread.tracer.local.sweep_run import SweepProgress
 
-_MORE = "the table beside the curve, and all notes"
+_MORE = "the table below the curve, and all notes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="with CAPTURE: run even if machine, kernel, CPU or disks are not those of the capture",
+        help="with CAPTURE: run even if machine, kernel, CPU or disks differ from the capture's",
     )
     add_model(parser)
     add_verbose(parser, _MORE)
@@ -79,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--repeat: write a number of 1 or more")
     if args.windows is not None:
         parse_windows_kib(args.windows, 4096)  # report wrong usage before anything is done
-    asked, first = run_options(args), Path(args.command_line[0])
+    options, first = run_options(args), Path(args.command_line[0])
     recorded = len(args.command_line) == 1 and is_capture(first)
     result = sweep(
-        first if recorded else asked,
+        first if recorded else options,
         args.output,
         windows_kib=None if args.windows is None else partial(parse_windows_kib, args.windows),
         repeat=args.repeat,
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         devices=args.device,
         target=args.target,
         identity=args.identity,
-        ending=asked.ending,
+        ending=options.ending,
         question=question_of(args),
         force=args.force,
         wait_s=args.wait,

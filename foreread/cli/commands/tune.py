@@ -134,5 +134,5 @@ def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Me
             "gone; record again: foreread record -o CAPTURE -- COMMAND"
         )
     genes = list(args.genes)
-    found = proposed_settings(recording, prediction, question_of(args), genes, tell)
-    return found, recording.capture
+    proposal = proposed_settings(recording, prediction, question_of(args), genes, tell)
+    return proposal, recording.capture

@@ -19,44 +19,44 @@ _LEAST_CHANGE = 20  # columns for what a row changes
 _TOGETHER = " + "  # between the changes of a combination
 
 
-def table_text(found: AdviceDocument, *, written: bool, verbose: bool) -> str:
+def table_text(advice: AdviceDocument, *, written: bool, verbose: bool) -> str:
     """Return the table; ``verbose``: and each row in full. ``written``: so are its files."""
-    parts = [_table(found.rows)] if found.rows else []
+    parts = [_table(advice.rows)] if advice.rows else []
     if verbose:
-        parts += [row_text(rank, row) for rank, row in enumerate(found.rows, 1)]
+        parts += [row_text(rank, row) for rank, row in enumerate(advice.rows, 1)]
     row = "--row N (a row in full, with -o FILE its file)"
     folder = f"; -o {OUTPUT} (all files, to measure a row)"
     return answer_text(
-        list(_answer(found)),
+        list(_answer(advice)),
         parts,
-        doubts=found.doubts,
-        notes=found.notes,
-        basis=list(_basis(found)),
-        more=f"{row}{'' if written else folder}; --verbose" if found.rows else "--verbose",
+        doubts=advice.doubts,
+        notes=advice.notes,
+        basis=list(_basis(advice)),
+        more=f"{row}{'' if written else folder}; --verbose" if advice.rows else "--verbose",
         verbose=verbose,
     )
 
 
-def _answer(found: AdviceDocument) -> Iterator[str]:
+def _answer(advice: AdviceDocument) -> Iterator[str]:
     """Yield the start as it is now, and what the best row makes of it."""
     yield (
-        f"now: {found.seconds:.3f} s predicted at {found.read_ahead_kb:,} KiB, "
-        f"{size_text(found.read_bytes)} read"
+        f"now: {advice.seconds:.3f} s predicted at {advice.read_ahead_kb:,} KiB, "
+        f"{size_text(advice.read_bytes)} read"
     )
-    if not found.rows:
+    if not advice.rows:
         yield "nothing found that saves more than its band"
         return
-    best = found.rows[0]
-    share = percent_text(best.saved / found.seconds, 0)
+    best = advice.rows[0]
+    share = percent_text(best.saved / advice.seconds, 0)
     yield cut(f"best: {best.seconds:.3f} s, {share} less, by row 1: {best.what}", columns())
 
 
-def _basis(found: AdviceDocument) -> Iterator[str]:
-    kernel = f"Linux {release_of(found.model)}"
+def _basis(advice: AdviceDocument) -> Iterator[str]:
+    kernel = f"Linux {release_of(advice.model)}"
     yield f"the start replayed with each change, by the readahead of {kernel}"
-    if found.disk is not None:
-        yield f"the disk: {found.disk}"
-    yield f"{plural(found.tried, 'combination')} of changes tried"
+    if advice.disk is not None:
+        yield f"the disk: {advice.disk}"
+    yield f"{plural(advice.tried, 'combination')} of changes tried"
 
 
 def _table(rows: list[AdviceRow]) -> str:

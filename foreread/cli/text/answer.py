@@ -74,10 +74,10 @@ def answer_text(
 
 def basis_lines(basis: Sequence[str], verbose: bool) -> list[str]:
     """Return what an answer rests on: with ``verbose`` whole, else the first lines, cut."""
-    shown = [printable(one) for one in basis]
+    shown = [printable(text) for text in basis]
     if not verbose:
         width = columns() - len(_BASIS)
-        shown = [cut(one, width) for one in shown[:MOST_BASIS]]
+        shown = [cut(text, width) for text in shown[:MOST_BASIS]]
     heads = [_BASIS, *[" " * len(_BASIS)] * len(shown)]
     return [f"{head}{line}" for head, line in zip(heads, shown, strict=False)]
 

@@ -37,10 +37,10 @@ def show_progress(progress: PairProgress) -> None:
     ProgressLine(sys.stderr).say(line)
 
 
-def confirmed_text(found: Confirmed, again: str) -> str:
+def confirmed_text(confirmed: Confirmed, again: str) -> str:
     """Return the result; ``again`` is the command line that continues an undecided one."""
-    of, gain = found.result, found.predicted_gain
-    command = shlex.join(found.capture.command or [])
+    of, gain = confirmed.result, confirmed.predicted_gain
+    command = shlex.join(confirmed.capture.command or [])
     words = {"too small": "too small to matter"}
     head = words.get(of.outcome, of.outcome)
     if of.outcome == "undecided":

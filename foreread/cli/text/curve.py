@@ -15,7 +15,7 @@ from foreread.cli.text.answer import can_print
 _FEWEST_POINTS = 3
 _NARROWEST, _WIDEST, _LINES = 40, 100, 9
 _PLAIN_FRAME = str.maketrans("┌─┐│└┘", "+-+|++")
-_MARGIN = 14  # columns beside the drawing: frame and numbers
+_MARGIN = 14  # columns of frame and numbers
 
 
 def curve_text(
@@ -27,10 +27,10 @@ def curve_text(
     are too few points, and without uniplot (``foreread[plot]``). Colours are not used.
     """
     stream = sys.stdout if stream is None else stream
-    known = [
+    timed = [
         (kb, value) for kb, value in zip(read_ahead_kb, seconds, strict=True) if value is not None
     ]
-    points = sorted(point for point in known if point[0] > 0)  # the axis is logarithmic
+    points = sorted(point for point in timed if point[0] > 0)  # the axis is logarithmic
     columns = shutil.get_terminal_size().columns
     dumb = os.environ.get("TERM", "dumb") == "dumb"
     if not stream.isatty() or dumb or columns < _NARROWEST or len(points) < _FEWEST_POINTS:
@@ -55,7 +55,7 @@ def curve_text(
         character_set="block" if blocks else "ascii",
     )
     title = "seconds by window (KiB)"
-    zero = "".join(f"; at 0 KiB: {value:.3f} s" for kb, value in known if kb == 0)
+    zero = "".join(f"; at 0 KiB: {value:.3f} s" for kb, value in timed if kb == 0)
     title += zero if len(title + zero) <= columns else ""
     drawn = drawn if blocks else drawn.translate(_PLAIN_FRAME)
     scale = _scale(octaves[0], octaves[-1], width)

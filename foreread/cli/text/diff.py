@@ -17,56 +17,58 @@ _FEW_FILES = 4  # of each of several starts
 _LEAST_TEXT = 20  # columns of a path, and of a reason
 
 
-def diff_text(found: DiffDocument, *, verbose: bool = False) -> str:
+def diff_text(difference: DiffDocument, *, verbose: bool = False) -> str:
     """Return the difference as text; ``verbose``: with all files."""
-    whole = [answer(found)] if len(found.starts) > 1 or found.limit is not None else []
-    only = [f"only in OLD: {name}" for name in found.only_old]
-    only += [f"only in NEW: {name}" for name in found.only_new]
-    shown = SHOWN_FILES if len(found.starts) == 1 else _FEW_FILES
+    whole = (
+        [answer(difference)] if len(difference.starts) > 1 or difference.limit is not None else []
+    )
+    only = [f"only in OLD: {name}" for name in difference.only_old]
+    only += [f"only in NEW: {name}" for name in difference.only_new]
+    shown = SHOWN_FILES if len(difference.starts) == 1 else _FEW_FILES
     return answer_text(
         [*whole, *only],
-        ["\n".join(_start(one, None if verbose else shown)) for one in found.starts],
-        notes=[Note(note, NoteKind.ANSWER) for note in found.notes],
+        ["\n".join(_start(start, None if verbose else shown)) for start in difference.starts],
+        notes=[Note(note, NoteKind.ANSWER) for note in difference.notes],
         more="--verbose (all files)",
         verbose=verbose,
     )
 
 
-def answer(found: DiffDocument) -> str:
+def answer(difference: DiffDocument) -> str:
     """Return the answer about all starts, on one line."""
-    worst = [one for one in found.starts if one.regressed]
+    worst = [start for start in difference.starts if start.regressed]
     seconds = "no predicted seconds"
-    if found.seconds_old is not None and found.seconds_new is not None:
-        weighted = "weighted seconds" if len(found.starts) > 1 else "s"
-        seconds = f"{found.seconds_old:.3f} to {found.seconds_new:.3f} {weighted}"
-        seconds += f", {percent_text(found.share, signed=True, absent='unknown')}"
-    if found.limit is None:
+    if difference.seconds_old is not None and difference.seconds_new is not None:
+        weighted = "weighted seconds" if len(difference.starts) > 1 else "s"
+        seconds = f"{difference.seconds_old:.3f} to {difference.seconds_new:.3f} {weighted}"
+        seconds += f", {percent_text(difference.share, signed=True, absent='unknown')}"
+    if difference.limit is None:
         return seconds
-    limit = f"limit {100 * found.limit:g} %"
-    if not found.regressed:
+    limit = f"limit {100 * difference.limit:g} %"
+    if not difference.regressed:
         return f"passed: {seconds}, {limit}"
-    names = f" ({', '.join(printable(title(one)) for one in worst)})" if worst else ""
+    names = f" ({', '.join(printable(title(start)) for start in worst)})" if worst else ""
     return f"regressed: {seconds}, {limit}{names}"
 
 
-def title(one: StartDiff) -> str:
+def title(start: StartDiff) -> str:
     """Return the name of a start, with its board."""
-    return one.name if one.board is None else f"{one.name} on {one.board}"
+    return start.name if start.board is None else f"{start.name} on {start.board}"
 
 
-def start_text(one: StartDiff) -> str:
+def start_text(start: StartDiff) -> str:
     """Return the answer about one start, on one line."""
-    old, new = one.old, one.new
+    old, new = start.old, start.new
     requests = f"{old.requests:,} to {plural(new.requests, 'request')}"
     counts = f"{requests}, {old.pages:,} to {plural(new.pages, 'page')} read"
     if old.seconds is None or new.seconds is None:
         return counts
-    share = percent_text(one.share, signed=True, absent="unknown")
+    share = percent_text(start.share, signed=True, absent="unknown")
     return f"{old.seconds:.3f} to {new.seconds:.3f} s predicted, {share}; {counts}"
 
 
 def side_text(side: DiffSide) -> str:
-    """Return what a recording was made with."""
+    """Return the path, the kernel and the window of a recording."""
     kernel = f"Linux {side.kernel}" if side.kernel else "unknown kernel"
     best = side.best_read_ahead_kb
     fastest = "" if best is None else f", fastest at {best:,} KiB"
@@ -83,28 +85,28 @@ def cause_text(cause: DiffCause) -> str:
     return f"{', '.join(parts)}: {cause.what}"
 
 
-def _start(one: StartDiff, most: int | None) -> Iterator[str]:
+def _start(start: StartDiff, most: int | None) -> Iterator[str]:
     """Yield the answer about a start, and ``most`` of its files."""
-    yield printable(f"{title(one)}: {start_text(one)}")
-    yield from (f"  doubt: {printable(doubt)}" for doubt in one.doubts)
-    yield f"  OLD {printable(side_text(one.old))}"
-    yield f"  NEW {printable(side_text(one.new))}"
+    yield printable(f"{title(start)}: {start_text(start)}")
+    yield from (f"  doubt: {printable(doubt)}" for doubt in start.doubts)
+    yield f"  OLD {printable(side_text(start.old))}"
+    yield f"  NEW {printable(side_text(start.new))}"
     yield "because of:"
-    yield from (f"  {printable(cause_text(cause))}" for cause in one.causes)
-    if one.files:
+    yield from (f"  {printable(cause_text(cause))}" for cause in start.causes)
+    if start.files:
         yield "files, those that cost most first:"
-        shown = one.files[:most]
+        shown = start.files[:most]
         head = ("seconds", "requests", "pages", "file", "")
         rows = [_row(file) for file in shown]
         if most is not None:
             rows = _cut(head, rows)
         yield render(head, rows, left=frozenset({3, 4}))
-        if len(one.files) > len(shown):
-            yield f"  and {plural(len(one.files) - len(shown), 'file')} more"
+        if len(start.files) > len(shown):
+            yield f"  and {plural(len(start.files) - len(shown), 'file')} more"
 
 
 def _cut(head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return rows whose paths and reasons share what the numbers leave of the width."""
+    """Return the rows with paths and reasons cut to the columns that the numbers leave."""
     numbers = [max(map(len, column)) + 2 for column in zip(head, *rows, strict=True)][:3]
     room = max(columns() - sum(numbers) - 2, 2 * _LEAST_TEXT)
     path = max(_LEAST_TEXT, min(room // 2, max(len(printable(row[3])) for row in rows)))

@@ -10,10 +10,14 @@ from foreread.boards.base.printable import printable
 from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
 
 
-def junit_xml(found: DiffDocument) -> bytes:
+def junit_xml(difference: DiffDocument) -> bytes:
     """Return the difference as JUnit XML, in UTF-8."""
-    total = _case("all starts", answer(found), bool(found.regressed), found.seconds_new)
-    cases = [_of_start(one) for one in found.starts] + ([total] if len(found.starts) > 1 else [])
+    total = _case(
+        "all starts", answer(difference), bool(difference.regressed), difference.seconds_new
+    )
+    cases = [_of_start(start) for start in difference.starts] + (
+        [total] if len(difference.starts) > 1 else []
+    )
     failed = sum(case.find("failure") is not None for case in cases)
     numbers = {"tests": str(len(cases)), "failures": str(failed), "errors": "0"}
     suite = ElementTree.Element("testsuite", {"name": "foreread diff", **numbers})
@@ -25,29 +29,31 @@ def junit_xml(found: DiffDocument) -> bytes:
     return text + b"\n"
 
 
-def _of_start(one: StartDiff) -> ElementTree.Element:
-    case = _case(title(one), start_text(one), bool(one.regressed), one.new.seconds)
+def _of_start(start: StartDiff) -> ElementTree.Element:
+    case = _case(title(start), start_text(start), bool(start.regressed), start.new.seconds)
     output = ElementTree.SubElement(case, "system-out")
-    output.text = "\n".join(printable(line) for line in _lines(one))
+    output.text = "\n".join(printable(line) for line in _lines(start))
     return case
 
 
-def _case(name: str, said: str, failed: bool, seconds: float | None) -> ElementTree.Element:
+def _case(name: str, message: str, failed: bool, seconds: float | None) -> ElementTree.Element:
     # XML has no way to write a control character: printable() leaves none.
     names = {"classname": "foreread.diff", "name": printable(name)}
     case = ElementTree.Element("testcase", {**names, "time": f"{seconds or 0.0:.3f}"})
     if failed:
-        ElementTree.SubElement(case, "failure", {"message": printable(said), "type": "regression"})
+        ElementTree.SubElement(
+            case, "failure", {"message": printable(message), "type": "regression"}
+        )
     return case
 
 
-def _lines(one: StartDiff) -> Iterator[str]:
-    yield start_text(one)
-    yield f"OLD {side_text(one.old)}"
-    yield f"NEW {side_text(one.new)}"
-    yield from map(cause_text, one.causes)
-    for file in one.files[:SHOWN_FILES]:
+def _lines(start: StartDiff) -> Iterator[str]:
+    yield start_text(start)
+    yield f"OLD {side_text(start.old)}"
+    yield f"NEW {side_text(start.new)}"
+    yield from map(cause_text, start.causes)
+    for file in start.files[:SHOWN_FILES]:
         seconds = "" if file.seconds is None else f"{file.seconds:+.3f} s, "
         requests = f"requests {file.requests_new - file.requests_old:+,}"
         yield f"{file.path}: {seconds}{requests}: {file.why}"
-    yield from (f"doubt: {doubt}" for doubt in one.doubts)
+    yield from (f"doubt: {doubt}" for doubt in start.doubts)

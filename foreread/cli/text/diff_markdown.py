@@ -20,34 +20,34 @@ def quoted(text: str) -> str:
     return printable(text).translate(_MARKS)
 
 
-def markdown_text(found: DiffDocument) -> str:
+def markdown_text(difference: DiffDocument) -> str:
     """Return the difference as Markdown."""
-    lines = [f"## foreread: {quoted(answer(found))}", ""]
-    for one in found.starts:
-        lines += _start(one)
-    lines += [f"- only in OLD: {quoted(name)}" for name in found.only_old]
-    lines += [f"- only in NEW: {quoted(name)}" for name in found.only_new]
-    lines += [f"- note: {quoted(note)}" for note in found.notes]
+    lines = [f"## foreread: {quoted(answer(difference))}", ""]
+    for start in difference.starts:
+        lines += _start(start)
+    lines += [f"- only in OLD: {quoted(name)}" for name in difference.only_old]
+    lines += [f"- only in NEW: {quoted(name)}" for name in difference.only_new]
+    lines += [f"- note: {quoted(note)}" for note in difference.notes]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _start(one: StartDiff) -> Iterator[str]:
-    yield f"### {quoted(title(one))}"
+def _start(start: StartDiff) -> Iterator[str]:
+    yield f"### {quoted(title(start))}"
     yield ""
-    mark = {True: "regressed: ", False: "passed: ", None: ""}[one.regressed]
-    yield f"**{quoted(mark + start_text(one))}**"
+    mark = {True: "regressed: ", False: "passed: ", None: ""}[start.regressed]
+    yield f"**{quoted(mark + start_text(start))}**"
     yield ""
-    yield f"- OLD {quoted(side_text(one.old))}"
-    yield f"- NEW {quoted(side_text(one.new))}"
-    yield from (f"- {quoted(cause_text(cause))}" for cause in one.causes)
-    yield from (f"- doubt: {quoted(doubt)}" for doubt in one.doubts)
+    yield f"- OLD {quoted(side_text(start.old))}"
+    yield f"- NEW {quoted(side_text(start.new))}"
+    yield from (f"- {quoted(cause_text(cause))}" for cause in start.causes)
+    yield from (f"- doubt: {quoted(doubt)}" for doubt in start.doubts)
     yield ""
-    if one.files:
+    if start.files:
         yield "| seconds | requests | pages | file | why |"
         yield "|---:|---:|---:|---|---|"
-        yield from map(_row, one.files[:SHOWN_FILES])
-        if len(one.files) > SHOWN_FILES:
-            yield f"| | | | and {len(one.files) - SHOWN_FILES} more | |"
+        yield from map(_row, start.files[:SHOWN_FILES])
+        if len(start.files) > SHOWN_FILES:
+            yield f"| | | | and {len(start.files) - SHOWN_FILES} more | |"
         yield ""
 
 

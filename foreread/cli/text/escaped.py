@@ -1,7 +1,7 @@
 """Output without raw control characters, whatever a capture, a board or a file name holds.
 
-While a command runs, stdout and stderr are such streams: what prints does not have to think of it.
-A text that must stay on one line is given to ``boards.base.printable`` first.
+While a command runs, stdout and stderr are streams that escape them. A text that must stay on one
+line is passed to ``boards.base.printable`` first.
 """
 
 from __future__ import annotations

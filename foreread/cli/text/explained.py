@@ -24,10 +24,10 @@ def explained_text(prediction: Prediction, kb: int) -> str:
     if bands is None or spent is None or not prediction.starts:
         raise UsageError(f"--explain: there are no seconds: {prediction.verdict.why}")
     if kb not in total.known_seconds:
-        known = ", ".join(map(str, total.known_seconds))
+        windows = ", ".join(map(str, total.known_seconds))
         raise UsageError(
-            f"--explain {kb}: this window was not replayed: choose one of {known}, or name it with "
-            "--windows"
+            f"--explain {kb}: this window was not replayed: choose one of {windows}, or name it "
+            "with --windows"
         )
     row = total.read_ahead_kb.index(kb)
     start, of = prediction.starts[0], len(prediction.starts)
@@ -85,7 +85,7 @@ def _band(bands: Bands, window: int, doubts: int) -> Iterator[tuple[str, str]]:
     """Yield the band, and the standard deviations that it is made of."""
     row = bands.windows.index(window)
     low, high = (float(edge[row]) for edge in bands.band())
-    drawn, beside = float(bands.draws[:, row].std()), float(bands.left_out[row])
+    drawn, replayed = float(bands.draws[:, row].std()), float(bands.left_out[row])
     doubted = bands.spread * bands.at(window)
     yield (
         "band",
@@ -95,5 +95,5 @@ def _band(bands: Bands, window: int, doubts: int) -> Iterator[tuple[str, str]]:
         "  draws",
         f"{drawn:.3f} s, from {plural(len(bands.draws), 'random draw')} of disk and processor",
     )
-    yield "  replay", f"{beside:.3f} s, the difference of replays and runs on known disks"
+    yield "  replay", f"{replayed:.3f} s, the difference of replays and runs on known disks"
     yield "  doubts", f"{doubted:.3f} s, from {plural(doubts, 'doubt')}"

@@ -11,36 +11,38 @@ from foreread.boards.base.printable import printable
 _SHOWN = 10  # captures that are left
 
 
-def analysed_text(found: FleetAnalysed) -> str:
-    """Return what was added to the store, and what is missing."""
-    return "\n".join(printable(line) for line in _lines(found))
+def analysed_text(analysed: FleetAnalysed) -> str:
+    """Return the numbers of captures that were added to the store, and that are missing."""
+    return "\n".join(printable(line) for line in _lines(analysed))
 
 
-def _lines(found: FleetAnalysed) -> Iterator[str]:
+def _lines(analysed: FleetAnalysed) -> Iterator[str]:
     yield (
-        f"{plural(found.listed, 'capture')} listed, {found.stored_before:,} in the store before, "
-        f"{found.analysed:,} added{_rate(found)}"
+        f"{plural(analysed.listed, 'capture')} listed, {analysed.stored_before:,} in the store "
+        f"before, {analysed.analysed:,} added{_rate(analysed)}"
     )
-    if found.errors:
-        yield f"{plural(found.errors, 'added capture')} could not be analysed: see the report"
-    if found.copies:
-        yield f"{plural(found.copies, 'capture')} left out: copies of other ones"
-    if found.other_files:
-        yield f"{plural(found.other_files, 'other file')} left out"
-    if found.left:
-        yield f"not in the store: {found.left:,}"
-        for one in found.left_some[:_SHOWN]:
-            yield f"  {one.source}: {one.why}"
+    if analysed.errors:
+        yield f"{plural(analysed.errors, 'added capture')} could not be analysed: see the report"
+    if analysed.copies:
+        yield f"{plural(analysed.copies, 'capture')} left out: copies of other ones"
+    if analysed.other_files:
+        yield f"{plural(analysed.other_files, 'other file')} left out"
+    if analysed.left:
+        yield f"not in the store: {analysed.left:,}"
+        for capture in analysed.left_some[:_SHOWN]:
+            yield f"  {capture.source}: {capture.why}"
         yield "to try these again, repeat the command"
-    elif not found.listed:
+    elif not analysed.listed:
         yield "nothing to report: repeat the command with a capture, or with a folder of captures"
     else:
-        yield f"the report: foreread fleet report {found.store} -o DIR"
+        yield f"the report: foreread fleet report {analysed.store} -o DIR"
 
 
-def _rate(found: FleetAnalysed) -> str:
+def _rate(analysed: FleetAnalysed) -> str:
     """Return how fast captures were added, if any were."""
-    if not found.analysed or not found.seconds:
+    if not analysed.analysed or not analysed.seconds:
         return ""
-    rate = found.analysed / found.seconds
-    return f" in {found.seconds:.1f} s ({rate:.2f} a second, {plural(found.workers, 'worker')})"
+    rate = analysed.analysed / analysed.seconds
+    return (
+        f" in {analysed.seconds:.1f} s ({rate:.2f} a second, {plural(analysed.workers, 'worker')})"
+    )

@@ -18,25 +18,25 @@ _LEFT = frozenset({0})
 _LEAST_TEXT = 20  # columns
 
 
-def fleet_report_text(found: FleetFigures, html: str) -> str:
+def fleet_report_text(figures: FleetFigures, html: str) -> str:
     """Return the answer of a store's report, which is at ``html``."""
-    rows = [_row(start) for start in found.start_rows[:_ROWS]]
+    rows = [_row(start) for start in figures.start_rows[:_ROWS]]
     return answer_text(
-        [fleet_title(found)],
+        [fleet_title(figures)],
         [render_cut(_HEAD, rows, _LEAST_TEXT, _LEFT)] if rows else [],
-        doubts=[*fleet_doubts(found), *_failed(found)],
+        doubts=[*fleet_doubts(figures), *_failed(figures)],
         basis=[
-            f"{plural(found.captures, 'capture')} of {plural(found.starts, 'start')} on "
-            f"{plural(found.boards, 'board')}; store: {found.store}"
+            f"{plural(figures.captures, 'capture')} of {plural(figures.starts, 'start')} on "
+            f"{plural(figures.boards, 'board')}; store: {figures.store}"
         ],
         more=f"the report: {html}",
     )
 
 
-def _failed(found: FleetFigures) -> Iterator[str]:
-    if found.errors:
-        yield f"{plural(found.errors, 'capture')} could not be analysed"
-    against = sum(start.contradicted for start in found.start_rows)
+def _failed(figures: FleetFigures) -> Iterator[str]:
+    if figures.errors:
+        yield f"{plural(figures.errors, 'capture')} could not be analysed"
+    against = sum(start.contradicted for start in figures.start_rows)
     if against:
         yield f"{plural(against, 'measured result')} of these starts contradict their prediction"
 

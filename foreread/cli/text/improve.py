@@ -81,25 +81,25 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else duration_text(seconds)
 
 
-def improved_text(found: ImproveDocument) -> str:
-    """Return the answer: what is faster, what the start waits for, remedies, what to type."""
-    parts = ["\n".join(_answer(found))]
-    if found.remedies:
-        parts.append(_table(found.remedies))
-    if found.disks:
-        parts.append(_disks(found.disks))
-    if found.next:
-        width = max(len(step.what) for step in found.next)
-        parts.append("\n".join(f"{step.what:<{width}}  {step.command}" for step in found.next))
+def improved_text(document: ImproveDocument) -> str:
+    """Return the answer, the parts of the present time, remedies, and the next commands."""
+    parts = ["\n".join(_answer(document))]
+    if document.remedies:
+        parts.append(_table(document.remedies))
+    if document.disks:
+        parts.append(_disks(document.disks))
+    if document.next:
+        width = max(len(step.what) for step in document.next)
+        parts.append("\n".join(f"{step.what:<{width}}  {step.command}" for step in document.next))
     return "\n\n".join("\n".join(map(printable, part.splitlines())) for part in parts)
 
 
-def _answer(found: ImproveDocument) -> Iterator[str]:
-    yield f"{found.verdict}: {found.answer}"
-    if found.now is not None:
-        yield _now(found.now)
-    if found.tuned is not None and found.verdict != "tuned":
-        settings = ", ".join(f"{name} = {value}" for name, value in found.tuned.settings.items())
+def _answer(document: ImproveDocument) -> Iterator[str]:
+    yield f"{document.verdict}: {document.answer}"
+    if document.now is not None:
+        yield _now(document.now)
+    if document.tuned is not None and document.verdict != "tuned":
+        settings = ", ".join(f"{name} = {value}" for name, value in document.tuned.settings.items())
         yield f"tuned: {settings or 'no setting is shown to be faster'}"
 
 

@@ -17,7 +17,7 @@ from foreread.cli.text.table import render, seconds_cell
 
 _SHOWN_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _ALL_SHOWN = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)  # pages
-_MOST_ROWS = 16  # of a table whose windows are none of these
+_MOST_ROWS = 16  # of a table without any of these windows
 
 
 def prediction_text(

@@ -39,12 +39,12 @@ class ProgressLine:
         left_s = (now_s - self._began_s) / max(done, 1) * (total - done)
         self.say(f"{text}: {done}/{total}, {duration_text(left_s)} left")
 
-    def count(self, text: str, done: int, known: int) -> None:
+    def count(self, text: str, done: int, listed: int) -> None:
         """Report that ``done`` of at least ``known`` are finished: more may be found."""
         now_s = time.monotonic()
         if self.on_terminal or now_s - self._said_s >= _EVERY_S:
             self._said_s = now_s
-            self.say(f"{text}: {done:,} of {known:,} listed so far")
+            self.say(f"{text}: {done:,} of {listed:,} listed so far")
 
     def say(self, text: str, shorter: str = "") -> None:
         """Show a text; ``shorter`` replaces it on a terminal that is too narrow for it."""

@@ -31,24 +31,25 @@ SUITE_MORE = "the published criterion, and the load that the windows are predict
 _HEAD = ("start", "weight", "captures", "now", "s now", "s then", "band", "own", "s own", "regret")
 
 
-def suite_text(found: SuiteDocument, *, verbose: bool = False) -> str:
+def suite_text(document: SuiteDocument, *, verbose: bool = False) -> str:
     """Return the answer for a suite: each disk of each board."""
-    disks = [(board, disk) for board in found.boards for disk in board.disks]
+    disks = [(board, disk) for board in document.boards for disk in board.disks]
     parts = [_disk(board, disk, verbose) for board, disk in disks]
-    parts += [line for board in found.boards for line in _of_board(board)]
-    measured = shlex.join(["--suite", found.path])
+    parts += [line for board in document.boards for line in _of_board(board)]
+    measured = shlex.join(["--suite", document.path])
     loads = dict.fromkeys(holds_for(disk.verdict, measured) for _, disk in disks)
-    end = [f"load: {printable(one)}" for one in loads if one] if verbose else []
+    end = [f"load: {printable(load)}" for load in loads if load] if verbose else []
     return "\n\n".join([*parts, "\n".join(end or [f"more: --verbose ({SUITE_MORE})"])])
 
 
 def _of_board(board: SuiteBoardAnswer) -> Iterator[str]:
     """Yield what one window for all disks costs, and the disks without an answer."""
     if board.one_window is not None:
-        one = board.one_window
+        common = board.one_window
         yield printable(
-            f"{board.name}: one window for all disks, {one.read_ahead_kb:,} KiB: {one.seconds:.3f} "
-            f"weighted seconds; a window for each disk: {one.seconds_by_disk:.3f} s"
+            f"{board.name}: one window for all disks, {common.read_ahead_kb:,} KiB: "
+            f"{common.seconds:.3f} weighted seconds; a window for each disk: "
+            f"{common.seconds_by_disk:.3f} s"
         )
     for idle in board.idle:
         yield printable(f"{idle.name}: {idle.why}")
@@ -58,11 +59,11 @@ def _disk(board: SuiteBoardAnswer, disk: SuiteDisk, verbose: bool) -> str:
     kernel = f"Linux {board.kernel}" if board.kernel else "unknown kernel"
     machine = f", {board.machine}" if board.machine else ""
     captures = plural(board.captures, "capture")
-    table = render(_HEAD, [_start(one) for one in disk.starts], left=frozenset({0}))
+    table = render(_HEAD, [_start(start) for start in disk.starts], left=frozenset({0}))
     return answer_text(
         list(_verdict(board, disk)),
         [table] if disk.starts else [],
-        doubts=[f"{one.name}: {doubt}" for one in disk.starts for doubt in one.doubts],
+        doubts=[f"{start.name}: {doubt}" for start in disk.starts for doubt in start.doubts],
         basis=[
             *_figures(disk),
             f"{captures} of {board.name} ({kernel}{machine})",
@@ -93,7 +94,7 @@ def _figures(disk: SuiteDisk) -> Iterator[str]:
             f"saves {disk.saved:.3f} weighted seconds ({plus_minus(disk.saved_band)}); "
             f"within 1 % of the fastest window in {percent_text(disk.confidence, 0)} of the draws"
         )
-    worst = next((one for one in disk.starts if one.name == disk.worst_start), None)
+    worst = next((start for start in disk.starts if start.name == disk.worst_start), None)
     if worst is not None and disk.least_regret_kb is not None:
         yield (
             f"worst start: {worst.name}, {percent_text(worst.regret)} of its seconds now "
@@ -119,39 +120,39 @@ def _published(disk: SuiteDisk) -> Iterator[str]:
         )
 
 
-def _start(one: SuiteStartAnswer) -> tuple[str, ...]:
+def _start(start: SuiteStartAnswer) -> tuple[str, ...]:
     return (
-        one.name,
-        f"{one.weight:g}",
-        str(one.captures),
-        f"{one.read_ahead_kb_now:,} KiB",
-        f"{one.seconds_now:.3f}",
-        f"{one.seconds:.3f}",
-        f"{one.seconds_low:.3f}-{one.seconds_high:.3f}",
-        f"{one.own_read_ahead_kb:,} KiB",
-        f"{one.own_seconds:.3f}",
-        f"{percent_text(one.regret)}",
+        start.name,
+        f"{start.weight:g}",
+        str(start.captures),
+        f"{start.read_ahead_kb_now:,} KiB",
+        f"{start.seconds_now:.3f}",
+        f"{start.seconds:.3f}",
+        f"{start.seconds_low:.3f}-{start.seconds_high:.3f}",
+        f"{start.own_read_ahead_kb:,} KiB",
+        f"{start.own_seconds:.3f}",
+        f"{percent_text(start.regret)}",
     )
 
 
-def proof_text(found: SuiteConfirmationDocument) -> str:
+def proof_text(document: SuiteConfirmationDocument) -> str:
     """Return what was measured for a suite."""
-    parts = ["\n".join(_proof(one)) for one in found.boards]
-    parts += [f"unchanged: {printable(one)}" for one in found.unchanged]
+    parts = ["\n".join(_proof(each)) for each in document.boards]
+    parts += [f"unchanged: {printable(each)}" for each in document.unchanged]
     return "\n\n".join(parts)
 
 
-def _proof(one: SuiteBoardProof) -> Iterator[str]:
-    kib = f"{one.read_ahead_kb:,} KiB on {one.disk} of {one.board}"
-    if one.gain is None or one.low is None or one.high is None:
-        yield printable(f"{one.outcome}: {kib}")
+def _proof(proof: SuiteBoardProof) -> Iterator[str]:
+    kib = f"{proof.read_ahead_kb:,} KiB on {proof.disk} of {proof.board}"
+    if proof.gain is None or proof.low is None or proof.high is None:
+        yield printable(f"{proof.outcome}: {kib}")
     else:
-        saves = f"saves {percent(one.gain)} % ({interval_text(one.low, one.high)})"
-        seconds = f"{one.seconds_now:.3f} -> {one.seconds:.3f} weighted seconds"
-        yield printable(f"{one.outcome}: {kib} {saves}, {seconds}")
-    if one.predicted_gain is not None:
-        yield f"  predicted: saves {percent(one.predicted_gain)} %"
-    for start in one.starts:
+        saves = f"saves {percent(proof.gain)} % ({interval_text(proof.low, proof.high)})"
+        seconds = f"{proof.seconds_now:.3f} -> {proof.seconds:.3f} weighted seconds"
+        yield printable(f"{proof.outcome}: {kib} {saves}, {seconds}")
+    if proof.predicted_gain is not None:
+        yield f"  predicted: saves {percent(proof.predicted_gain)} %"
+    for start in proof.starts:
         pairs = plural(len(start.result.pairs), "pair")
         when = "" if start.measured else f", measured on {start.result.date}"
         outcome = f"{start.result.outcome}{beside(start.result.scenario)}"
@@ -159,9 +160,9 @@ def _proof(one: SuiteBoardProof) -> Iterator[str]:
         yield f"  {printable(text)}"
 
 
-def advice_text(found: SuiteAdvice, *, verbose: bool = False) -> str:
+def advice_text(document: SuiteAdvice, *, verbose: bool = False) -> str:
     """Return the advice for a suite; ``verbose``: all rows, and how to measure them."""
-    parts = ["\n".join(_advice(disk, verbose)) for disk in found.disks]
+    parts = ["\n".join(_advice(disk, verbose)) for disk in document.disks]
     return "\n\n".join([*parts, *([] if verbose else [f"more: --verbose ({ADVICE_MORE})"])])
 
 
@@ -172,22 +173,27 @@ def _advice(disk: SuiteAdviceDisk, verbose: bool) -> Iterator[str]:
     yield printable(f"{disk.disk} of {disk.board}: {window}{seconds}")
     if disk.verdict.remedy is not None:
         yield f"  run: {printable(disk.verdict.remedy)}"
-    yield from (printable(f"  {one.name}: {one.why}") for one in disk.unpredicted)
+    yield from (printable(f"  {each.name}: {each.why}") for each in disk.unpredicted)
     shown = disk.rows if verbose else disk.rows[:_ADVICE_ROWS]
     if shown:
         head = ("weighted s", "seconds", "saves", "band", "start", "change")
-        yield render(head, [_advice_row(one, verbose) for one in shown], left=frozenset({4}))
+        yield render(head, [_advice_row(each, verbose) for each in shown], left=frozenset({4}))
     elif disk.seconds is not None:
         yield "nothing else found that saves more than its band"
     if len(disk.rows) > len(shown):
         yield f"and {len(disk.rows) - len(shown)} more"
-    for one in shown if verbose else ():
-        if one.row.measure is not None:
-            yield printable(f"  measure {one.start}, {one.row.kind}: {one.row.measure}")
+    for each in shown if verbose else ():
+        if each.row.measure is not None:
+            yield printable(f"  measure {each.start}, {each.row.kind}: {each.row.measure}")
 
 
-def _advice_row(one: SuiteAdviceRow, verbose: bool) -> tuple[str, ...]:
-    row = one.row
+def _advice_row(advised: SuiteAdviceRow, verbose: bool) -> tuple[str, ...]:
+    row = advised.row
     what = row.what if verbose else cut(printable(row.what), _CHANGE)
-    seconds = (f"{one.saved:.3f}", f"{row.seconds:.3f}", f"{row.saved:.3f}", plus_minus(row.band))
-    return (*seconds, one.start, what)
+    seconds = (
+        f"{advised.saved:.3f}",
+        f"{row.seconds:.3f}",
+        f"{row.saved:.3f}",
+        plus_minus(row.band),
+    )
+    return (*seconds, advised.start, what)

@@ -13,39 +13,39 @@ from foreread.documents.top import TopDocument, TopFile, TopProcess
 COLUMNS = ("KiB/s", "KiB read", "hits", "missed", "unused")
 
 
-def text_of(found: TopDocument, rows: int) -> str:
+def text_of(figures: TopDocument, rows: int) -> str:
     """Return the figures of an interval: a line of sums, files, processes, and notes."""
-    files = [[*cells(one, found), file_name(one)] for one in found.files[:rows]]
-    processes = [[*cells(one, found), process_name(one)] for one in found.processes[:rows]]
-    parts = [summary(found)]
+    files = [[*cells(row, figures), file_name(row)] for row in figures.files[:rows]]
+    processes = [[*cells(row, figures), process_name(row)] for row in figures.processes[:rows]]
+    parts = [summary(figures)]
     if files:
         parts.append(render([*COLUMNS, "file"], files))
         parts.append(render([*COLUMNS, "process"], processes))
-    parts += [f"note: {printable(note)}" for note in found.notes]
+    parts += [f"note: {printable(note)}" for note in figures.notes]
     return "\n".join([*parts, ""])
 
 
-def summary(found: TopDocument) -> str:
+def summary(figures: TopDocument) -> str:
     """Return the sums in one line."""
-    kib = pages_to_kib(found.read, found.page_size)
-    now = sum(one.now for one in found.files) * found.page_size / KIB
+    kib = pages_to_kib(figures.read, figures.page_size)
+    now = sum(file.now for file in figures.files) * figures.page_size / KIB
     words = [
-        f"{found.seconds:.1f} s: {rate(now, found.interval_seconds)} KiB/s, {kib} KiB read",
-        f"{plural(found.lost, 'event')} lost",
+        f"{figures.seconds:.1f} s: {rate(now, figures.interval_seconds)} KiB/s, {kib} KiB read",
+        f"{plural(figures.lost, 'event')} lost",
     ]
-    if found.explained is not None and found.read:
-        share = percent_text(found.explained / found.read, 0)
+    if figures.explained is not None and figures.read:
+        share = percent_text(figures.explained / figures.read, 0)
         words.append(f"the emulation reads {share} of these pages, too")
     return "; ".join(words)
 
 
-def cells(one: TopFile | TopProcess, found: TopDocument) -> list[str]:
+def cells(row: TopFile | TopProcess, figures: TopDocument) -> list[str]:
     """Return the figures of a row, as COLUMNS names them; pages but for the first two."""
-    kib = found.page_size / KIB
+    kib = figures.page_size / KIB
     return [
-        rate(one.now * kib, found.interval_seconds),
-        f"{one.read * kib:.0f}",
-        *("-" if pages is None else str(pages) for pages in (one.hits, one.missed, one.unused)),
+        rate(row.now * kib, figures.interval_seconds),
+        f"{row.read * kib:.0f}",
+        *("-" if pages is None else str(pages) for pages in (row.hits, row.missed, row.unused)),
     ]
 
 
@@ -54,16 +54,16 @@ def rate(kib: float, seconds: float) -> str:
     return f"{kib / seconds:.0f}" if seconds else "0"
 
 
-def file_name(one: TopFile) -> str:
+def file_name(file: TopFile) -> str:
     """Return a printable name of a file."""
-    return printable(one.name) if one.name else f"inode {one.ino} on {one.dev}"
+    return printable(file.name) if file.name else f"inode {file.ino} on {file.dev}"
 
 
-def process_name(one: TopProcess) -> str:
+def process_name(process: TopProcess) -> str:
     """Return a printable name of a process, with its number."""
-    return f"{one.pid} {printable(one.name) if one.name else '?'}"
+    return f"{process.pid} {printable(process.name) if process.name else '?'}"
 
 
 def named(rows: Sequence[TopFile | TopProcess]) -> list[str]:
     """Return the printable name of each row."""
-    return [file_name(one) if isinstance(one, TopFile) else process_name(one) for one in rows]
+    return [file_name(row) if isinstance(row, TopFile) else process_name(row) for row in rows]

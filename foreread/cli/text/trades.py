@@ -15,26 +15,25 @@ _UNITS = {"wear": "sectors", "memory": "s waiting"}
 
 def trades_text(results: Results) -> list[str]:
     """Return the front of all aims as a table; nothing where no aim costs another one."""
-    found = trades(results)
-    if not (found.front and (found.paid or disagree(results.runs))):
+    traded = trades(results)
+    if not (traded.front and (traded.paid or disagree(results.runs))):
         return []
     weights = weights_text(results.standings.weights)
-    said = f"with the weights {weights}" if weights else "all scenarios count alike"
-    shown = found.front[:_MOST_ROWS]
-    cells = [_cells(results, found, row) for row in range(len(shown))]
+    weighting = f"with the weights {weights}" if weights else "all scenarios count alike"
+    shown = traded.front[:_MOST_ROWS]
+    cells = [_cells(results, traded, row) for row in range(len(shown))]
     # An aim that is the same in all rows chooses none of them.
-    differing = [i for i in range(len(found.aims)) if len({row[i] for row in cells}) > 1]
-    heads = [*(_head(found.aims[i]) for i in differing), "genes"]
+    differing = [i for i in range(len(traded.aims)) if len({row[i] for row in cells}) > 1]
+    heads = [*(_head(traded.aims[i]) for i in differing), "genes"]
     rows = [
-        [*(row[i] for i in differing), genes_text(results.space, one.chromosome)]
-        for row, one in zip(cells, shown, strict=True)
+        [*(row[i] for i in differing), genes_text(results.space, point.chromosome)]
+        for row, point in zip(cells, shown, strict=True)
     ]
-    left = len(found.front) - len(rows)
+    left = len(traded.front) - len(rows)
     more = f"\n{left} more: foreread report" if left else ""
     return [
-        f"no settings beat these in every column ({said}; to choose: --weigh SCENARIO=WEIGHT):\n"
-        + render(heads, rows)
-        + more
+        f"no settings beat these in every column ({weighting}; to choose: "
+        "--weigh SCENARIO=WEIGHT):\n" + render(heads, rows) + more
     ]
 
 
@@ -42,8 +41,8 @@ def _head(aim: Aim) -> str:
     return aim.scenario if aim.counter is None else f"{aim.scenario}: {_UNITS[aim.counter.name]}"
 
 
-def _cells(results: Results, found: Trades, row: int) -> list[str]:
+def _cells(results: Results, traded: Trades, row: int) -> list[str]:
     return [
         f"{results.values([value])[0]:.3f}" if aim.counter is None else number(value)
-        for aim, value in zip(found.aims, found.front[row].values, strict=True)
+        for aim, value in zip(traded.aims, traded.front[row].values, strict=True)
     ]

@@ -80,11 +80,13 @@ def _returned_text(progress: CampaignProgress) -> str:
 def outcome_text(results: Results, *, verbose: bool = False) -> str:
     """Return what to set, the medians, and what they rest on; ``verbose``: trade-offs, boards."""
     contests = list(results.contests)
-    more = ["".join(_boards(results))] + [text for one in contests for text in trades_text(one)]
+    more = ["".join(_boards(results))] + [
+        text for contest in contests for text in trades_text(contest)
+    ]
     return answer_text(
-        [line for one in contests for line in _answered(one, several=len(contests) > 1)],
+        [line for contest in contests for line in _answered(contest, several=len(contests) > 1)],
         [*map(_scenarios, contests), *(filter(None, more) if verbose else ())],
-        doubts=[doubt for one in contests for doubt in _lost(one)],
+        doubts=[doubt for contest in contests for doubt in _lost(contest)],
         notes=[*_limits(contests), *_idle(results), *_untried(results)],
         basis=[_runs(results)],
         more=f"--verbose ({MORE})",
@@ -93,7 +95,7 @@ def outcome_text(results: Results, *, verbose: bool = False) -> str:
 
 
 def _runs(results: Results) -> str:
-    statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
+    statuses = Counter(run.attempt.status for run in [*results.search, *results.confirmation])
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
     return f"{plural(good, 'good run')}{bad}; the search ended: {results.ended}"
@@ -101,7 +103,7 @@ def _runs(results: Results) -> str:
 
 def _limits(contests: Sequence[Results]) -> list[str]:
     """Return what the limits of wear and memory refused, or why they were not checked."""
-    return [line for one in contests for limit in checked(one) for line in sentences(limit)]
+    return [line for contest in contests for limit in checked(contest) for line in sentences(limit)]
 
 
 def _lost(results: Results) -> list[str]:
@@ -114,9 +116,9 @@ def _lost(results: Results) -> list[str]:
 def _boards(results: Results) -> list[str]:
     """Return how the boards of a fleet differ, as a table; nothing for one board."""
     rows = []
-    for one in boards_of(results):
-        change = Change(one.effect or 0.0, one.low, one.high)
-        rows.append((one.board, str(one.runs), str(one.lost), change_text(change)))
+    for board in boards_of(results):
+        change = Change(board.effect or 0.0, board.low, board.high)
+        rows.append((board.board, str(board.runs), str(board.lost), change_text(change)))
     heads = ("board", "good runs", "lost", "time relative to all boards (95 % interval)")
     return [render(heads, rows)] if rows else []
 
@@ -157,9 +159,9 @@ def _answer(results: Results) -> Iterator[str]:
     if confirmed.to_run:
         yield "the result is not confirmed: repeat the command line with --resume"
     elif confirmed.answer == "default":
-        found = results.confirming.change(results.winner, results.space.default())
+        best = results.confirming.change(results.winner, results.space.default())
         yield "keep the machine's settings: no other ones are shown to be faster"
-        yield f"best of the search, measured again: {change_text(found)}"
+        yield f"best of the search, measured again: {change_text(best)}"
     elif confirmed.answer == "predicted":
         yield f"set the predicted window alone, no gene is shown to add to it: {change}"
     else:
@@ -172,7 +174,7 @@ def _answer(results: Results) -> Iterator[str]:
 
 def _genes(confirmed: ProvenGenes) -> Iterator[str]:
     """Yield the genes to set: those proven alone, with their effect, and the others."""
-    for gain in sorted(confirmed.gains, key=lambda one: not one.alone):
+    for gain in sorted(confirmed.gains, key=lambda each: not each.alone):
         proof = f"proven alone: {change_text(gain.change)}"
         if not gain.alone:
             proof = f"proven only together: {change_text(confirmed.together)}"

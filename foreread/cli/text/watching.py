@@ -34,7 +34,7 @@ _DONE = {
 }
 
 
-class Shown:
+class FactPrinter:
     """Prints facts as text or JSON; ``patterns`` are the learnt ones by the watcher's names."""
 
     def __init__(self, period_s: int, as_json: bool, patterns: Mapping[str, Pattern]) -> None:
@@ -105,20 +105,21 @@ class Shown:
     def _verdict(self, fact: Fact) -> str:
         """Return a comparison in words: with the original values, then with the settings."""
         verdict = parse_verdict(fact)
-        said = _VERDICTS[fact.key].format(self._named(verdict.fingerprint), verdict.why)
+        sentence = _VERDICTS[fact.key].format(self._named(verdict.fingerprint), verdict.why)
         rates = _change(verdict.throughput, ".0f", "bytes per ms of disk time")
         latencies = _change(verdict.latency_ms, ".3g", "ms a request")
-        return f"{said}throughput {rates}, latency {latencies}"
+        return f"{sentence}throughput {rates}, latency {latencies}"
 
     def _line(self, period: Period) -> str:
         if not period.fingerprint:
             return "no workload"
-        one = Snapshot(**period.sums)
+        snapshot = Snapshot(**period.sums)
         learnt = self._patterns.get(period.fingerprint)
+        jumps = percent_text(snapshot.jump_share, 0)
         return (
-            f"{period.fingerprint.partition('_')[0]:<24} {one.reads:g} reads, {one.writes:g} "
-            f"writes, {one.size_bytes / KIB:.1f} KiB on average, {percent_text(one.jump_share, 0)} "
-            f"jumps ({one.distance:,.0f} sectors from start to start)"
+            f"{period.fingerprint.partition('_')[0]:<24} {snapshot.reads:g} reads, "
+            f"{snapshot.writes:g} writes, {snapshot.size_bytes / KIB:.1f} KiB on average, {jumps} "
+            f"jumps ({snapshot.distance:,.0f} sectors from start to start)"
             + _by_process(_pattern(period))
             + (f"; nearest: {learnt.name}" if learnt else "")
         )
@@ -133,8 +134,8 @@ def _by_process(pattern: Pattern | None) -> str:
 
 def _pattern(period: Period) -> Pattern | None:
     """Return the pattern of a period with a workload; None where processes were not counted."""
-    known = period.fingerprint and period.own
-    return pattern_of({**period.sums, **period.own}) if known else None
+    has_pattern = period.fingerprint and period.own
+    return pattern_of({**period.sums, **period.own}) if has_pattern else None
 
 
 def _change(figures: tuple[float | None, float | None], form: str, unit: str) -> str:
