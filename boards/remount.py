@@ -31,12 +31,6 @@ def is_mount_option(knob: str) -> bool:
     return match is not None and ".." not in match[2].split("/")
 
 
-def alternatives(knob: str) -> list[str]:
-    """Return the alternatives of a mount option, empty for one with a number."""
-    words = knob.split(":")[1]
-    return [] if words.endswith("=") else words.split(",")
-
-
 def read_option(target: Target, knob: str) -> str:
     """Return the present value; FileNotFoundError where it cannot be determined."""
     return _call(target, errno.ENOENT, "mount_value", knob)

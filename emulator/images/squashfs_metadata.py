@@ -12,7 +12,6 @@ MAGIC = 0x73717368
 METADATA_SIZE = 8192  # bytes of a full metadata block, unpacked
 HEADER = 2  # bytes before each metadata block: its length, and whether it is packed
 NO_FRAGMENT = 0xFFFFFFFF
-NO_TABLE = 0xFFFFFFFFFFFFFFFF
 _STORED = 0x8000
 _NAMES = {1: "gzip", 2: "lzma", 3: "lzo", 4: "xz", 5: "lz4", 6: "zstd"}
 _SUPERBLOCK = struct.Struct("<5I6H8Q")

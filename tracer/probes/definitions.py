@@ -38,11 +38,6 @@ class ProbePlan:
         """The lines to write, one a write, to kprobe_events (or dynamic_events)."""
         return [f"p:{self.group}/{name} {body}" for name, body in self.bodies.items()]
 
-    @property
-    def removals(self) -> list[str]:
-        """The lines that undo the definitions."""
-        return [f"-:{self.group}/{name}" for name in self.bodies]
-
 
 def plan(
     kernel_release: str,

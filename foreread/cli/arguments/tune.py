@@ -44,8 +44,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         f"considers all of a space of up to {WHOLE:,} settings, without selection, crossover or "
         'mutation; a recipe with breeds = "always" uses them there, too. genetic-library and '
         "fingerprinting rank by the disk's counters, as published, and not by time: while they "
-        "tuned, throughput was 24.9 %% below the default's. The recipes ioperf, storage-v1 and "
-        "storage-v2 are for studies; tune does not run them",
+        "tuned, throughput was 24.9 %% below the default's",
     )
     which.add_argument(
         "--sampler", choices=SAMPLERS, help="search without a genetic algorithm, for comparison"
