@@ -23,7 +23,8 @@ from foreread.tracer.backends.base import WANTED_EVENTS
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.interrupts import orderly_exit
 from foreread.tracer.local.journal import Journal
-from foreread.tracer.local.run import RunOptions, run_cold
+from foreread.tracer.local.run import run_cold
+from foreread.tracer.runs.options import RunOptions
 
 IMPORTS = (
     "argparse, ast, asyncio, base64, bz2, calendar, cmd, code, colorsys, concurrent.futures,"

@@ -67,3 +67,10 @@ def is_under(path: str, directory: str) -> bool:
 def unescape(word: str) -> str:
     """Undo the kernel's octal escapes (space, tab, newline, backslash, #)."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), word)
+
+
+def visible_roots(dev: str, mounts: list[MountPoint]) -> list[str]:
+    """Return the mount points of the file system, the widest view first."""
+    last_at = {mount.mountpoint: mount for mount in mounts}
+    visible = [mount for mount in mounts if mount.dev == dev and last_at[mount.mountpoint] == mount]
+    return [mount.mountpoint for mount in sorted(visible, key=lambda mount: len(mount.root))]

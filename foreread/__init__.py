@@ -115,8 +115,8 @@ if TYPE_CHECKING:
     from foreread.tracer.formats.sweep import Sweep as Sweep
     from foreread.tracer.formats.sweep import read_sweep as read_sweep
     from foreread.tracer.install.install import uninstall as uninstall
-    from foreread.tracer.local.ending import Ending as Ending
-    from foreread.tracer.local.run import RunOptions as RunOptions
+    from foreread.tracer.runs.options import Ending as Ending
+    from foreread.tracer.runs.options import RunOptions as RunOptions
     from foreread.tuning.campaign import tune as tune
     from foreread.tuning.fleet import fleet_tune as fleet_tune
     from foreread.tuning.options import TuneOptions as TuneOptions
@@ -223,7 +223,7 @@ _EXPORTS = {
     "Curve": "foreread.analyzer.predict.prediction",
     "DiffDocument": "foreread.analyzer.diff.document",
     "ERRORS": "foreread.error",
-    "Ending": "foreread.tracer.local.ending",
+    "Ending": "foreread.tracer.runs.options",
     "ExportDocument": "foreread.analyzer.export.make",
     "FleetAnalysed": "foreread.analyzer.fleet.document",
     "FleetReportFiles": "foreread.analyzer.fleet.report",
@@ -236,7 +236,7 @@ _EXPORTS = {
     "Question": "foreread.question",
     "ReadingNow": "foreread.machine.reading_now",
     "ReportFiles": "foreread.analyzer.report.write",
-    "RunOptions": "foreread.tracer.local.run",
+    "RunOptions": "foreread.tracer.runs.options",
     "Script": "foreread.analyzer.apply.make",
     "Start": "foreread.objects.start",
     "Suite": "foreread.analyzer.suite.read",

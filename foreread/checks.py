@@ -8,7 +8,7 @@ from pathlib import Path
 
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.error import ArgumentError
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
 
 Command = RunOptions | Sequence[str]
 

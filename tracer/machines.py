@@ -18,14 +18,16 @@ from foreread.tracer.backends.select import AUTO, choose
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Capture, Metadata
 from foreread.tracer.formats.seen import Seen
-from foreread.tracer.local.journal import restore_leftovers, unrestored
+from foreread.tracer.local.journal import restore_leftovers
 from foreread.tracer.local.journal_folder import make_lock
-from foreread.tracer.local.record import RecordOptions, run_here
+from foreread.tracer.local.record import run_here
 from foreread.tracer.local.repeat import repeated
-from foreread.tracer.local.trial import TrialBench, TrialOptions
 from foreread.tracer.remote.probed import Row
 from foreread.tracer.remote.record import run_on
 from foreread.tracer.remote.trials import trials_on
+from foreread.tracer.runs.recording import RecordOptions
+from foreread.tracer.runs.restored import unrestored
+from foreread.tracer.trials.trial import TrialBench, TrialOptions
 
 TARGETS_BACKEND = "tracefs"
 

@@ -1,6 +1,6 @@
 """The readahead in inode tables of ext4 that a start has under any inode_readahead_blks.
 
-The recorder turns it off (tracer/local/inode_tables.py), so that each recorded read of a table's
+The recorder turns it off (tracer/runs/inode_tables.py), so that each recorded read of a table's
 block was needed. What is read ahead then follows from the tables' places.
 """
 

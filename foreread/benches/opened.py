@@ -8,8 +8,8 @@ from pathlib import Path
 
 from foreread.boards.open import open_target
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.local.trial import TrialBench, TrialOptions
 from foreread.tracer.machines import bench_on
+from foreread.tracer.trials.trial import TrialBench, TrialOptions
 
 OpenBench = Callable[..., AbstractContextManager[TrialBench]]  # as ``open_bench``
 

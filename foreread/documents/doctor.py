@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from foreread.boards.base.document import Document, says
-from foreread.tracer.local.journal import Restored
-from foreread.tracer.local.tunable import Finding
+from foreread.tracer.doctor.tunable import Finding
+from foreread.tracer.runs.restored import Restored
 
 
 class DoctorDocument(Document, frozen=True, kw_only=True):

@@ -30,8 +30,7 @@ from foreread.question import Question
 from foreread.tracer.formats.capture import METADATA, NO_METADATA, Metadata, read
 from foreread.tracer.formats.confirmation import Confirmation
 from foreread.tracer.formats.scenario import IDLE
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions, Streams
 
 CAPTURE, TUNING, ADVICE, REPORT, BOOT = "app.capture", "app.tuning", "advice", "report", "boot"
 OUTPUT = "output.txt"  # of the command, in all its runs

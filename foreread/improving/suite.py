@@ -29,7 +29,7 @@ from foreread.recording.suite import record_suite
 from foreread.recording.words import command_line, target_words
 from foreread.tracer.formats.boot_files import SCRIPT
 from foreread.tracer.formats.capture import METADATA, read
-from foreread.tracer.local.command import Streams
+from foreread.tracer.runs.options import Streams
 
 
 @dataclass

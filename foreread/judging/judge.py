@@ -30,12 +30,11 @@ from foreread.judging.steps import runner_steps
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.judged import JudgeFiles, judge_files
 from foreread.tracer.remote.record import record_on
 from foreread.tracer.runner.executable import FAILED, executable
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.runs.recording import RecordOptions
 from foreread.version import VERSION
 
 WINDOWS_KB = (0, 16, 32, 128, 512)  # and the page itself

@@ -7,8 +7,7 @@ from dataclasses import replace
 from foreread.boards.origin import origins_of
 from foreread.boards.target import Target
 from foreread.machine.disk_windows import set_windows, window_findings, with_windows
-from foreread.tracer.local.doctor import Diagnosis
-from foreread.tracer.remote.doctor import examine
+from foreread.tracer.doctor.examine import Diagnosis, examine
 
 
 def diagnose(target: Target) -> Diagnosis:

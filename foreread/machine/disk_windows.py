@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from foreread.analyzer.predict.board_default import SINCE, beside_default
 from foreread.emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
 from foreread.emulator.linux.rules import KernelError, Version, version_of
-from foreread.tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
-from foreread.tracer.local.tunable import Finding
+from foreread.tracer.doctor.disks import SeenDisk, SeenMount
+from foreread.tracer.doctor.examine import Diagnosis
+from foreread.tracer.doctor.tunable import Finding
 
 _PAGE_SIZES = (4096, 16384, 65536)  # the kernel rounds a window down to whole pages
 # Disks without heads: flash, memory, networks, disks of virtual machines.

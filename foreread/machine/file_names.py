@@ -8,9 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from foreread.analyzer.top.seen import Inode
-from foreread.boards.mounts import MountPoint, mount_of
+from foreread.boards.mounts import MountPoint, mount_of, visible_roots
 from foreread.tracer.formats.capture import dev_of, dev_text
-from foreread.tracer.local.files import visible_roots
 from foreread.tracer.local.handles import paths_by_handle
 from foreread.tracer.remote.top import MOST_SEARCHED, Top
 

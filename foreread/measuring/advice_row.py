@@ -16,7 +16,7 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.document import OtherSchemaError, read_document
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.local.beside import Replayer
+from foreread.tracer.trials.beside import Replayer
 
 _REMEDY = "write the advice again: foreread advise CAPTURE -o DIR"
 _MOST_BYTES = 64 << 20  # of a replayer

@@ -27,8 +27,8 @@ from foreread.tracer.formats.confirmation import Confirmation, same_question
 from foreread.tracer.formats.confirmation_store import change_stored, check_storable
 from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.trial import Scenario, TrialOptions, check_loads
 from foreread.tracer.machines import bench_on
+from foreread.tracer.trials.trial import Scenario, TrialOptions, check_loads
 
 BY_SCRIPT = (
     "the list was replayed by the shell script, which starts dd for each range; the prediction is "

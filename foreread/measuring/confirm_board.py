@@ -14,7 +14,7 @@ from foreread.measuring.pairs import ComparedBoard, PairedRuns
 from foreread.measuring.settings import choose_windows
 from foreread.recording.recorded_start import check_board
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.local.trial import Scenario, TrialOptions, check_loads
+from foreread.tracer.trials.trial import Scenario, TrialOptions, check_loads
 
 
 @dataclass(frozen=True)

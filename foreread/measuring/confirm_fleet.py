@@ -28,7 +28,7 @@ from foreread.measuring.spread_pairs import Boards, SpreadPairs
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.confirmation import Confirmation
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.trial import Scenario
+from foreread.tracer.trials.trial import Scenario
 
 
 def fleet_confirm(

@@ -24,7 +24,7 @@ from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.tracer.formats.confirmation import Confirmation
 from foreread.tracer.formats.scenario import IDLE, beside
-from foreread.tracer.local.trial import Scenario
+from foreread.tracer.trials.trial import Scenario
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from foreread.checks import checked_number
 from foreread.measuring.advice_row import Advised
 from foreread.question import Question
 from foreread.tracer.formats.scenario import IDLE
-from foreread.tracer.local.command import Streams
+from foreread.tracer.runs.options import Streams
 
 MOST_RUNS = 60
 

@@ -9,8 +9,8 @@ from typing import Self
 
 from foreread.analyzer.confirm.sequential import PRESENT, PROPOSED, Pair, orders
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.beside import Later
-from foreread.tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_run
+from foreread.tracer.trials.beside import Later
+from foreread.tracer.trials.trial import Outcome, Scenario, Trial, TrialBench, check_run
 
 _MOST_NOTES = 20
 _WARM_TRIES = 3

@@ -9,8 +9,8 @@ from foreread.measuring.advice_row import Advised
 from foreread.measuring.pairs import Windows
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.local.beside import Later
-from foreread.tracer.local.trial import Scenario, TrialBench
+from foreread.tracer.trials.beside import Later
+from foreread.tracer.trials.trial import Scenario, TrialBench
 
 
 def choose_windows(

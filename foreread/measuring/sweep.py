@@ -26,12 +26,11 @@ from foreread.question import Question
 from foreread.recording.recorded_start import RecordedStart, check_board, recorded_start
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.formats.sweep import Sweep, write_sweep
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.sweep_run import SweepOptions, SweepProgress
-from foreread.tracer.local.sweep_run import sweep as run_sweep
-from foreread.tracer.local.trial import Scenario, TrialBench, TrialOptions
 from foreread.tracer.machines import bench_on
+from foreread.tracer.runs.options import Ending, RunOptions
+from foreread.tracer.trials.sweep import SweepOptions, SweepProgress
+from foreread.tracer.trials.sweep import sweep as run_sweep
+from foreread.tracer.trials.trial import Scenario, TrialBench, TrialOptions
 from foreread.version import VERSION
 
 LEAST_PAGE_BYTES = 1024

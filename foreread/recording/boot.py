@@ -15,11 +15,11 @@ from foreread.recording.words import target_words, words_of_boot
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.output import recording_folder
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
 from foreread.tracer.remote.job import part
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.output import recording_folder
+from foreread.tracer.runs.recording import RecordOptions
 from foreread.version import VERSION
 
 

@@ -13,9 +13,8 @@ from foreread.recording.words import recorded_run, recorded_target
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.archive import is_archive
 from foreread.tracer.formats.capture import METADATA, Metadata
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import TrialBench
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.trials.trial import TrialBench
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from foreread.boards.base.silent import silent
 from foreread.checks import checked_path
 from foreread.recording.start import record
 from foreread.tracer.formats.capture import Capture
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.output import check_capture
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
+from foreread.tracer.runs.output import check_capture
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ from pathlib import Path
 from foreread.boards.open import LOCAL
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import CaptureError, Metadata
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
 
 _VALUED = {
     "--duration",

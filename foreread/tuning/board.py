@@ -13,7 +13,7 @@ from foreread.benches.messages import Back, Completed, Link, Opened
 from foreread.benches.opened import OpenBench
 from foreread.checks import key_of
 from foreread.tracer.interrupts import Interrupted
-from foreread.tracer.local.trial import Scenario, TrialOptions
+from foreread.tracer.trials.trial import Scenario, TrialOptions
 from foreread.tuning.campaign import board_of, space_on
 from foreread.tuning.evaluator import TrialEvaluator
 from foreread.tuning.options import TuneOptions

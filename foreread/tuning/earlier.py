@@ -21,7 +21,7 @@ from foreread.boards.base.counted import plural
 from foreread.error import ArgumentError
 from foreread.recording.recorded_start import board_pairs
 from foreread.tracer.formats.capture import FileEntry
-from foreread.tracer.local.trial import TrialBench
+from foreread.tracer.trials.trial import TrialBench
 from foreread.tuning.options import TuneOptions, weights_in_words
 
 

@@ -18,8 +18,8 @@ from foreread.boards.emulated.error import BoardError
 from foreread.boards.profile import ProfileError
 from foreread.boards.target import TargetError
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.changed import ChangedKnobError
-from foreread.tracer.local.trial import Outcome, Scenario, Trial, TrialBench, check_loads
+from foreread.tracer.trials.changed import ChangedKnobError
+from foreread.tracer.trials.trial import Outcome, Scenario, Trial, TrialBench, check_loads
 
 Opening = Callable[[], AbstractContextManager[TrialBench]]
 BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for

@@ -22,7 +22,7 @@ from foreread.boards.base.silent import silent
 from foreread.checks import checked_path
 from foreread.error import ArgumentError
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.trial import Scenario, TrialOptions
+from foreread.tracer.trials.trial import Scenario, TrialOptions
 from foreread.tuning.board import TunedBoard, TuneTask
 from foreread.tuning.campaign import (
     recipe_of,

@@ -44,9 +44,9 @@ from foreread.analyzer.tuner.store.store import Store
 from foreread.benches.opened import open_bench
 from foreread.boards.base.silent import silent
 from foreread.error import ArgumentError
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Scenario
 from foreread.tracer.remote.watch import Period
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.trials.trial import Scenario
 from foreread.tuning.campaign import board_of, trials_of
 from foreread.tuning.evaluator import Opening, TrialEvaluator
 from foreread.tuning.options import START_UP, TuneOptions

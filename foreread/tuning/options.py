@@ -27,7 +27,7 @@ from foreread.boards.base.counted import plural
 from foreread.boards.open import LOCAL
 from foreread.error import ArgumentError
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
 
 START_UP = "start-up"
 ALLOWED = ("durability", "wear", "memory")

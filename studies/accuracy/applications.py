@@ -38,10 +38,10 @@ from foreread.tracer.backends.base import WANTED_EVENTS
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import dev_of
-from foreread.tracer.local.command import Streams
 from foreread.tracer.local.files import find_files
-from foreread.tracer.local.record import RecordOptions, record, run_here
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import record, run_here
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.runs.recording import RecordOptions
 
 WINDOWS_KB = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _WAIT_S = 600.0  # for another foreread that uses the machine's knobs

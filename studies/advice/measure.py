@@ -32,10 +32,10 @@ from foreread.boards.base.document import SCHEMA
 from foreread.boards.open import open_target
 from foreread.recording.words import recorded_run
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.beside import Later, Replayer
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.trial import Trial, TrialBench, TrialOptions
 from foreread.tracer.machines import bench_on
+from foreread.tracer.runs.options import Streams
+from foreread.tracer.trials.beside import Later, Replayer
+from foreread.tracer.trials.trial import Trial, TrialBench, TrialOptions
 from studies.accuracy.markdown import markdown
 from studies.advice.again import predicted_again
 

@@ -36,10 +36,10 @@ from foreread.machine.install import install
 from foreread.recording.steps import recorded
 from foreread.tracer.install.boot_hook import BoardHook
 from foreread.tracer.install.install import uninstall
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.boot import BootEnding, boot_on, with_init
 from foreread.tracer.remote.job import part
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 Document = dict[str, Any]
 BOARD, DISK, PRESENT_KB = "arm64", "slow0", 128

@@ -23,10 +23,10 @@ from foreread.boards.open import open_target
 from foreread.boards.target import Target
 from foreread.recording.words import recorded_run
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.beside import Replayer
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.trial import Trial, TrialOptions
 from foreread.tracer.machines import bench_on
+from foreread.tracer.runs.options import Streams
+from foreread.tracer.trials.beside import Replayer
+from foreread.tracer.trials.trial import Trial, TrialOptions
 from studies.distribution.boots import SECTOR
 
 Document = dict[str, Any]

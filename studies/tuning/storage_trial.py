@@ -19,7 +19,7 @@ import msgspec
 from foreread.boards.target import NOT_FOUND, LocalTarget, Target
 from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.local.journal import Journal
-from foreread.tracer.local.knobs import read_knob, write_knob
+from foreread.tracer.runs.knobs import read_knob, write_knob
 from studies.error import StudyError
 
 # So that mkfs asks nothing: the script has looked at what is there before.

@@ -32,7 +32,7 @@ set_knobs() {
 # start_load SCENARIO: like a trial; requests go to descriptor 7, answers come from 8.
 start_load() {
     path='' mib=0
-    case $1 in # as tracer/local/trial.py has them
+    case $1 in # as tracer/trials/trial.py has them
     reader) path=/dev/$disk ;;
     writer) path=/var mib=4 ;;
     memory) mib=$room_mib ;;

@@ -21,12 +21,12 @@ import msgspec
 from foreread.boards.target import Target
 from foreread.tracer.calibrate.fio import CalibrateError
 from foreread.tracer.interrupts import uninterrupted
-from foreread.tracer.local.counters import Counters, change, parse_counters
-from foreread.tracer.local.journal import Restored, unrestored
-from foreread.tracer.local.knobs import check_value
 from foreread.tracer.remote.bios import parse_sums
 from foreread.tracer.remote.job import facts, making_sense, script
 from foreread.tracer.remote.run_facts import Lines, by_key
+from foreread.tracer.runs.knobs import check_value
+from foreread.tracer.runs.restored import Restored, unrestored
+from foreread.tracer.trials.counters import Counters, change, parse_counters
 
 _MIB = 1 << 20
 # A file larger than memory can hold dirty would be needed, if nobody asked for its data to be safe.

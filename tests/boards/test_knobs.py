@@ -17,8 +17,8 @@ from foreread.boards import knobs
 from foreread.boards.knobs import KnobError, check_put_back, check_setting, knob_of
 from foreread.boards.profile import builtin_names, load_profile
 from foreread.tracer import touches
-from foreread.tracer.local import inode_tables
-from foreread.tracer.local.knobs import _RESETS
+from foreread.tracer.runs import inode_tables
+from foreread.tracer.runs.knobs import _RESETS
 
 QUEUE = "/sys/block/sda/queue"
 MEMORY_KIB = int(Path("/proc/meminfo").read_text().split()[1])

@@ -10,7 +10,7 @@ from foreread.analyzer.advise.document import AdviceDocument, AdviceRow, RowTria
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.measuring.advice_row import row_of_advice
 from foreread.measuring.settings import choose_windows
-from foreread.tracer.local.trial import Scenario
+from foreread.tracer.trials.trial import Scenario
 
 KNOB = "/sys/block/loop0/queue/read_ahead_kb"
 INODES = "mount:inode_readahead_blks=:/data"

@@ -3,8 +3,9 @@
 import pytest
 
 from foreread.machine.disk_windows import set_windows, window_findings, with_windows
-from foreread.tracer.local.doctor import Diagnosis, SeenDisk, SeenMount
-from foreread.tracer.local.tunable import Finding
+from foreread.tracer.doctor.disks import SeenDisk, SeenMount
+from foreread.tracer.doctor.examine import Diagnosis
+from foreread.tracer.doctor.tunable import Finding
 
 
 def disk(name="sda", kb=128, model="", lowest=(), **queue):

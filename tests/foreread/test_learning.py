@@ -23,9 +23,9 @@ from foreread.analyzer.tuner.store.store import Store, StoreError
 from foreread.cli.commands import fingerprint
 from foreread.cli.main import main
 from foreread.error import ArgumentError
-from foreread.tracer.local.trial import Outcome
 from foreread.tracer.remote.job import Fact
 from foreread.tracer.remote.watch import Period
+from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import campaign as tuning
 from foreread.tuning import learning
 from foreread.tuning.learning import Learning, Observer, founders, seconds_left, simulation

@@ -8,9 +8,7 @@ from msgspec import structs
 from foreread.analyzer.ingest.load import load
 from foreread.recording.words import recorded_run, recorded_target, target_words, words_of
 from foreread.tracer.formats.capture import CaptureError
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
 
 EXAMPLE = Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz"
 

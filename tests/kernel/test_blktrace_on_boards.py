@@ -14,8 +14,8 @@ from foreread.analyzer.ingest.tables import Rwbs
 from foreread.analyzer.predict.choice import predict_by
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.boards.emulated.parts import DEFAULT_PACKAGES
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
 WINDOWS_KB = (0, 8, 16, 32, 64, 128, 256, 1024)

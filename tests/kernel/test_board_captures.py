@@ -14,8 +14,8 @@ from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.emulator.linux.requests import Layout
 from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.emulator.stepwise.replay import emulate
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 from studies.accuracy.page_sets import started_as
 
 WINDOW_KB = 128

@@ -23,8 +23,8 @@ from foreread.machine.install import install
 from foreread.tracer.error import InstallError
 from foreread.tracer.install.install import uninstall
 from foreread.tracer.install.manifest import MANIFEST
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 pytestmark = pytest.mark.boards
 

@@ -20,12 +20,11 @@ from foreread.analyzer.tuner.campaign.attempts import CampaignError
 from foreread.analyzer.tuner.space.genes import Gene, Space
 from foreread.boards.target import LocalTarget
 from foreread.cli.main import main
-from foreread.tracer.local.changed import ChangedKnobError
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.knobs import selected
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Scenario, Trial, TrialOptions
 from foreread.tracer.machines import bench_on
+from foreread.tracer.runs.knobs import selected
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.trials.changed import ChangedKnobError
+from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions
 from foreread.tuning.evaluator import TrialEvaluator
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")

@@ -22,8 +22,9 @@ from foreread.recording.steps import recorded as made
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.local.disk.probe import ProbeFailed, probe_disk
-from foreread.tracer.local.record import RecordOptions, run_here
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import run_here
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 pytestmark = [
     pytest.mark.kernel,

@@ -11,9 +11,9 @@ from foreread.boards.emulated.live import LiveOptions, boot
 from foreread.boards.ssh import SshTarget
 from foreread.recording.steps import recorded
 from foreread.tracer.formats import capture as capture_files
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.record import run_on
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 pytestmark = pytest.mark.boards
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"]

@@ -10,7 +10,7 @@ import pytest
 from foreread.boards.base.owner import PREFIX, owner_tag
 from foreread.boards.target import LocalTarget
 from foreread.tracer.backends import tracefs_mount
-from foreread.tracer.remote.doctor import examine
+from foreread.tracer.doctor.examine import examine
 
 pytestmark = [
     pytest.mark.kernel,

@@ -16,8 +16,8 @@ from waiting import left_s
 
 from foreread.analyzer.ingest.load import load
 from foreread.boards.mounts import mount_of, read_mounts
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILE_PAGES = 70  # two whole blocks of squashfs and a part of one

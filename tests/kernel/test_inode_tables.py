@@ -17,8 +17,9 @@ from foreread.analyzer.ingest.load import load
 from foreread.analyzer.program.inode_tables import tables_of
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.formats.capture import dev_of
-from foreread.tracer.local.record import RecordOptions, record
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import record
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 FOLDERS, FILES = 50, 40  # 2,000 inodes in 125 blocks
 

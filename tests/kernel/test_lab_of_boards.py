@@ -19,9 +19,9 @@ from foreread.measuring import confirm_fleet as fleet_confirming
 from foreread.measuring.options import ConfirmOptions
 from foreread.recording.steps import recorded
 from foreread.tracer.formats.capture import read
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.machines import recorder_for
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 from foreread.tuning import fleet as fleet_tuning
 from foreread.tuning.options import TuneOptions
 

@@ -22,8 +22,8 @@ from foreread.analyzer.predict.linux import inputs, predict_linux
 from foreread.boards.mounts import mount_of, read_mounts
 from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.emulator.stepwise.replay import emulate
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 WINDOWS_KB = (0, 4, 16, 64, 128, 256)
 # In 3 of 120 runs the shell read other pages, also at window 0, where nothing is read ahead. Such a

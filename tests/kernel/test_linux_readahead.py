@@ -26,8 +26,7 @@ from foreread.emulator.linux.requests import EXTENT, Layout, Limits, requests
 from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.emulator.stepwise.replay import emulate
 from foreread.tracer.backends import tracefs_mount
-from foreread.tracer.local.extents import extents_of
-from foreread.tracer.local.files import open_regular
+from foreread.tracer.runs.extents import extents_of, open_regular
 
 WINDOWS = (0, 1, 2, 3, 4, 7, 8, 16, 25, 32, 64, 128)  # pages
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))  # raise it to judge new rules

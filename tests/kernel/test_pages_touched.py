@@ -18,11 +18,11 @@ from foreread.boards.emulated.image import SAMPLE
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.boards.emulated.machines import MACHINES
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.probes import definitions
 from foreread.tracer.probes.offsets import Offsets, find_offsets
 from foreread.tracer.remote.record import record_on
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 pytestmark = pytest.mark.boards
 

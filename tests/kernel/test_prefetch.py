@@ -15,8 +15,8 @@ from waiting import left_s, wait_until
 
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.prefetch import Listing, Range, encode, find_ranges
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 NAMES = ("plain", " two words", "new\nline\n", "tab\there", "quote'\"$(x)`y`", "\udcff\\0101*[a]")

@@ -26,12 +26,11 @@ from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.local.cold import mapped_files
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
 from foreread.tracer.local.journal import restore_leftovers
 from foreread.tracer.local.journal_folder import DIRECTORY
-from foreread.tracer.local.record import RecordOptions, record, run_here
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import record, run_here
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
+from foreread.tracer.runs.recording import RecordOptions
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h

@@ -21,10 +21,10 @@ from foreread.machine.install import install
 from foreread.recording.steps import recorded
 from foreread.tracer.error import InstallError, RecordError
 from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.boot import HOOK_SCRIPT, BootEnding, boot_on, with_init
 from foreread.tracer.remote.job import part
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 # Up to three boots, each with its own patience.
 pytestmark = [pytest.mark.boards, pytest.mark.timeout(1200)]

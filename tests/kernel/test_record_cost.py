@@ -10,12 +10,11 @@ import pytest
 
 from foreread.boards.emulated.image import SAMPLE
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Trial, TrialOptions
 from foreread.tracer.remote.record import record_on
 from foreread.tracer.remote.trials import trials_on
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.runs.recording import RecordOptions
+from foreread.tracer.trials.trial import Trial, TrialOptions
 
 pytestmark = pytest.mark.boards
 MOST = 0.05

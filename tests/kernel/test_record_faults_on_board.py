@@ -17,10 +17,9 @@ from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.boards.emulated.state import PROCESS
 from foreread.boards.target import TargetError
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.record import record_on
+from foreread.tracer.runs.options import Ending, RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 pytestmark = pytest.mark.boards
 

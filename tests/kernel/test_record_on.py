@@ -23,11 +23,10 @@ from foreread.boards.target import LocalTarget
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.record import RecordOptions, run_here
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import run_here
 from foreread.tracer.remote.record import record_on
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
+from foreread.tracer.runs.recording import RecordOptions
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [

@@ -22,10 +22,11 @@ from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
-from foreread.tracer.local.record import RecordOptions, record
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import record
 from foreread.tracer.remote.job import script
 from foreread.tracer.remote.record import PARTS, record_on
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 DRIVER = """
 import sys

@@ -18,9 +18,9 @@ from foreread.boards.ssh import SshTarget
 from foreread.boards.ssh_connection import SshAddress
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.record import record_on
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [

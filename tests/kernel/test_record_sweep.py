@@ -12,12 +12,10 @@ from waiting import left_s
 from foreread.boards.device import DeviceError
 from foreread.boards.target import LocalTarget
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.sweep_run import SweepOptions, sweep
-from foreread.tracer.local.trial import Scenario
 from foreread.tracer.machines import bench_on
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
+from foreread.tracer.trials.sweep import SweepOptions, sweep
+from foreread.tracer.trials.trial import Scenario
 
 PAGES = 64  # of the data file
 pytestmark = [

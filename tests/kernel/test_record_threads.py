@@ -15,9 +15,10 @@ from foreread.analyzer.ingest.tables import Kind
 from foreread.boards.target import LocalTarget
 from foreread.tracer.backends import base, tracefs_mount
 from foreread.tracer.backends.select import choose
-from foreread.tracer.local.record import RecordOptions, record
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.local.record import record
 from foreread.tracer.remote.record import record_on
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 ROUNDS = 50
 PING_PONG = f"""

@@ -22,8 +22,8 @@ from waiting import left_s, wait_until
 import foreread
 from foreread.analyzer.ingest.load import load
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 MEMORY_MIB = 700
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")

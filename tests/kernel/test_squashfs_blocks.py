@@ -18,8 +18,8 @@ from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.squashfs_blocks import learnt_block
 from foreread.analyzer.predict.linux import predict_linux
 from foreread.tracer.formats.capture import dev_of
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 WINDOWS_KB = (0, 128)

@@ -16,8 +16,8 @@ import foreread
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.predict.clusters import in_clusters
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 ALL = {**STACKS, **OTHERS}
 # One of each kind of stack: what lies on it changes nothing of the window.

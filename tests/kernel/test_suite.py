@@ -13,7 +13,7 @@ from foreread.analyzer.confirm.text import stored
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.suite.read import SuiteError
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.command import Streams
+from foreread.tracer.runs.options import Streams
 
 pytestmark = [
     pytest.mark.kernel,

@@ -21,10 +21,9 @@ from waiting import has_text, left_s, wait_until
 import foreread
 from foreread.boards.target import LocalTarget
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Scenario, Trial, TrialOptions
 from foreread.tracer.remote.trials import trials_on
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions
 
 pytestmark = [
     pytest.mark.kernel,
@@ -36,7 +35,7 @@ import sys
 from foreread.boards.target import LocalTarget
 from foreread.tracer.remote.trials import trials_on
 from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Trial, TrialOptions
+from foreread.tracer.trials.trial import Trial, TrialOptions
 run = RunOptions(sys.argv[4:], allow_warm=True)
 options = TrialOptions(run, devices=(sys.argv[1],), wait_s=float(sys.argv[3]))
 with trials_on(LocalTarget(), options, ("busybox", "sh")) as bench:

@@ -27,17 +27,15 @@ from foreread.analyzer.tuner.engines.fingerprint import Snapshot
 from foreread.boards.target import LocalTarget
 from foreread.tracer.error import RecordError
 from foreread.tracer.interrupts import Interrupted, orderly_exit
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
 from foreread.tracer.local.journal import Journal, restore_leftovers
-from foreread.tracer.local.knobs import selected
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Scenario, Trial, TrialOptions, check_run
 from foreread.tracer.machines import bench_on
 from foreread.tracer.remote.guarded_run import run_to_end, settings
 from foreread.tracer.remote.job import Job
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.trials import PARTS, TargetTrials, trials_on
+from foreread.tracer.runs.knobs import selected
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
+from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions, check_run
 
 PAGES = 64  # of the data file
 pytestmark = [
@@ -547,7 +545,7 @@ def test_a_killed_foreread_takes_its_load_with_it(loop, tmp_path):
         "import sys\n"
         "from foreread.boards.target import LocalTarget\n"
         "from foreread.tracer.local.run import RunOptions\n"
-        "from foreread.tracer.local.trial import Scenario, Trial, TrialOptions\n"
+        "from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions\n"
         "from foreread.tracer.machines import bench_on\n"
         "run = RunOptions(['sh', '-c', 'echo up >$0; sleep 1000', sys.argv[3]], allow_warm=True)\n"
         "options = TrialOptions(run, devices=(sys.argv[1],), wait_s=float(sys.argv[4]))\n"

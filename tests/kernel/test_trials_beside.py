@@ -16,8 +16,8 @@ from shells import each_shell
 
 from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from foreread.analyzer.prefetch.listing import Listing, Range, encode
-from foreread.tracer.local.beside import Later, Replayer
-from foreread.tracer.local.command import Streams
+from foreread.tracer.runs.options import Streams
+from foreread.tracer.trials.beside import Later, Replayer
 
 pytestmark = [
     pytest.mark.kernel,

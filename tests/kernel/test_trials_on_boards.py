@@ -10,11 +10,10 @@ from foreread.analyzer.apply import ApplyPlan, Disk, Setting, write_scripts
 from foreread.analyzer.tuner.evaluation import TargetGone
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.boards.remount import read_option
-from foreread.tracer.local.command import Streams
 from foreread.tracer.local.journal import Journal
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Scenario, Trial, TrialOptions
 from foreread.tracer.remote.trials import trials_on
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions
 from foreread.tuning.evaluator import TrialEvaluator
 
 pytestmark = pytest.mark.boards

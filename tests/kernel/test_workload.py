@@ -16,7 +16,7 @@ from foreread.analyzer.tuner.engines.fingerprint import Snapshot
 from foreread.boards.target import LocalTarget
 from foreread.tracer.calibrate.fio import CalibrateError
 from foreread.tracer.local.journal import Journal
-from foreread.tracer.local.knobs import selected
+from foreread.tracer.runs.knobs import selected
 from studies.tuning.workload import Ground, Workload, lay_out, run, run_watched, shell_text
 
 READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)

@@ -18,7 +18,7 @@ from waiting import take_time
 
 from foreread.boards.target import TargetError
 from foreread.tracer.interrupts import uninterrupted
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import evaluator
 
 evaluator.BACK_S, evaluator._AGAIN_S = 0.5, 0.05

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from foreread.boards.base.silent import silent
 from foreread.boards.device import Disk
-from foreread.tracer.local.trial import Outcome, Trial
+from foreread.tracer.trials.trial import Outcome, Trial
 
 
 @dataclass

@@ -11,10 +11,9 @@ from loop_image import LoopImage
 from waiting import left_s
 
 from foreread.boards.target import LocalTarget
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import Trial, TrialOptions
 from foreread.tracer.remote.trials import TargetTrials, trials_on
+from foreread.tracer.runs.options import RunOptions, Streams
+from foreread.tracer.trials.trial import Trial, TrialOptions
 
 # Other work on this machine may be noticed; nothing is asserted about it.
 MEASURED = ("ok", "contended", "warm")

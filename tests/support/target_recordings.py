@@ -9,9 +9,9 @@ from shells import BUSYBOX
 from waiting import left_s
 
 from foreread.boards.target import LocalTarget
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.record import run_on
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 
 def record_here(output, command, shell=BUSYBOX, inodes_of=None, **run):

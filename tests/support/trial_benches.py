@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from foreread.boards.device import Disk
 from foreread.boards.target import TargetError
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.trials.trial import Outcome
 
 QUEUE = "/sys/block/sda/queue"
 KNOBS = {

@@ -10,9 +10,9 @@ import pytest
 from foreread.boards.target import LocalTarget
 from foreread.tracer import machines
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import TrialOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
+from foreread.tracer.trials.trial import TrialOptions
 
 ELSEWHERE = SimpleNamespace()  # any target but this machine
 RUN = RunOptions(["true"])

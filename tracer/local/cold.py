@@ -20,21 +20,19 @@ from functools import partial
 from pathlib import Path
 
 from foreread.boards.base.apart import apart
-from foreread.boards.base.counted import plural
 from foreread.boards.base.units import kib_to_pages
 from foreread.boards.mounts import MountPoint, mount_of, read_mounts
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Cold, Resident
 from foreread.tracer.local.displaced import displace_squashfs
-from foreread.tracer.local.residency import Inode, Runs, runs_of
 from foreread.tracer.memory import meminfo
+from foreread.tracer.runs.cold import allowed_kib, judged, parse_mapping
+from foreread.tracer.runs.residency import Inode, Runs, runs_of
 
 _BLKFLSBUF = 0x1261  # <linux/fs.h>
 _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 6  # with growing pauses, 3 s in all: disturbances are often short
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
-_UNEXPLAINED_KIB = 4096
-_UNEXPLAINED_SHARE = 1000
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -149,15 +147,6 @@ def _mappings(pids: Iterable[int] | None = None) -> Iterator[tuple[tuple[str, in
                 yield *mapping, Path(f"/proc/{pid}/map_files/{start:x}-{end:x}")
 
 
-def parse_mapping(line: str) -> tuple[tuple[str, int], str] | None:
-    """Return (dev, ino) and path of a line of /proc/PID/maps, None if it maps no file."""
-    words = line.split(None, 5)
-    if len(words) < 6 or words[4] == "0" or not words[5].startswith("/"):
-        return None
-    major, minor = (int(number, 16) for number in words[3].split(":"))
-    return (f"{major}:{minor}", int(words[4])), words[5]
-
-
 def _prove(
     files: list[Path], before: int, mounts: list[MountPoint]
 ) -> tuple[Cold, dict[Inode, Runs]]:
@@ -178,30 +167,6 @@ def _prove(
         resident=resident,
     )
     return cold, cached
-
-
-def allowed_kib(memory_kib: int) -> int:
-    """Return the KiB that may be cached, but not mapped, when a run begins.
-
-    They are reads by others between drop and count, superblocks and pages under I/O: 4 MiB, or a
-    thousandth of the memory if that is more.
-    """
-    return max(_UNEXPLAINED_KIB, memory_kib // _UNEXPLAINED_SHARE)
-
-
-def judged(where: str, pages: tuple[int, int, int, int], kept: str) -> tuple[bool, str]:
-    """Return whether the caches are cold, and how that is known.
-
-    ``pages``: cached before the drop and after it; of these, kept; others that are allowed.
-    ``kept`` says why, ``where`` on which machine.
-    """
-    before, after, mapped, allowed = pages
-    others = max(0, after - mapped)
-    how = (
-        f"drop_caches=3{where}: {plural(before, 'page')} cached before, {after} after, of which "
-        f"{mapped} are {kept}; {others} others, {allowed} allowed"
-    )
-    return others <= allowed, how
 
 
 def _pages_of(link: Path, path: Path, ino: int) -> list[int]:

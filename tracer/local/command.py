@@ -12,7 +12,6 @@ import ctypes
 import grp
 import os
 import pwd
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -22,40 +21,10 @@ from pathlib import Path
 from foreread.boards.base.guard import die_with_parent
 from foreread.boards.base.owner import MARK, owner_tag
 from foreread.tracer.error import RecordError
+from foreread.tracer.runs.options import Ended, Streams
 
 _PR_SET_CHILD_SUBREAPER = 36
 _EXEC_FAILED = 127
-
-
-@dataclass(frozen=True)
-class Streams:
-    """Descriptors that become the command's stdout and stderr; its stdin is foreread's."""
-
-    stdout: int = 1
-    stderr: int = 2
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How the command's first process ended; exactly one of both is set."""
-
-    exit_status: int | None
-    signal: int | None
-
-
-def find_executable(name: str, cwd: Path) -> Path:
-    """Return the file that exec would run, as PATH says; RecordError if there is none."""
-    found = shutil.which(name if "/" not in name else str(cwd / name))
-    if found is not None and Path(found).is_file():  # a socket has the permission, too
-        return Path(found).absolute()
-    place = cwd / name
-    if "/" not in name or not place.exists():
-        raise RecordError(
-            f"the command {name!r} does not exist", "check its spelling, or give its path"
-        )
-    if not place.is_file():
-        raise RecordError(f"the command {name!r} is not a file", "give the path of a program")
-    raise RecordError(f"the command {name!r} cannot be executed", "make it executable: chmod +x")
 
 
 class HeldCommand:

@@ -10,37 +10,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from foreread.tracer.error import RecordError
 from foreread.tracer.interrupts import uninterrupted
-from foreread.tracer.local.command import HeldCommand, Streams
+from foreread.tracer.local.command import HeldCommand
+from foreread.tracer.runs.options import EndedBy, Ending, Streams, compiled
 
-EndedBy = Literal["exit", "signal", "duration", "idle", "output", "boot-done"]
 _EXIT_POLL_S = 0.02  # only without pidfd_open (before Linux 5.3)
 _LONGEST_POLL_S = 3600.0  # poll(2) takes no more than 24 days of milliseconds
 _OUTPUT_KEPT = 1 << 16  # bytes before a match that a regular expression can reach back over
-
-
-@dataclass(frozen=True)
-class Ending:
-    """Which conditions end a run, besides the command's exit and Ctrl-C; the first one wins.
-
-    ``idle_ms``: nothing was read from any block device for this time (see :class:`_Idleness`).
-    ``output``: a regular expression searched in the bytes of stdout and of stderr.
-    """
-
-    duration_s: float | None = None
-    idle_ms: float | None = None
-    output: str | None = None
-
-    def check(self) -> None:
-        """Raise RecordError for a condition that can never be met."""
-        for name, number in (("duration", self.duration_s), ("idle time", self.idle_ms)):
-            if number is not None and not number > 0:
-                raise RecordError(f"the {name} must be positive, not {number}", "give a larger one")
-        if self.output is not None:
-            _pattern(self.output)
 
 
 @dataclass(frozen=True)
@@ -64,7 +41,7 @@ class Watch:
         self._tees: dict[int, _Tee] = {}
         self.streams = self._outputs
         if ending.output is not None:
-            self.streams = self._make_tees(_pattern(ending.output))
+            self.streams = self._make_tees(compiled(ending.output))
 
     def started(self) -> None:
         """Close the ends of the pipes that belong to the command; call once it is forked."""
@@ -194,16 +171,6 @@ def _exit_watch(command: HeldCommand, poll: select.poll) -> Iterator[float]:
         yield float("inf")
     finally:
         os.close(descriptor)
-
-
-def _pattern(text: str) -> re.Pattern[bytes]:
-    try:
-        return re.compile(os.fsencode(text))
-    except re.error as error:
-        raise RecordError(
-            f"{text!r} is not a regular expression: {error}",
-            "correct the expression: see `pydoc re`",
-        ) from error
 
 
 def _pgpgin(vmstat: Path = Path("/proc/vmstat")) -> bytes:

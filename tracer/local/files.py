@@ -7,24 +7,22 @@ Deleted files, and files hidden under another mount, get no path.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from foreread.boards.base.apart import apart
-from foreread.boards.mounts import MountPoint, mount_of
+from foreread.boards.mounts import MountPoint, mount_of, visible_roots
 from foreread.tracer.formats.capture import Extent, FileEntry, Segment
-from foreread.tracer.local.elf import segments_of
-from foreread.tracer.local.extents import extents_of
 from foreread.tracer.local.handles import paths_by_handle
-from foreread.tracer.local.residency import Inode
+from foreread.tracer.runs.elf import segments_of
+from foreread.tracer.runs.extents import extents_of, open_regular
+from foreread.tracer.runs.residency import Inode
 
 SEARCH_S = 20.0
 # If the kernel reports paths, a file without one is hardly the command's, which has just looked up
@@ -71,13 +69,6 @@ def _is_seen(path: str, dev: str, mounts: list[MountPoint]) -> bool:
     """Return whether a path leads to this file system, and not to one that is mounted over it."""
     mount = mount_of(Path(path), mounts, follow=False)
     return mount is not None and mount.dev == dev
-
-
-def visible_roots(dev: str, mounts: list[MountPoint]) -> list[str]:
-    """Return the mount points of the file system, the widest view first."""
-    last_at = {mount.mountpoint: mount for mount in mounts}
-    visible = [mount for mount in mounts if mount.dev == dev and last_at[mount.mountpoint] == mount]
-    return [mount.mountpoint for mount in sorted(visible, key=lambda mount: len(mount.root))]
 
 
 def _walk(
@@ -134,15 +125,3 @@ def _with_layout(entry: FileEntry, path: str) -> FileEntry:
         segments = [Segment(*segment) for segment in segments_of(descriptor)]
         extents = [Extent(*extent) for extent in extents_of(descriptor)]
     return msgspec.structs.replace(entry, extents=extents, segments=segments)
-
-
-@contextmanager
-def open_regular(path: str) -> Iterator[int]:
-    """Open a file for reading; OSError if it has become a link or is not a regular file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "no regular file", path)
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -1,41 +1,17 @@
-"""The inode tables of mounted ext4 file systems, whose readahead is off while a start is recorded.
-
-Then each block of a table is read when the start needs it, as a page of a file is at a window of 0,
-and what any other inode_readahead_blks would read can be computed (emulator/linux/inode_tables.py).
-"""
+"""The inode tables of this machine's ext4 file systems, read without readahead in a recording."""
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import structs
-
 from foreread.boards.device import Devices
-from foreread.tracer.formats.capture import InodeTables, Mount
-from foreread.tracer.formats.seen import Reads
-from foreread.tracer.local import ext4
+from foreread.tracer.formats.capture import InodeTables
 from foreread.tracer.local.journal import Journal
-from foreread.tracer.local.knobs import KnobRefused
-
-KINDS = ("ext2", "ext3", "ext4")  # fs/ext4 mounts all of them
-KNOB = "/sys/fs/ext4/{disk}/inode_readahead_blks"  # as boards/knobs.toml has it
-OFF = "0"
-_SECTOR = 512
-Places = tuple[int, list[tuple[int, int]]]  # bytes of a block; first and last block of tables
-Tables = Mapping[str, InodeTables]  # by the superblock's "major:minor"
-
-
-def devices_of(devices: Devices) -> dict[str, str]:
-    """Return the knob of each mounted ext4, by the superblock's "major:minor"."""
-    found = {}
-    for dev in sorted({mount.dev for mount in devices.mounts if mount.fstype in KINDS}):
-        link = devices.sys / "dev/block" / dev
-        if link.exists():
-            found[dev] = KNOB.format(disk=link.resolve().name)
-    return found
+from foreread.tracer.runs import ext4
+from foreread.tracer.runs.inode_tables import OFF, Places, Tables, devices_of
+from foreread.tracer.runs.knobs import KnobRefused
 
 
 def without_readahead(journal: Journal, devices: Devices) -> Tables:
@@ -58,33 +34,6 @@ def without_readahead(journal: Journal, devices: Devices) -> Tables:
             tables=tables,
         )
     return found
-
-
-def with_tables(
-    mounts: Iterable[Mount], tables: Tables, devices: Devices, reads: Reads | None
-) -> list[Mount]:
-    """Return the mounts with the tables that were read from; with all if ``reads`` is None."""
-    found = []
-    for mount in mounts:
-        known = tables.get(mount.dev)
-        disk = devices.disk_of_dev(mount.dev)
-        if known is not None and reads is not None and disk is not None:
-            own = reads.get(devices.disk(disk).dev, ())
-            known = structs.replace(known, tables=_used(known, mount.first_sector, own))
-        found.append(structs.replace(mount, inode_tables=known))
-    return found
-
-
-def _used(
-    known: InodeTables, first_sector: int, reads: Sequence[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    unit = known.block_bytes // _SECTOR
-    blocks = sorted((sector - first_sector) // unit for sector, _ in reads)
-    return [
-        (first, last)
-        for first, last in known.tables
-        if bisect_left(blocks, first) < bisect_right(blocks, last)
-    ]
 
 
 def _read(devices: Devices, dev: str) -> Places | None:

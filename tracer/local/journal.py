@@ -8,7 +8,7 @@ knob that may have changed; a torn last line belongs to a change that was not ma
 itself. If /run survives a reboot, the boot id in the header differs and nothing is restored.
 
 The directory belongs to root alone, since whoever writes to it chooses what root will write. Knobs
-that another knob resets, as a scheduler its tunables (tracer.local.knobs), are noted before it, and
+that another knob resets, as a scheduler its tunables (tracer.runs.knobs), are noted before it, and
 thus restored after it.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
@@ -20,9 +20,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -44,7 +43,8 @@ from foreread.tracer.local.journal_folder import (
     no_journal,
     sync_directory,
 )
-from foreread.tracer.local.knobs import (
+from foreread.tracer.local.orphans import end_orphans
+from foreread.tracer.runs.knobs import (
     check_knob,
     check_put_back,
     check_setting,
@@ -56,32 +56,11 @@ from foreread.tracer.local.knobs import (
     resets,
     write_knob,
 )
-from foreread.tracer.local.orphans import end_orphans
+from foreread.tracer.runs.restored import GONE, LEFT, Restored, is_done
 
 SCHEMA = 1
-GONE = "the device is gone"
-LEFT = "left at {}, which another program has set"
 OPEN = "a program has a file of it open; end that, then: foreread doctor --restore"
 _SUFFIX = ".journal"
-
-
-@dataclass(frozen=True)
-class Restored:
-    """One knob that was put back, or why it was not (``problem``, else empty)."""
-
-    knob: str
-    value: str
-    problem: str = ""
-
-
-def unrestored(knobs: Iterable[Restored]) -> list[str]:
-    """Return a note for each knob that was not put back."""
-    return [f"{one.knob} was not restored: {one.problem}" for one in knobs if one.problem]
-
-
-def _is_done(one: Restored) -> bool:
-    """Return whether nothing is left to do for the next foreread."""
-    return one.problem in ("", GONE) or one.problem.startswith(LEFT.partition("{")[0])
 
 
 class Journal:
@@ -140,7 +119,7 @@ class Journal:
         with uninterrupted():
             self.restore()
             os.close(self._file)
-            if all(_is_done(one) for one in self.restored):
+            if all(is_done(one) for one in self.restored):
                 self.path.unlink(missing_ok=True)
             os.close(self._lock)
             guard.release()

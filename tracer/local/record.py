@@ -3,74 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, cast
 
 from msgspec import structs
 
-from foreread.boards.base.counted import plural
-from foreread.boards.base.silent import silent
 from foreread.boards.device import Devices
 from foreread.boards.stack import Stack
 from foreread.boards.stacks import stacks
 from foreread.tracer import touches
 from foreread.tracer.backends import tracefs_mount
-from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
+from foreread.tracer.backends.base import INDISPENSABLE, Backend, Recorded
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
-from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry, dev_text
+from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe
-from foreread.tracer.formats.limits import LimitError
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local import metadata, repeat
 from foreread.tracer.local.disk.probe import ProbeFailed, probe_disk
 from foreread.tracer.local.files import SEARCH_S, find_files
-from foreread.tracer.local.inode_tables import Tables, with_tables, without_readahead
-from foreread.tracer.local.journal import Journal, restore_leftovers, unrestored
-from foreread.tracer.local.knobs import KnobRefused
-from foreread.tracer.local.output import no_space_as_error, output_directory
-from foreread.tracer.local.residency import Inode, with_cached
-from foreread.tracer.local.run import Run, RunOptions, run_cold
+from foreread.tracer.local.inode_tables import without_readahead
+from foreread.tracer.local.journal import Journal, restore_leftovers
+from foreread.tracer.local.metadata import host
+from foreread.tracer.local.run import Run, run_cold
 from foreread.tracer.local.squashfs import local_images
 from foreread.tracer.memory import available_memory_kib
-
-_BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
-_ALL_BUFFERS_KIB = 512 << 10
-
-
-@dataclass(frozen=True)
-class RecordOptions:
-    """How to record ``run``.
-
-    ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
-    ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
-    by the machine's memory if None. ``probes``: use kernel probes for accesses for which an older
-    kernel has no events (on a target). ``touches``: at a window of 0 on a compressed file system,
-    see the touches of mapped pages, too. ``wait_s``: how long to wait for another foreread.
-    ``foreread`` is the version and ``words`` are the command-line options that the capture names.
-    ``search_s`` is how long paths are looked up after the run, None for as long as usual. ``tell``
-    is called with each step. ``note_mapped``: on a target, find out which pages its processes
-    have mapped and so keep in the cache, which takes seconds on a slow board.
-    """
-
-    run: RunOptions
-    read_ahead_kb: int = 0
-    touches: bool = True
-    devices: tuple[str, ...] = ()
-    events: tuple[str, ...] = WANTED_EVENTS
-    buffer_kib: int | None = None
-    probes: bool = False
-    wait_s: float = 0.0
-    foreread: str = ""
-    words: tuple[str, ...] = ()
-    search_s: float | None = None
-    tell: Callable[[str], None] = silent
-    note_mapped: bool = True
+from foreread.tracer.runs import metadata
+from foreread.tracer.runs.inode_tables import Tables
+from foreread.tracer.runs.knobs import KnobRefused
+from foreread.tracer.runs.output import no_space_as_error, output_directory
+from foreread.tracer.runs.recording import (
+    RecordOptions,
+    default_buffer_kib,
+    inodes_to_find,
+    looking_up,
+    lost_notes,
+    search_cut,
+)
+from foreread.tracer.runs.residency import with_cached
+from foreread.tracer.runs.restored import unrestored
+from foreread.tracer.runs.result import MachineState, TraceSummary
 
 
 @contextmanager
@@ -86,9 +62,10 @@ def run_here(
     with orderly_exit():
         notes = unrestored(restore_leftovers())
         options.run.executable()
-        _check_backend(backend)
+        version = _checked_version(backend)
+        options = replace(options, run=replace(options.run, cwd=options.run.directory()))
         with output_directory(output), no_space_as_error(output):
-            run = _run(options, backend, output / TRACE, probe_disk, notes)
+            run = _run(options, backend, version, output / TRACE, probe_disk, notes)
             yield run
             capture_files.write(output, run.capture, run.files)
 
@@ -109,12 +86,9 @@ class LocalRun:
 
     options: RecordOptions
     trace: Path
-    backend: Backend
     created: str
-    events: list[str]
-    missing: list[str]
     run: Run
-    recorded: Recorded
+    recorded: TraceSummary
     devices: Devices
     stacks: list[Stack]
     disks: list[Device]
@@ -142,41 +116,20 @@ class LocalRun:
         self.capture = structs.replace(self.capture, disk=disk)
 
     def _capture(self, seen: Seen) -> Capture:
-        options, run = self.options, self.run
-        mounts = metadata.mounts(self.devices, local_images(self.devices))
-        return Capture(
-            foreread=options.foreread,
-            created=self.created,
-            backend=cast(Literal["tracefs", "trace-cmd", "perf"], self.backend.name),
-            backend_version=self.backend.probe().version,
-            host=metadata.host(),
-            command=options.run.command,
-            cwd=str(options.run.directory()),
-            pid=run.pid,
-            exit_status=run.ended.exit_status if run.ended else None,
-            signal=run.ended.signal if run.ended else None,
-            options=list(options.words),
-            environment=repeat.environment(),
-            cgroups=repeat.cgroups(),
-            ended_by=run.over.by,
-            wall_seconds=run.seconds,
-            start_ns=run.start_ns,
-            end_ns=run.over.end_ns,
-            clock="mono",
-            read_ahead_kb=options.read_ahead_kb,
-            events=self.events,
-            events_missing=self.missing,
-            lost={str(cpu): lost for cpu, lost in sorted(self.recorded.lost.items())},
-            cold=run.cold,
-            devices=self.disks,
-            mounts=with_tables(mounts, self.tables, self.devices, seen.reads),
-            stacks=self.stacks,
-            notes=self.notes,
+        images = local_images(self.devices)
+        state = MachineState(host(), self.devices, self.disks, self.stacks, self.tables, images)
+        return metadata.capture_of(
+            self.options, self.created, self.run, self.recorded, state, self.notes, seen.reads
         )
 
 
 def _run(
-    options: RecordOptions, backend: Backend, trace: Path, watch_group: bool, notes: list[str]
+    options: RecordOptions,
+    backend: Backend,
+    version: str,
+    trace: Path,
+    watch_group: bool,
+    notes: list[str],
 ) -> LocalRun:
     """Make the run with all settings in force, and put them back."""
     created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -193,21 +146,9 @@ def _run(
         run, recorded = _run_recorded(options, backend, trace, events, watch_group)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
     notes += unrestored([*journal.leftovers, *journal.restored])
-    return LocalRun(
-        options,
-        trace,
-        backend,
-        created,
-        events,
-        missing,
-        run,
-        recorded,
-        devices,
-        under,
-        disks,
-        tables,
-        notes,
-    )
+    name = cast(Literal["tracefs", "trace-cmd", "perf"], backend.name)
+    summary = TraceSummary(name, version, "mono", events, missing, recorded.lost)
+    return LocalRun(options, trace, created, run, summary, devices, under, disks, tables, notes)
 
 
 def _run_recorded(
@@ -255,9 +196,9 @@ def _set_windows(
     described = []
     for name in names:
         own, *others = devices.read_ahead_knobs([name])
-        found = metadata.device(devices, name)
+        before = metadata.device(devices, name)
         in_force = _set_window(journal, own, options.read_ahead_kb, notes)
-        described.append(structs.replace(found, read_ahead_kb=in_force))
+        described.append(structs.replace(before, read_ahead_kb=in_force))
         for knob in others:
             _set_window(journal, knob, options.read_ahead_kb, notes)
     for knob in devices.other_knobs():
@@ -295,36 +236,6 @@ def _files(
     return files
 
 
-def inodes_to_find(seen: Seen, mapped: Iterable[Inode], notes: list[str]) -> set[Inode]:
-    """Return the files in the trace and those mapped at the end; a note if it cannot be read."""
-    if seen.error is not None:
-        notes.append(unread_note(seen.error))
-    return {*mapped, *((dev_text(dev), ino) for dev, ino in seen.inodes)}
-
-
-def unread_note(error: ValueError) -> str:
-    """Return the note about a trace just recorded that cannot be read."""
-    if isinstance(error, LimitError):
-        return f"this capture cannot be loaded: {error}; {error.remedy}"
-    return f"the trace could not be read to look for its files: {error}"
-
-
-def looking_up(files: int, limit_s: float) -> str:
-    """Return the step of looking up paths, with the time that it takes at most."""
-    return f"looking up the paths of {plural(files, 'file')}, {limit_s:.0f} s at most"
-
-
-def search_cut(files: Sequence[FileEntry], limit_s: float) -> str:
-    """Return the note on a search that ended before all paths were found."""
-    missing = sum(file.path is None for file in files)
-    longer = max(10 * round(limit_s), 60)
-    return (
-        f"the search for the paths of files was cut after {limit_s:.0f} s or by Ctrl-C: "
-        f"{plural(missing, 'file', 'has')} no path; to search longer, record again "
-        f"with --search {longer}"
-    )
-
-
 def _probed(
     run: Run, devices: Devices, files: list[FileEntry], seen: Seen, notes: list[str]
 ) -> DiskProbe | None:
@@ -348,10 +259,12 @@ def _probed(
     return None
 
 
-def _check_backend(backend: Backend) -> None:
+def _checked_version(backend: Backend) -> str:
+    """Return the version of a back-end that works here; RecordError for any other."""
     probe = backend.probe()
     if not probe.works:
         raise RecordError(f"{backend.name} cannot record here: {probe.lacks}", probe.remedy)
+    return probe.version
 
 
 def _check_events(missing: list[str]) -> None:
@@ -360,16 +273,3 @@ def _check_events(missing: list[str]) -> None:
             f"kernel {os.uname().release} has no event {INDISPENSABLE}",
             "use Linux 3.10 or later with CONFIG_FTRACE and event tracing",
         )
-
-
-def lost_notes(lost: dict[int, int]) -> list[str]:
-    """Return a note if events were lost on any CPU."""
-    events = sum(lost.values())
-    remedy = "record again with a larger --buffer-kib"
-    return [f"{plural(events, 'event', 'was')} lost: {remedy}"] if events else []
-
-
-def default_buffer_kib(available_kib: int, cpus: int) -> int:
-    """Return the KiB per CPU for a large start-up, at most a tenth of the available memory."""
-    share_kib = min(available_kib // 10, _ALL_BUFFERS_KIB) // cpus
-    return max(1024, min(_BUFFER_KIB, share_kib))

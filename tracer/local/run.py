@@ -2,91 +2,40 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from foreread.boards.base.brief import brief
 from foreread.boards.mounts import read_mounts
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Cold
 from foreread.tracer.interrupts import uninterrupted
-from foreread.tracer.local import cold
+from foreread.tracer.local import cold, repeat
 from foreread.tracer.local.command import (
-    Ended,
     HeldCommand,
-    Streams,
     adopting_orphans,
     children,
     descendants,
-    find_executable,
     terminate,
 )
 from foreread.tracer.local.disk.groups import GroupWatch
-from foreread.tracer.local.ending import EndedBy, Ending, Over, Watch
-from foreread.tracer.local.residency import Inode, Runs
+from foreread.tracer.local.ending import Watch
+from foreread.tracer.runs.options import RunOptions, exit_notes, living_notes
+from foreread.tracer.runs.residency import Inode, Runs
+from foreread.tracer.runs.result import RunResult
 
 
-@dataclass(frozen=True, repr=False)
-class RunOptions:
-    """What to run, and what ends the run.
+@dataclass(frozen=True, kw_only=True)
+class Run(RunResult):
+    """A run on this machine; times are CLOCK_MONOTONIC.
 
-    ``command`` is found through PATH and runs in ``cwd`` as ``user`` (foreread's own by
-    default). Processes that remain at the end of the run are ended, by SIGTERM and after
-    ``grace_s`` by SIGKILL, unless ``keep_running``. A run whose caches were not proven cold is
-    refused unless ``allow_warm``.
-    """
-
-    __repr__ = brief
-
-    command: list[str]
-    ending: Ending = field(default_factory=Ending)
-    cwd: str | os.PathLike[str] | None = None
-    user: str | None = None
-    streams: Streams = field(default_factory=Streams)
-    keep_running: bool = False
-    allow_warm: bool = False
-    grace_s: float = 5.0
-
-    def executable(self) -> Path:
-        """Return the file that will be executed; RecordError if there is none."""
-        if not self.command:
-            raise RecordError("no command was given", "add -- COMMAND [ARGUMENT ...]")
-        self.ending.check()
-        return find_executable(self.command[0], self.directory())
-
-    def directory(self) -> Path:
-        """Return the absolute working directory of the command."""
-        return Path(self.cwd or ".").absolute()
-
-
-@dataclass(frozen=True)
-class Run:
-    """The result of a run; times are CLOCK_MONOTONIC.
-
-    ``ended`` is None if the command's first process still ran when the run ended.
-    ``mapped`` are the files that its living processes mapped then: path by (dev, ino);
     ``cached`` are the pages that were in the page cache when it began. ``group`` is the cgroup
     whose limits held for its reads, empty if that is foreread's own or was not watched.
     """
 
-    pid: int
-    start_ns: int
-    over: Over
-    ended: Ended | None
-    cold: Cold
-    mapped: dict[Inode, str]
     cached: dict[Inode, Runs]
-    notes: list[str]
     group: str = ""
-
-    @property
-    def seconds(self) -> float:
-        """Return the time from exec to the end of the run."""
-        return (self.over.end_ns - self.start_ns) / 1e9
 
 
 def run_cold(
@@ -115,10 +64,10 @@ def run_cold(
             ) as held,
         ):
             watch.started()
-            found = _cold(options, executable)
+            cold_start = _cold(options, executable)
             groups = GroupWatch(held.pid) if watch_group else None
             begin()
-            return _released(options, held, watch, found, end, groups)
+            return _released(options, held, watch, cold_start, end, groups)
     finally:
         watch.close()
 
@@ -137,10 +86,11 @@ def _released(
     options: RunOptions,
     held: HeldCommand,
     watch: Watch,
-    found: tuple[Cold, dict[Inode, Runs]],
+    cold_start: tuple[Cold, dict[Inode, Runs]],
     end: Callable[[], object],
     groups: GroupWatch | None,
 ) -> Run:
+    proof, cached = cold_start
     cold.drop()  # inodes that the proof looked up, pages that starting the recorder read
     not_ours = children()
     keep = False
@@ -152,12 +102,15 @@ def _released(
         living = descendants(held.pid, not_ours)
         run = Run(
             pid=held.pid,
-            start_ns=held.start_ns,
-            over=over,
+            by=over.by,
             ended=ended,
-            cold=found[0],
+            start_ns=held.start_ns,
+            end_ns=over.end_ns,
+            cold=proof,
             mapped=cold.mapped_files(living),
-            cached=found[1],
+            cached=cached,
+            environment=repeat.environment(),
+            cgroups=repeat.cgroups(),
             notes=[*exit_notes(ended), *living_notes(over.by, len(living), options)],
             group=groups.found if groups else "",
         )
@@ -168,27 +121,3 @@ def _released(
             with uninterrupted():
                 terminate(held.pid, not_ours, options.grace_s)
                 held.poll()
-
-
-def exit_notes(ended: Ended | None) -> list[str]:
-    """Return a note if the command failed."""
-    if ended is None or ended.exit_status == 0:
-        return []
-    if ended.signal is not None:
-        return [f"the command was ended by signal {ended.signal} ({_signal_name(ended.signal)})"]
-    return [f"the command failed with exit status {ended.exit_status}"]
-
-
-def living_notes(by: EndedBy, living: int, options: RunOptions) -> list[str]:
-    """Return a note if so many processes of the command outlived the first one."""
-    if by != "exit" or not living:
-        return []
-    fate = "they were left running" if options.keep_running else "they were terminated"
-    return [
-        f"the command's first process exited while {living} of its processes still ran "
-        f"({fate}): to record until a daemon is up, end by idleness, output or duration"
-    ]
-
-
-def _signal_name(number: int) -> str:
-    return signal.strsignal(number) or str(number)

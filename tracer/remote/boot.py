@@ -23,14 +23,14 @@ from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.install.boot_hook import BoardHook
 from foreread.tracer.interrupts import orderly_exit, uninterrupted
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.output import no_space_as_error, output_directory
-from foreread.tracer.local.record import RecordOptions
 from foreread.tracer.remote import record
 from foreread.tracer.remote.fetched import Fetched, fetch
 from foreread.tracer.remote.guarded_run import AWAIT_S
 from foreread.tracer.remote.job import Job, facts, making_sense, part, script, settings_file
 from foreread.tracer.remote.machine import Machine
+from foreread.tracer.runs.options import Ending
+from foreread.tracer.runs.output import no_space_as_error, output_directory
+from foreread.tracer.runs.recording import RecordOptions
 
 PARTS = (*record.PARTS, "boot.sh")
 BOOT_S = 600.0

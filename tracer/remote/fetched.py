@@ -16,18 +16,10 @@ from foreread.tracer import touches
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import TRACE, Boot, Capture, Device, FileEntry, Host, Squashfs
 from foreread.tracer.formats.seen import Seen
-from foreread.tracer.local import metadata
-from foreread.tracer.local.inode_tables import Places, with_tables
-from foreread.tracer.local.journal import unrestored
-from foreread.tracer.local.record import RecordOptions, inodes_to_find, looking_up, lost_notes
-from foreread.tracer.local.residency import with_cached
-from foreread.tracer.local.run import exit_notes, living_notes
 from foreread.tracer.probes import ProbePlan
 from foreread.tracer.remote.boot_facts import boot_of
 from foreread.tracer.remote.files import SEARCH_S, find_files
-from foreread.tracer.remote.guarded_run import directory
 from foreread.tracer.remote.images import images_on, options_on
-from foreread.tracer.remote.inode_tables import tables_off
 from foreread.tracer.remote.job import Job, making_sense
 from foreread.tracer.remote.layered import of_layers
 from foreread.tracer.remote.machine import Machine
@@ -35,6 +27,13 @@ from foreread.tracer.remote.mapped import UNKNOWN_PAGES, Mapped, mapped_pages
 from foreread.tracer.remote.pages import save_trace
 from foreread.tracer.remote.places import with_places
 from foreread.tracer.remote.run_facts import RunFacts, TraceFacts
+from foreread.tracer.runs import metadata
+from foreread.tracer.runs.inode_tables import Places, tables_off
+from foreread.tracer.runs.options import exit_notes, living_notes
+from foreread.tracer.runs.recording import RecordOptions, inodes_to_find, looking_up, lost_notes
+from foreread.tracer.runs.residency import with_cached
+from foreread.tracer.runs.restored import unrestored
+from foreread.tracer.runs.result import MachineState, TraceSummary
 
 
 @dataclass(frozen=True)
@@ -106,40 +105,21 @@ class Fetched:
         ]
 
     def _capture(self, images: dict[str, Squashfs], notes: list[str]) -> Capture:
-        options, run, traced = self.options, self.run, self.traced
+        run, traced = self.run, self.traced
         prepared, machine, devices = self.prepared, self.prepared.machine, self.prepared.devices
-        return Capture(
-            foreread=options.foreread,
-            created=self.created,
-            backend="tracefs",
-            backend_version=machine.kernel,
+        trace = TraceSummary(
+            "tracefs", machine.kernel, traced.clock, traced.events, traced.missing, self.lost
+        )
+        state = MachineState(
             host=_host(machine, self.long_size, options_on(self.job, machine)),
-            command=options.run.command,
-            cwd=directory(options.run),
-            pid=run.pid,
-            exit_status=run.ended.exit_status if run.ended else None,
-            signal=run.ended.signal if run.ended else None,
-            options=list(options.words),
-            ended_by=run.by,
-            wall_seconds=(run.end_ns - run.start_ns) / 1e9,
-            start_ns=run.start_ns,
-            end_ns=run.end_ns,
-            clock=traced.clock,
-            read_ahead_kb=options.read_ahead_kb,
-            events=traced.events,
-            events_missing=traced.missing,
-            lost={str(cpu): events for cpu, events in sorted(self.lost.items())},
-            cold=run.cold,
-            devices=[_in_force(device, run) for device in self.described],
-            mounts=with_tables(
-                metadata.mounts(devices, images),
-                tables_off(prepared.places, devices, run.before, run.windows),
-                devices,
-                None,
-            ),
-            stacks=[_found(stack, run) for stack in stacks(devices)],
-            notes=notes,
-            boot=self.boot,
+            devices=devices,
+            disks=[_in_force(device, run) for device in self.described],
+            stacks=[_as_found(stack, run) for stack in stacks(devices)],
+            tables=tables_off(prepared.places, devices, run.before, run.windows),
+            images=images,
+        )
+        return metadata.capture_of(
+            self.options, self.created, run, trace, state, notes, boot=self.boot
         )
 
 
@@ -216,7 +196,7 @@ def _host(machine: Machine, long_size: int, kernel_options: dict[str, str]) -> H
     )
 
 
-def _found(stack: Stack, run: RunFacts) -> Stack:
+def _as_found(stack: Stack, run: RunFacts) -> Stack:
     """Return the stack with its window after leftovers of dead jobs were restored."""
     return structs.replace(stack, read_ahead_kb=run.before.get(stack.knob, stack.read_ahead_kb))
 

@@ -9,14 +9,13 @@ import time
 
 import msgspec
 
-from foreread.boards.mounts import MountPoint
+from foreread.boards.mounts import MountPoint, visible_roots
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import FileEntry, Segment
-from foreread.tracer.local.elf import segments_of
-from foreread.tracer.local.files import visible_roots
-from foreread.tracer.local.record import search_cut
-from foreread.tracer.local.residency import Inode
 from foreread.tracer.remote.job import STEP_S, Job
+from foreread.tracer.runs.elf import segments_of
+from foreread.tracer.runs.recording import search_cut
+from foreread.tracer.runs.residency import Inode
 
 SEARCH_S = 60.0
 CUT = "the search was cut"  # becomes a note once it is known how many are missing

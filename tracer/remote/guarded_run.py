@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from foreread.boards.target import TargetError
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.knobs import KnobRefused, check_value
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote.job import Job
 from foreread.tracer.remote.machine import Machine
+from foreread.tracer.runs.knobs import KnobRefused, check_value
+from foreread.tracer.runs.options import RunOptions, Streams
 
 PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "disks.sh", "guarded.sh")
 AWAIT_S = 5  # maximum wait for the target before the lease is renewed

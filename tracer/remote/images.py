@@ -8,11 +8,11 @@ from msgspec import structs
 
 from foreread.boards.mounts import MountPoint
 from foreread.tracer.formats.capture import Squashfs
-from foreread.tracer.local.kernel_options import KERNEL_OPTIONS, parse_options, with_huge_pages
-from foreread.tracer.local.squashfs import SUPERBLOCK_BYTES, parse_superblock, squashfs_devices
 from foreread.tracer.remote.job import Job
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.places import Disk, node_of
+from foreread.tracer.runs.kernel_options import KERNEL_OPTIONS, parse_options, with_huge_pages
+from foreread.tracer.runs.squashfs import SUPERBLOCK_BYTES, parse_superblock, squashfs_devices
 
 
 def images_on(

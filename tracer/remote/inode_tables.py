@@ -1,15 +1,12 @@
-"""The inode tables of a target's ext4 file systems; as tracer/local/inode_tables.py."""
+"""Where the inode tables of a target's ext4 file systems are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from foreread.boards.device import Devices
-from foreread.tracer.formats.capture import InodeTables
-from foreread.tracer.local import ext4
-from foreread.tracer.local.inode_tables import OFF, Places, devices_of
 from foreread.tracer.remote.job import Job
 from foreread.tracer.remote.places import Disk, node_of
+from foreread.tracer.runs import ext4
+from foreread.tracer.runs.inode_tables import Places, devices_of
 
 
 def places_on(job: Job, devices: Devices) -> dict[str, Places]:
@@ -21,27 +18,3 @@ def places_on(job: Job, devices: Devices) -> dict[str, Places]:
         if in_use is not None:
             found[dev] = in_use
     return found
-
-
-def knobs_off(places: Mapping[str, Places], devices: Devices) -> list[tuple[str, str]]:
-    """Return the knobs that turn readahead in known tables off, with their value."""
-    return [(knob, OFF) for dev, knob in devices_of(devices).items() if dev in places]
-
-
-def tables_off(
-    places: Mapping[str, Places],
-    devices: Devices,
-    before: Mapping[str, int],
-    in_force: Mapping[str, int],
-) -> dict[str, InodeTables]:
-    """Return the tables whose knob had these values before and during the run."""
-    return {
-        dev: InodeTables(
-            block_bytes=places[dev][0],
-            read_ahead_blocks_before=before[knob],
-            read_ahead_blocks=in_force[knob],
-            tables=places[dev][1],
-        )
-        for dev, knob in devices_of(devices).items()
-        if dev in places and knob in before and knob in in_force
-    }

@@ -16,12 +16,11 @@ from foreread.boards.mounts import MountPoint, mount_of
 from foreread.boards.target import LocalTarget, Target
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Extent, FileEntry
-from foreread.tracer.local.extents import extents_of
-from foreread.tracer.local.files import open_regular
 from foreread.tracer.remote import record
 from foreread.tracer.remote.job import Job, making_sense
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.places import with_places
+from foreread.tracer.runs.extents import extents_of, open_regular
 
 PARTS = (*record.PARTS, "judged.sh")
 FOLDERS = ("/var/tmp", "/root", "/home", "/var", "/data", "/mnt", "/opt", "/")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from foreread.boards.device import Devices
 from foreread.tracer.formats.capture import FileEntry
-from foreread.tracer.local.residency import Inode, Runs, runs_of
+from foreread.tracer.runs.residency import Inode, Runs, runs_of
 
 
 def of_layers(

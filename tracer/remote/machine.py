@@ -17,10 +17,10 @@ from foreread.boards.device import Devices
 from foreread.boards.mounts import MountPoint, parse_mount
 from foreread.boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 from foreread.tracer.formats.capture import Squashfs
-from foreread.tracer.local import metadata
-from foreread.tracer.local.cold import allowed_kib
 from foreread.tracer.memory import available_kib, meminfo
 from foreread.tracer.remote.job import Fact, making_sense
+from foreread.tracer.runs import metadata
+from foreread.tracer.runs.cold import allowed_kib
 
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _SIZE = re.compile(r"\d{1,9}", re.ASCII)

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from foreread.tracer.local.cold import parse_mapping
-from foreread.tracer.local.residency import Inode, Runs, runs_of
 from foreread.tracer.remote.job import Job
 from foreread.tracer.remote.machine import Machine
+from foreread.tracer.runs.cold import parse_mapping
+from foreread.tracer.runs.residency import Inode, Runs, runs_of
 
 MAPPED_S = 60  # how long the target may take, of its own time
 UNKNOWN_PAGES = (

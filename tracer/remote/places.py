@@ -8,9 +8,9 @@ import msgspec
 
 from foreread.boards.mounts import MountPoint
 from foreread.tracer.formats.capture import Extent, FileEntry
-from foreread.tracer.local import ext4
-from foreread.tracer.local.residency import runs_of
 from foreread.tracer.remote.job import Job
+from foreread.tracer.runs import ext4
+from foreread.tracer.runs.residency import runs_of
 
 _KINDS = ("ext2", "ext3", "ext4")
 _MOST_RUNS = 500  # in one command line

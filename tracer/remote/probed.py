@@ -18,8 +18,7 @@ from foreread.tracer.backends.base import INDISPENSABLE
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe, ProbeTrial
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import Ending, RunOptions
 
 WINDOW_KB = 128
 EVENTS = (

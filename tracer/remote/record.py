@@ -22,10 +22,6 @@ from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local import metadata
-from foreread.tracer.local.output import no_space_as_error, output_directory
-from foreread.tracer.local.record import RecordOptions, default_buffer_kib
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.probes import ProbePlan
 from foreread.tracer.remote import guarded_run, probes
 from foreread.tracer.remote.fetched import Fetched, Prepared, fetch
@@ -36,7 +32,7 @@ from foreread.tracer.remote.guarded_run import (
     run_to_end,
     settings,
 )
-from foreread.tracer.remote.inode_tables import knobs_off, places_on
+from foreread.tracer.remote.inode_tables import places_on
 from foreread.tracer.remote.job import Job, making_sense
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.mapped import MAPPED_S
@@ -48,6 +44,11 @@ from foreread.tracer.remote.probed import (
     known_cost,
     probe_options,
 )
+from foreread.tracer.runs import metadata
+from foreread.tracer.runs.inode_tables import knobs_off
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.output import no_space_as_error, output_directory
+from foreread.tracer.runs.recording import RecordOptions, default_buffer_kib
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "inodes.sh", "unread.sh", "record.sh")
 

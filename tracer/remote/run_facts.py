@@ -10,16 +10,16 @@ from typing import get_args
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import kib_to_pages
 from foreread.tracer.formats.capture import Cold
-from foreread.tracer.local.changed import Change
-from foreread.tracer.local.cold import judged, parse_mapping
-from foreread.tracer.local.command import Ended
-from foreread.tracer.local.counters import Counters, change, parse_counters
-from foreread.tracer.local.ending import EndedBy
-from foreread.tracer.local.journal import Restored
-from foreread.tracer.local.trial import Seen
 from foreread.tracer.remote.bios import parse_sums
 from foreread.tracer.remote.job import Fact, making_sense
 from foreread.tracer.remote.machine import Machine
+from foreread.tracer.runs.cold import judged, parse_mapping
+from foreread.tracer.runs.options import Ended, EndedBy
+from foreread.tracer.runs.restored import Restored
+from foreread.tracer.runs.result import RunResult
+from foreread.tracer.trials.changed import Change
+from foreread.tracer.trials.counters import Counters, change, parse_counters
+from foreread.tracer.trials.trial import Seen
 
 _REASONS: tuple[EndedBy, ...] = get_args(EndedBy)
 _MARK = re.compile(r"(?:.*\s)?(\d{1,12})\.(\d{6}): [^:]*: (start|end)\s*", re.ASCII)
@@ -75,26 +75,18 @@ class Setting:
         ]
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """One run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
+@dataclass(frozen=True, kw_only=True)
+class RunFacts(RunResult):
+    """A run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
 
-    ``windows`` are those in force, ``before`` those as found, by knob; inode_readahead_blks among
-    them.
+    ``living`` processes of the command outlived the first one. ``windows`` are those in force,
+    ``before`` those as found, by knob; inode_readahead_blks among them.
     """
 
-    pid: int
-    by: EndedBy
-    ended: Ended | None
     living: int
-    start_ns: int
-    end_ns: int
-    cold: Cold
     windows: dict[str, int]
     before: dict[str, int]
-    mapped: dict[tuple[str, int], str]
     restored: list[Restored]
-    notes: list[str]
 
     @classmethod
     def parse(cls, facts: list[Fact], machine: Machine) -> RunFacts:

@@ -16,13 +16,13 @@ from foreread.boards.base.units import kib_to_pages
 from foreread.boards.target import Target
 from foreread.tracer.backends.base import INDISPENSABLE
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.cold import parse_mapping
 from foreread.tracer.remote import guarded_run
 from foreread.tracer.remote.guarded_run import losing_no_target
 from foreread.tracer.remote.job import STEP_S, Fact, Job, facts, making_sense, part
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.pages import layout_of
 from foreread.tracer.remote.run_facts import by_key, texts
+from foreread.tracer.runs.cold import parse_mapping
 
 PARTS = (*guarded_run.PARTS, "owned.sh", "search.sh", "top.sh")
 TAKE, TASKS = "take.sh", "tasks.sh"

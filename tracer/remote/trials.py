@@ -12,12 +12,18 @@ from pathlib import Path
 from foreread.boards.device import Disk
 from foreread.boards.target import Target, TargetError
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.changed import overridden
-from foreread.tracer.local.journal import unrestored
-from foreread.tracer.local.knobs import check_readable
-from foreread.tracer.local.load import words
-from foreread.tracer.local.run import exit_notes, living_notes
-from foreread.tracer.local.trial import (
+from foreread.tracer.remote import guarded_run
+from foreread.tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
+from foreread.tracer.remote.job import Fact, Job, making_sense
+from foreread.tracer.remote.machine import Machine
+from foreread.tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
+from foreread.tracer.remote.series import Made, Series
+from foreread.tracer.runs.knobs import check_readable
+from foreread.tracer.runs.options import exit_notes, living_notes
+from foreread.tracer.runs.restored import unrestored
+from foreread.tracer.trials.changed import overridden
+from foreread.tracer.trials.load import words
+from foreread.tracer.trials.trial import (
     Outcome,
     Scenario,
     Trial,
@@ -27,13 +33,7 @@ from foreread.tracer.local.trial import (
     judged,
     unless_changed,
 )
-from foreread.tracer.local.tuned_disks import disks_to_count, disks_to_tune, mounted_on
-from foreread.tracer.remote import guarded_run
-from foreread.tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
-from foreread.tracer.remote.job import Fact, Job, making_sense
-from foreread.tracer.remote.machine import Machine
-from foreread.tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
-from foreread.tracer.remote.series import Made, Series
+from foreread.tracer.trials.tuned_disks import disks_to_count, disks_to_tune, mounted_on
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "beside.sh", "measure.sh", "series.sh")
 _KEPT_S = 60.0  # less than the lease of an idle job
@@ -75,7 +75,7 @@ def _executable(job: Job, machine: Machine, options: TrialOptions) -> Path:
 
 
 class TargetTrials:
-    """A bench as ``tracer.local.trial.TrialBench`` describes it."""
+    """A bench as ``tracer.trials.trial.TrialBench`` describes it."""
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class TargetTrials:
         return judged(
             Outcome(
                 "warm" if warm else "failed" if unloaded else "ok",
-                (run.end_ns - run.start_ns) / 1e9,
+                run.seconds,
                 setting.in_force,
                 cold=run.cold.proven,
                 by=run.by,

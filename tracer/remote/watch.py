@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from foreread.boards.target import Target
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.knobs import check_plan
 from foreread.tracer.remote.bios import SUMS, parse_sums
 from foreread.tracer.remote.guarded_run import losing_no_target
 from foreread.tracer.remote.job import Fact, Job, facts, making_sense, script
+from foreread.tracer.runs.knobs import check_plan
 
 PARTS = (
     "lib.sh",

@@ -45,7 +45,7 @@ class ExcessLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 @dataclass(frozen=True)
 class Constraint:
-    """A limited counter (tracer.local.counters).
+    """A limited counter (tracer.trials.counters).
 
     ``floor``: an excess up to this never counts. ``driven_by``: the kind of scenario with a load
     that determines the figure, as fast as the settings let it. ``lacking``: why a machine does not

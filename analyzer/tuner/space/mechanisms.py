@@ -26,7 +26,7 @@ Metrics = Mapping[str, float]
 class Sign:
     """How a run shows that a mechanism occurred: its ``figure`` exceeds ``most``.
 
-    ``figure``: from the counters of a run (tracer.local.counters); None where they are absent.
+    ``figure``: from the counters of a run (tracer.trials.counters); None where they are absent.
     ``lacking``: the reason to report where it never occurred.
     """
 

@@ -6,9 +6,7 @@ import argparse
 import re
 
 from foreread.cli.arguments import UsageError, duration, seconds
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.ending import Ending
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import Ending, RunOptions, Streams
 
 
 def add_run(

@@ -22,10 +22,11 @@ from foreread.documents.judge import judge_document
 from foreread.judging.judge import judge
 from foreread.machine.diagnosis import diagnose
 from foreread.recording.boot import remove_boot_hook
+from foreread.tracer.doctor.examine import Diagnosis
 from foreread.tracer.install.boot_hook import HOOK_FOLDER
-from foreread.tracer.local.doctor import Diagnosis
-from foreread.tracer.local.journal import Restored, restore_leftovers
+from foreread.tracer.local.journal import restore_leftovers
 from foreread.tracer.remote.judged import FOLDERS
+from foreread.tracer.runs.restored import Restored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from foreread.documents.improve import ImproveDocument
 from foreread.improving.improve import command_lines, improve, read_improved
 from foreread.improving.job import TuneWish
 from foreread.tracer.interrupts import Interrupted
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,8 +25,8 @@ from foreread.recording.suite import record_suite
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.install.boot_hook import HOOK_FOLDER
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.output import check_capture
+from foreread.tracer.runs.options import Streams
+from foreread.tracer.runs.output import check_capture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -40,10 +40,10 @@ from foreread.documents.script import (
 )
 from foreread.machine.install import install
 from foreread.recording.words import command_line
+from foreread.tracer.doctor.examine import examine
 from foreread.tracer.formats.boot_files import RULE
 from foreread.tracer.install.init_system import INITS
 from foreread.tracer.install.install import Installed, check_installed, uninstall
-from foreread.tracer.remote.doctor import examine
 
 AUTO = "auto"
 _TRIGGER = "udevadm trigger --action=change --subsystem-match=block"

@@ -28,7 +28,7 @@ from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, sweep
 from foreread.recording.recorded_start import is_capture
 from foreread.tracer.formats.scenario import beside
 from foreread.tracer.formats.sweep import Sweep
-from foreread.tracer.local.sweep_run import SweepProgress
+from foreread.tracer.trials.sweep import SweepProgress
 
 _MORE = "the table below the curve, and all notes"
 

@@ -10,7 +10,7 @@ from image_trees import make_tree
 from foreread.emulator.images.ext4 import read_ext4
 from foreread.emulator.images.ext4_lookups import Ext4Lookups
 from foreread.emulator.images.source import ImageError
-from foreread.tracer.local.ext4 import places
+from foreread.tracer.runs.ext4 import places
 
 OPTIONS = {
     "ext4": ("-t", "ext4", "-b", "4096"),

@@ -23,8 +23,8 @@ from foreread.recording.words import recorded_run
 from foreread.tracer import machines
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import CaptureError, read
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.runs.options import Streams
+from foreread.tracer.trials.trial import Outcome
 
 EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
 HOLDS = "predicted for an idle machine; beside other readers or writers measure it"

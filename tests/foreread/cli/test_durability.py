@@ -12,7 +12,7 @@ from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.store.store import StoreError
 from foreread.cli.main import main
 from foreread.tracer.interrupts import Interrupted
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import campaign as tuning
 
 COMMIT = "mount:commit=:/"

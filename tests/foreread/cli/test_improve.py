@@ -25,8 +25,8 @@ from foreread.improving import steps as improve_steps
 from foreread.improving.improve import improve
 from foreread.measuring import confirm as confirm_start
 from foreread.question import Question
+from foreread.tracer.doctor.tunable import Finding
 from foreread.tracer.formats.capture import read, write
-from foreread.tracer.local.tunable import Finding
 from foreread.version import VERSION
 
 ROOT = Path(__file__).parents[3]

@@ -15,9 +15,9 @@ from foreread.cli.main import main
 from foreread.error import ArgumentError
 from foreread.recording.boot import record_boot
 from foreread.recording.words import recorded_run
+from foreread.tracer.doctor.examine import Diagnosis
 from foreread.tracer.formats.capture import Boot, CaptureError
-from foreread.tracer.local.command import Streams
-from foreread.tracer.local.doctor import Diagnosis
+from foreread.tracer.runs.options import Streams
 
 TARGET = ["--target", "ssh://root@board"]
 BOOT = Boot(processes=[1], read_before=[])

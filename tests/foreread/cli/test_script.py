@@ -11,8 +11,9 @@ from requirements import busybox_chroot_missing
 from foreread.boards.emulated.live import EmulatedTarget
 from foreread.cli.commands import script
 from foreread.machine.install import install
+from foreread.tracer.doctor.disks import SeenDisk
+from foreread.tracer.doctor.examine import Diagnosis
 from foreread.tracer.install.install import check_installed
-from foreread.tracer.local.doctor import Diagnosis, SeenDisk
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
 PUBLISHED = [CAPTURE, "--criterion", "published"]  # its disk is unknown, so it has no seconds

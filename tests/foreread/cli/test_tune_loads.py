@@ -6,7 +6,7 @@ from trial_benches import KnownBench
 from foreread.analyzer.tuner.findings.results import read_results
 from foreread.cli.main import main
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import campaign as tuning
 
 ENDED = ("the reader of the scenario ended: cat: /film: No such file", "see that it is there")

@@ -11,7 +11,7 @@ from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.store.store import Store
 from foreread.cli.main import main
 from foreread.tracer.interrupts import Interrupted
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import campaign as tuning
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"

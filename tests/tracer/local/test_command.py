@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.command import find_executable
+from foreread.tracer.runs.options import find_executable
 
 
 def test_a_program_is_found_in_path_and_below_the_working_directory(tmp_path):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.command import HeldCommand, find_executable
-from foreread.tracer.local.ending import Ending, Watch, _Tee
+from foreread.tracer.local.command import HeldCommand
+from foreread.tracer.local.ending import Watch, _Tee
+from foreread.tracer.runs.options import Ending, find_executable
 
 PATTERN = re.compile(rb"ready \d+\n")
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from foreread.tracer.formats.capture import InodeTables, Mount
-from foreread.tracer.local.inode_tables import devices_of, with_tables, without_readahead
-from foreread.tracer.local.knobs import KnobRefused
-from foreread.tracer.remote.inode_tables import knobs_off, tables_off
+from foreread.tracer.local.inode_tables import without_readahead
+from foreread.tracer.runs.inode_tables import devices_of, knobs_off, tables_off, with_tables
+from foreread.tracer.runs.knobs import KnobRefused
 
 KNOB = "/sys/fs/ext4/sda1/inode_readahead_blks"
 TABLES = [(40, 60), (1040, 1100), (2040, 2050)]

@@ -18,8 +18,9 @@ import foreread
 from foreread.boards.target import LocalTarget
 from foreread.tracer.error import RecordError
 from foreread.tracer.interrupts import Interrupted, orderly_exit
-from foreread.tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
-from foreread.tracer.local.knobs import KnobRefused, check_knob
+from foreread.tracer.local.journal import Journal, restore_leftovers
+from foreread.tracer.runs.knobs import KnobRefused, check_knob
+from foreread.tracer.runs.restored import GONE, Restored, unrestored
 
 KNOBS = [f"/sys/block/disk{n}/queue/read_ahead_kb" for n in range(3)]
 KILLED = """

@@ -9,8 +9,8 @@ import pytest
 from foreread.tracer.formats.capture import FileEntry
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.local import record
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 MISSING = FileEntry(dev="8:0", ino=7, path=None, size_bytes=-1)
 

@@ -14,8 +14,10 @@ from foreread.boards.device import Devices
 from foreread.boards.mounts import MountPoint
 from foreread.tracer.formats.capture import HUGE_PAGES, Squashfs, dev_text
 from foreread.tracer.local import kernel_options
-from foreread.tracer.local.kernel_options import local_options, parse_options
-from foreread.tracer.local.squashfs import local_images, parse_superblock
+from foreread.tracer.local.kernel_options import local_options
+from foreread.tracer.local.squashfs import local_images
+from foreread.tracer.runs.kernel_options import parse_options
+from foreread.tracer.runs.squashfs import parse_superblock
 
 needs_mksquashfs = pytest.mark.skipif(
     shutil.which("mksquashfs") is None,

@@ -13,11 +13,11 @@ from foreread.boards.device import Devices
 from foreread.boards.stacks import stacks
 from foreread.boards.target import LocalTarget, Result
 from foreread.tracer.error import RecordError
-from foreread.tracer.local import metadata
 from foreread.tracer.remote.job import Fact, Job, facts
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.record import PARTS
 from foreread.tracer.remote.run_facts import RunFacts, TraceFacts
+from foreread.tracer.runs import metadata
 
 DISK = "/sys/block/mmcblk0"
 PROBE = f"""kernel 6.1.0

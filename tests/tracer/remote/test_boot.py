@@ -13,12 +13,12 @@ from foreread.recording.steps import recorded
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Boot, ReadBefore, read
 from foreread.tracer.formats.seen import Seen
-from foreread.tracer.local.record import RecordOptions
-from foreread.tracer.local.run import RunOptions
 from foreread.tracer.remote import boot
 from foreread.tracer.remote.boot import BootEnding, BootRun, boot_on, repair
 from foreread.tracer.remote.boot_facts import boot_of
 from foreread.tracer.remote.job import Fact
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.runs.recording import RecordOptions
 
 WORDS = ("--target", "ssh://root@board", "--boot")
 

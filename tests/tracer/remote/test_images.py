@@ -13,11 +13,12 @@ from shells import each_shell
 from foreread.boards.mounts import MountPoint
 from foreread.boards.target import LocalTarget
 from foreread.tracer.formats.capture import Squashfs
-from foreread.tracer.local.kernel_options import KERNEL_OPTIONS, local_options
+from foreread.tracer.local.kernel_options import local_options
 from foreread.tracer.remote.images import images_on, options_on
 from foreread.tracer.remote.job import Job, facts
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.record import PARTS
+from foreread.tracer.runs.kernel_options import KERNEL_OPTIONS
 
 MOUNTINFO = """\
 22 1 179:2 / / ro - squashfs /dev/root ro

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from shells import each_shell
 
-from foreread.tracer.local import knobs
+from foreread.tracer.runs import knobs
 
 QUEUE = "/sys/block/sda/queue"
 LIBRARY = (resources.files("foreread.tracer.remote") / "knobs.sh").read_text()

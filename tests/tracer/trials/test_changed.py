@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from foreread.tracer.local import trial
-from foreread.tracer.local.changed import Change, ChangedKnobError, overridden
-from foreread.tracer.local.trial import Outcome, unless_changed
+from foreread.tracer.trials import trial
+from foreread.tracer.trials.changed import Change, ChangedKnobError, overridden
+from foreread.tracer.trials.trial import Outcome, unless_changed
 
 WINDOW = "/sys/block/sda/queue/read_ahead_kb"
 MOVED = Change(WINDOW, "16", "64")

@@ -12,9 +12,9 @@ import pytest
 
 from foreread.boards.target import LocalTarget
 from foreread.tracer.backends.base import Probe, Recorded
-from foreread.tracer.local import doctor
-from foreread.tracer.local.tunable import Finding
-from foreread.tracer.remote.doctor import examine
+from foreread.tracer.doctor import here as doctor
+from foreread.tracer.doctor.examine import examine
+from foreread.tracer.doctor.tunable import Finding
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -115,7 +115,7 @@ def test_only_journals_of_the_dead_are_left_over(tmp_path: Path) -> None:
 def run_doctor(*prefix: str, path: str = "/usr/bin:/bin") -> dict[str, dict[str, object]]:
     """Return findings by name of a doctor run with ``path`` for programs."""
     script = (
-        "import dataclasses, json; from foreread.tracer.remote.doctor import examine;"
+        "import dataclasses, json; from foreread.tracer.doctor.examine import examine;"
         "from foreread.boards.target import LocalTarget;"
         "print(json.dumps(dataclasses.asdict(examine(LocalTarget()))))"
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import KIB
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.knobs import is_scheduler
+from foreread.tracer.runs.knobs import is_scheduler
 
 
 @dataclass(frozen=True)

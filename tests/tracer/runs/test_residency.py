@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from foreread.tracer.formats.capture import FileEntry
-from foreread.tracer.local.residency import runs_of, with_cached
+from foreread.tracer.runs.residency import runs_of, with_cached
 
 
 def test_pages_in_any_order_make_runs():

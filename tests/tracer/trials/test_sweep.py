@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.sweep_run import SweepOptions, schedule, sweep, whole_pages
-from foreread.tracer.local.trial import Outcome
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.trials.sweep import SweepOptions, schedule, sweep, whole_pages
+from foreread.tracer.trials.trial import Outcome
 
 
 class UnusedBench:

@@ -4,7 +4,7 @@ import os
 
 from foreread.analyzer.ingest.seen import SeenTrace
 from foreread.tracer.formats.limits import MOST_TRACE_BYTES
-from foreread.tracer.local.record import unread_note
+from foreread.tracer.runs.recording import unread_note
 
 
 def test_a_trace_beyond_the_limit_is_said_with_what_to_do(tmp_path):

@@ -11,7 +11,7 @@ from waiting import left_s
 
 from foreread.boards.target import LocalTarget, Result
 from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from foreread.tracer.remote.doctor import APPLETS, examine
+from foreread.tracer.doctor.examine import APPLETS, examine
 
 
 class Liar:
@@ -143,4 +143,4 @@ def test_the_target_says_whether_its_user_may_mount():
 
 
 def doctor_script():
-    return (resources.files("foreread.tracer.remote") / "doctor.sh").read_text()
+    return (resources.files("foreread.tracer.doctor") / "doctor.sh").read_text()

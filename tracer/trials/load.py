@@ -8,7 +8,7 @@ from pathlib import Path
 from foreread.boards.device import Devices
 from foreread.boards.mounts import MountPoint, mount_of
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.trial import Scenario
+from foreread.tracer.trials.trial import Scenario
 
 
 def words(scenario: Scenario, disks: Sequence[str], devices: Devices) -> list[str]:

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from foreread.tracer.local.ext4 import inode_tables, places
+from foreread.tracer.runs.ext4 import inode_tables, places
 
 # By type and block size; "bigalloc" is ext4 with clusters of 16 blocks.
 KINDS = [("ext4", 4096), ("ext4", 1024), ("bigalloc", 1024), ("ext3", 4096), ("ext2", 1024)]

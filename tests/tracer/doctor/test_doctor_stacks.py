@@ -6,7 +6,7 @@ import pytest
 
 from foreread.boards.mounts import parse_mount
 from foreread.boards.sysfs_copy import copied_devices
-from foreread.tracer.local.doctor import seen_mounts, stack_findings
+from foreread.tracer.doctor.disks import seen_mounts, stack_findings
 
 SDA = {"block/sda/dev": "8:0", "block/sda/queue/read_ahead_kb": "128"}
 VERITY = {

@@ -9,7 +9,7 @@ from foreread.boards.mounts import mount_of
 from foreread.boards.remount import remountable
 from foreread.boards.stacks import stack_of_path
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.trial import TrialOptions
+from foreread.tracer.trials.trial import TrialOptions
 
 
 def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:

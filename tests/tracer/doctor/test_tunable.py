@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foreread.boards.mounts import parse_mount
-from foreread.tracer.local.tunable import Seen, tuning_findings
+from foreread.tracer.doctor.tunable import Seen, tuning_findings
 
 DISK = "20 1 179:2 / / rw,relatime - ext4 /dev/mmcblk0p2 rw"
 ALL = Seen(

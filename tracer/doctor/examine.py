@@ -17,18 +17,17 @@ from foreread.boards.mounts import MountPoint, parse_mount
 from foreread.boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 from foreread.boards.target import LocalTarget, Target
 from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend
-from foreread.tracer.local.doctor import (
-    Diagnosis,
+from foreread.tracer.doctor.disks import (
     SeenDisk,
     SeenMount,
-    findings_here,
-    kernel_finding,
     seen_disks,
     seen_mounts,
     stack_findings,
 )
-from foreread.tracer.local.kernel import cost_of_missing, generation_of
-from foreread.tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
+from foreread.tracer.doctor.here import findings_here
+from foreread.tracer.doctor.kernel import cost_of_missing, generation_of, kernel_finding
+from foreread.tracer.doctor.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
+from foreread.tracer.remote.job import part
 
 APPLETS: tuple[str, ...] = (
     "cat",
@@ -51,6 +50,25 @@ _WINDOWS = "read_ahead_kb"
 _VITAL = ("user", "applets", "tracefs", "events", _WINDOWS, "drop_caches")
 
 Facts = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings of one machine, its disks, and mounts with windows of their own."""
+
+    kernel: str
+    generation: str  # "A", "B", "C1" …, empty if the release is not a version
+    backend: str  # the back-end that "auto" would choose, empty if none works
+    findings: list[Finding]
+    disks: Sequence[SeenDisk] = ()
+    mounts: Sequence[SeenMount] = ()
+
+    @property
+    def can_record(self) -> bool:
+        """Whether a cold run can be recorded: a back-end, cold caches and a window to set."""
+        vital = ("drop_caches", "read_ahead_kb ")
+        knobs = [one.ok for one in self.findings if one.name.startswith(vital)]
+        return bool(self.backend) and all(knobs)
 
 
 def examine(target: Target, backends: Sequence[Backend] | None = None) -> Diagnosis:
@@ -97,8 +115,8 @@ def _records(findings: Sequence[Finding]) -> bool:
 
 
 def _facts(target: Target) -> Facts:
-    folder = resources.files(__package__)
-    script = "\n".join((folder / part).read_text() for part in ("disks.sh", "doctor.sh"))
+    own = (resources.files("foreread.tracer.doctor") / "doctor.sh").read_text()
+    script = f"{part('disks.sh').decode()}\n{own}"
     events, programs = (*WANTED_EVENTS, BIOS), {*APPLETS, *PROGRAMS, "fio"}
     words = ["sh", "-c", script, "sh", " ".join(events), " ".join(sorted(programs))]
     answer = target.run(words, timeout_s=_ASK_S)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from foreread.tracer.backends.base import INDISPENSABLE
+from foreread.tracer.doctor.tunable import Finding
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,19 @@ def cost_of_missing(event: str) -> str:
     """Return what a capture lacks on a kernel without ``event`` ("system:name")."""
     fitting = [prefix for prefix in _COSTS if event.startswith(prefix)]
     return _COSTS[max(fitting, key=len)] if fitting else "nothing that a prediction needs"
+
+
+def kernel_finding(release: str) -> Finding:
+    """Return which generation of readahead the kernel ``release`` has."""
+    generation = generation_of(release)
+    if generation is None:
+        return Finding(
+            "kernel",
+            False,
+            f"{release!r} is not a version",
+            "name the model with --model linux-X.Y",
+        )
+    span = f"{'.'.join(map(str, generation.since))} to {generation.until}"
+    detail = f"{release}: readahead generation {generation.name} ({span}): {generation.rules}"
+    known = generation.name != "before A"
+    return Finding("kernel", known, detail, "" if known else "predict with --model fixed")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import os
+import stat
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 _FS_IOC_FIEMAP = 0xC020660B  # _IOWR('f', 11, struct fiemap)
 _HEAD = struct.Struct("=QQIIII")  # start, length, flags, mapped, count, reserved
@@ -37,3 +41,15 @@ def extents_of(descriptor: int) -> Iterator[tuple[int, int, int, bool]]:
             start = logical + length
         if flags & _LAST:
             return
+
+
+@contextmanager
+def open_regular(path: str) -> Iterator[int]:
+    """Open a file for reading; OSError if it has become a link or is not a regular file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "no regular file", path)
+        yield descriptor
+    finally:
+        os.close(descriptor)

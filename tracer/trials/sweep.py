@@ -1,6 +1,6 @@
 """Run a sweep: the command cold at every window, several times, in shuffled order.
 
-Each run is a trial (tracer.local.trial) whose only setting is the window.
+Each run is a trial (tracer.trials.trial) whose only setting is the window.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from foreread.boards.device import SECTOR_BYTES
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.sweep import Point, Sweep
 from foreread.tracer.interrupts import orderly_exit
-from foreread.tracer.local.counters import Counters
-from foreread.tracer.local.run import RunOptions
-from foreread.tracer.local.trial import (
+from foreread.tracer.runs.options import RunOptions
+from foreread.tracer.trials.counters import Counters
+from foreread.tracer.trials.trial import (
     OpenTrials,
     Outcome,
     Scenario,

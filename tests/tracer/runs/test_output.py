@@ -21,7 +21,7 @@ from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats import packing
 from foreread.tracer.formats.archive import is_archive, unpack
 from foreread.tracer.formats.capture import CaptureError
-from foreread.tracer.local.output import check_capture, output_directory, recording_folder
+from foreread.tracer.runs.output import check_capture, output_directory, recording_folder
 
 ARCHIVES = ["a.tar", "a.tar.gz", "a.tgz", "a.tar.bz2", "a.tbz2", "a.tar.xz", "a.TXZ"]
 OTHERS = ["a.tar.zst", "a.zip", "a.7z", "a.tar.lz4", "a.xz", "a.gz", "a.tar.Z", "a.tzst"]

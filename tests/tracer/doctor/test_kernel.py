@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from foreread.tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from foreread.tracer.local.kernel import GENERATIONS, cost_of_missing, generation_of
+from foreread.tracer.doctor.kernel import GENERATIONS, cost_of_missing, generation_of
 
 
 # The first and the last release of each generation.

@@ -18,12 +18,10 @@ from typing import Literal, Protocol, Self, get_args
 from foreread.boards.base.units import KIB
 from foreread.boards.device import SECTOR_BYTES, Disk
 from foreread.tracer.error import RecordError
-from foreread.tracer.local.beside import Later, Replayer
-from foreread.tracer.local.changed import Change, ChangedKnobError
-from foreread.tracer.local.command import Ended
-from foreread.tracer.local.counters import Counters
-from foreread.tracer.local.ending import EndedBy
-from foreread.tracer.local.run import RunOptions
+from foreread.tracer.runs.options import Ended, EndedBy, RunOptions
+from foreread.tracer.trials.beside import Later, Replayer
+from foreread.tracer.trials.changed import Change, ChangedKnobError
+from foreread.tracer.trials.counters import Counters
 
 Kind = Literal["idle", "reader", "writer", "memory"]
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]
@@ -100,7 +98,7 @@ class Outcome:
     ``seconds`` is None unless a start was measured. ``in_force`` are the values that the knobs
     had, read back, also if the kernel adjusted a value; ``refused`` says why a value was refused,
     or why an accepted value was no longer in force when all were set. ``counters`` are the
-    machine's counters over the start (tracer.local.counters). ``changed``: what other programs did
+    machine's counters over the start (tracer.trials.counters). ``changed``: what other programs did
     to the settings, which makes it invalid; ``repeated`` says so of the trials before it that were
     discarded. ``unloaded``: why the load did not last until the end, and what to do.
     """

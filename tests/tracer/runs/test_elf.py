@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreread.tracer.local.elf import segments_of
-from foreread.tracer.local.files import open_regular
+from foreread.tracer.runs.elf import segments_of
+from foreread.tracer.runs.extents import open_regular
 
 CODE, DATA = (4096, 5000, True, False), (12288, 100, False, True)
 

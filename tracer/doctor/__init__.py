@@ -1,0 +1,1 @@
+"""What can be recorded on this machine or on a target, and the remedy for each obstacle."""
