@@ -7,38 +7,23 @@ words are alternatives (``relatime,noatime,strictatime``), or a key with a numbe
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
 from foreread.boards.mounts import MountPoint, mount_of
-from foreread.boards.target import Target
 
 PREFIX = "mount:"
 DIRECTORY = "{mount}"  # in a template of a knob
 _PLAIN = re.compile(r"/[A-Za-z0-9_./+-]{0,99}")  # other paths are in octal in mountinfo
 _KNOB = re.compile(rf"{PREFIX}([a-z0-9_]+(?:,[a-z0-9_]+)*|[a-z0-9_]+=):({_PLAIN.pattern})")
-# A second Ctrl-C during the restoration must not end this half-way.
-_CALL = """trap '' INT TERM HUP; "$@" && mount_value "$2" && printf %s "$value\""""
 
 
 def is_mount_option(knob: str) -> bool:
     """Return whether the knob is a mount option; its directory is then a plain path."""
     match = _KNOB.fullmatch(knob)
     return match is not None and ".." not in match[2].split("/")
-
-
-def read_option(target: Target, knob: str) -> str:
-    """Return the present value; FileNotFoundError where it cannot be determined."""
-    return _call(target, errno.ENOENT, "mount_value", knob)
-
-
-def write_option(target: Target, knob: str, value: str) -> str:
-    """Remount with ``value`` and return the present value; OSError if the kernel refuses it."""
-    return _call(target, errno.EINVAL, "mount_write", knob, value)
 
 
 def shell_functions() -> str:
@@ -58,12 +43,3 @@ def remountable(mounts: list[MountPoint], candidates: Iterable[MountPoint]) -> s
         if seen and not alone and _PLAIN.fullmatch(at):
             return at
     return ""
-
-
-def _call(target: Target, otherwise: int, *words: str) -> str:
-    script = f"{shell_functions()}\n{_CALL}"
-    done = target.run(["sh", "-c", script, "sh", *words])
-    if done.status:
-        why = os.fsdecode(done.stderr).strip() or os.strerror(otherwise)
-        raise OSError(otherwise, why, words[1])
-    return os.fsdecode(done.stdout)

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from importlib import resources
 
-from foreread.boards.target import Target
-
-
-def choose_anew(target: Target, queue: str) -> None:
-    """Restart the scheduler of /sys/block/NAME/queue, and keep its tunables.
-
-    The kernel derives nr_requests from the disk, possibly below the minimum that can be written.
-    """
-    target.run(["sh", "-c", f'{shell_functions()}\nchoose_anew "$1"', "sh", queue])
-
 
 def shell_functions() -> str:
     """Return ``choose_anew`` for a POSIX shell."""

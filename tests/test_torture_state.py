@@ -1,6 +1,5 @@
 """The torture compares the machine with itself, and leaves out what other programs change."""
 
-import json
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -46,9 +45,9 @@ def value_of_the_knob(state):
 def test_change_of_a_knob_counts_unless_another_foreread_has_journalled_it(
     state, process, tmp_path
 ):
-    lines = [{"schema": 1}, {"knob": str(KNOB), "old": "old", "new": "new"}]
-    text = "\n".join(map(json.dumps, lines))
-    (tmp_path / f"{process.pid}.journal").write_text(f'{text}\n{{"knob": "torn')
+    folder = tmp_path / f"{process.pid}-{start_time(process.pid)}"
+    folder.mkdir()
+    (folder / "journal").write_text(f"{KNOB}\told\tnew\n")
     expected = KNOB.read_text().strip() if process.of_a_case else "old"
     assert value_of_the_knob(state) == expected
 

@@ -19,7 +19,7 @@ import msgspec
 from foreread.boards.target import NOT_FOUND, LocalTarget, Target
 from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.local.journal import Journal
-from foreread.tracer.runs.knobs import read_knob, write_knob
+from foreread.tracer.runs.knobs import KnobRefused, selected
 from studies.error import StudyError
 
 # So that mkfs asks nothing: the script has looked at what is there before.
@@ -99,20 +99,20 @@ class StorageBench:
     def _scheduled(self, scheduler: str, words: Sequence[str]) -> Measured:
         """Make the trial with the device's scheduler set, which is put back."""
         if isinstance(self.target, LocalTarget):
-            with Journal(self.target, wait_s=_LOCK_WAIT_S) as journal:
+            with Journal(wait_s=_LOCK_WAIT_S) as journal:
                 return self._tried(journal.set, scheduler, words)
         # An emulated board of the study alone, which ends with it: there is nobody to lock out.
         changed: dict[str, str] = {}
 
         def write(knob: str, value: str) -> str:
-            changed[knob] = read_knob(self.target, knob)
-            return write_knob(self.target, knob, value)
+            changed[knob] = selected(self.target.read_knob(knob))
+            return selected(self.target.write_knob(knob, value))
 
         try:
             return self._tried(write, scheduler, words)
         finally:
             for knob, value in changed.items():
-                write_knob(self.target, knob, value)
+                self.target.write_knob(knob, value)
 
     def _tried(
         self, write: Callable[[str, str], str], scheduler: str, words: Sequence[str]
@@ -123,7 +123,7 @@ class StorageBench:
                 return self._outcome(status, name)
             try:
                 write(f"/sys/block/{name}/queue/scheduler", scheduler)
-            except OSError:
+            except (OSError, KnobRefused):
                 return Measured("failed", f"scheduler {scheduler} is refused")
         return self._outcome(*self._ask("try", words))
 

@@ -37,7 +37,7 @@ _SHOWN = 300  # characters of an error
 _LOCK_S = 300  # for another foreread that uses the knobs
 _BIOS_KIB = 8192  # of trace, per CPU
 _SAFE = "end_fsync=1\n"
-_PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "bios.sh")
+_PARTS = ("lib.sh", "held.sh", "tracing.sh", "bios.sh")
 _KEYS = ("before", "after")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from loop_image import loop_image
 from machine_state import MARK, differences, state, watched
 from waiting import left_s, wait_until
 
-from foreread.boards.base.owner import tag_in
+from foreread.boards.base.owner import start_time, tag_in
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.local.journal import Journal
 from foreread.tracer.local.journal_folder import DIRECTORY, acquire
@@ -35,7 +36,7 @@ from foreread.boards.base.owner import owner_tag
 from foreread.tracer.local.journal_folder import DIRECTORY
 name = f"foreread-{owner_tag()}-test"
 (Path(sys.argv[1]) / "instances" / name).mkdir()
-(DIRECTORY / f"{os.getpid()}.journal").touch()
+(DIRECTORY / owner_tag()).mkdir()
 print(name, flush=True)
 input()
 """
@@ -76,7 +77,7 @@ def recorder(tracefs, environment):
     ) as process:
         name = process.stdout.readline().strip()
         instance = tracefs / "instances" / name
-        journal = DIRECTORY / f"{process.pid}.journal"
+        journal = DIRECTORY / f"{process.pid}-{start_time(process.pid)}"
         try:
             with (instance / "tracing_on").open():
                 yield name, journal, lambda: process.communicate("\n")
@@ -86,7 +87,7 @@ def recorder(tracefs, environment):
             with suppress(OSError):  # another foreread was faster
                 instance.rmdir()
             assert not instance.exists()
-            journal.unlink(missing_ok=True)
+            shutil.rmtree(journal, ignore_errors=True)
             os.close(lock)
 
 

@@ -56,7 +56,7 @@ pytestmark = [
 def loop(tmp_path):
     with loop_image(tmp_path) as image:
         yield image
-    assert not list(DIRECTORY.glob(f"{os.getpid()}.journal"))
+    assert not list(DIRECTORY.glob(f"{os.getpid()}-*"))
     assert own_instances(os.getpid()) == []
 
 

@@ -9,8 +9,6 @@ import pytest
 from foreread.analyzer.apply import ApplyPlan, Disk, Setting, write_scripts
 from foreread.analyzer.tuner.evaluation import TargetGone
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
-from foreread.boards.remount import read_option
-from foreread.tracer.local.journal import Journal
 from foreread.tracer.remote.trials import trials_on
 from foreread.tracer.runs.options import RunOptions, Streams
 from foreread.tracer.trials.trial import Scenario, Trial, TrialOptions
@@ -62,8 +60,8 @@ def test_genes_are_found_tried_and_put_back(board, trials):
     assert outcome.cold
     assert board.read_knob(SWAPPINESS) == "60"
     assert board.read_knob(f"{QUEUE}/scheduler") == found[f"{QUEUE}/scheduler"]
-    assert read_option(board, ATIME) == "noatime"
-    assert read_option(board, COMMIT) == found[COMMIT]
+    with trials() as bench:
+        assert bench.probe([ATIME, COMMIT]) == {knob: found[knob] for knob in (ATIME, COMMIT)}
 
 
 def test_fewer_requests_than_can_be_written_come_back_with_the_tunables(board, trials):
@@ -77,17 +75,6 @@ def test_fewer_requests_than_can_be_written_come_back_with_the_tunables(board, t
     assert same.in_force == {f"{QUEUE}/nr_requests": "2"}
     assert not [note for note in (*outcome.notes, *same.notes) if "restored" in note]
     assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
-    assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
-
-
-def test_a_local_journal_restores_reset_knobs(board, tmp_path):
-    board.write_knob(f"{QUEUE}/iosched/fifo_batch", "7")
-    depth = board.read_knob(f"{QUEUE}/iosched/async_depth")
-    with Journal(board, tmp_path) as journal:
-        assert journal.set(f"{QUEUE}/nr_requests", "64") == "64"
-    assert [one.problem for one in journal.restored] == ["", ""]
-    assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
-    assert board.read_knob(f"{QUEUE}/iosched/async_depth") == depth
     assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from waiting import wait_until
 
-from foreread.tracer.local.journal_folder import DIRECTORY, make_directory
+from foreread.tracer.local.journal_folder import DIRECTORY, journal_folders, make_directory
 
 _GUARD_S = 10.0  # what a guard needs at most
 _blocks: list[Callable[[], bool]] = []  # that hold it now, one in another
@@ -41,11 +41,11 @@ def _lock(lock: BinaryIO) -> None:
     The lock is not tried meanwhile: a guard that finds it held restores nothing.
     """
     fcntl.flock(lock, fcntl.LOCK_EX)
-    if not any(DIRECTORY.glob("*.journal")):
+    if not journal_folders(DIRECTORY):
         return
     fcntl.flock(lock, fcntl.LOCK_UN)
     with suppress(AssertionError):  # that guard was killed, too: nobody restores them for now
-        wait_until(lambda: not any(DIRECTORY.glob("*.journal")), within_s=_GUARD_S)
+        wait_until(lambda: not journal_folders(DIRECTORY), within_s=_GUARD_S)
     fcntl.flock(lock, fcntl.LOCK_EX)
 
 

@@ -8,7 +8,6 @@ machine's own knobs, those count that the run's forereads have changed, as their
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -17,11 +16,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foreread.boards.base.owner import PREFIX, is_alive, owner_tag, start_time, tag_in
+from foreread.boards.base.owner import PREFIX, is_alive, owner_tag, tag_in
 from foreread.boards.mounts import is_under, read_mounts
 from foreread.tracer.backends.tracefs_mount import NOTES, PLACES
 from foreread.tracer.local.jobs import PLACES as JOBS
-from foreread.tracer.local.journal_folder import DIRECTORY
+from foreread.tracer.local.journal_folder import DIRECTORY, journal_folders
 
 MARK = "FOREREAD_TEST_RUN"  # in the environment of all that the run starts
 INSTANCES = PLACES[0] / "instances"
@@ -29,7 +28,6 @@ KNOBS = ("read_ahead_kb", "scheduler", "nr_requests", "nomerges", "rq_affinity",
 KNOBS += ("wbt_lat_usec", "iosched/*")
 GROUPS = ("/sys/fs/cgroup/foreread-*", "/sys/fs/cgroup/*/foreread-*")
 _LOOK_S = 0.1
-_JOURNAL = re.compile(r"(\d+)\.journal")
 
 
 @dataclass
@@ -65,13 +63,12 @@ class TestRun:
                     if name.startswith(PREFIX):
                         tag = tag_in(name.removesuffix(".mount"))
                         self._note(tag or name, tag or _host(place / name))
-            for pid, journal in _journals():
-                self._look_into(journal, pid)
+            for folder in journal_folders(DIRECTORY):
+                self._look_into(folder)
 
     def journals(self) -> list[Path]:
         """Return the journals of the run's forereads: one that is left was not undone."""
-        pids = {tag.partition("-")[0] for tag, own in list(self._own.items()) if own}
-        return [path for pid, path in _journals() if str(pid) in pids]
+        return [folder for folder in journal_folders(DIRECTORY) if self._own.get(folder.name)]
 
     def _note(self, name: str, owner: str) -> bool:
         """Note whose the name is, if its owner lives; return whether it is the run's."""
@@ -79,21 +76,16 @@ class TestRun:
             self._own[name] = _is_marked(owner)
         return self._own.get(name, False)
 
-    def _look_into(self, journal: Path, pid: int) -> None:
-        tag = f"{pid}-{start_time(pid)}"
+    def _look_into(self, folder: Path) -> None:
+        tag = folder.name
         if not self._note(tag, tag):
             return
         with suppress(OSError):
-            lines = journal.read_bytes().split(b"\n")[:-1]
-            for line in lines[max(1, self._read.get(tag, 0)) :]:  # the first is about the journal
-                self._change(json.loads(line))
+            lines = (folder / "journal").read_text().split("\n")[:-1]
+            for line in lines[self._read.get(tag, 0) :]:
+                knob, old, new = line.split("\t")
+                self.changes.setdefault(knob, Change(old)).given.add(new)
             self._read[tag] = len(lines)
-
-    def _change(self, said: dict[str, str]) -> None:
-        if "left" in said:  # at the value of another program
-            self.changes.pop(said["knob"], None)
-        else:
-            self.changes.setdefault(said["knob"], Change(said["old"])).given.add(said["new"])
 
 
 @contextmanager
@@ -192,12 +184,6 @@ def _groups(run: TestRun) -> Iterator[Path]:
         for path in sorted(Path("/").glob(pattern.lstrip("/"))):
             if str(os.getpid()) in path.name.split("-") or run.is_own(path.name):
                 yield path
-
-
-def _journals() -> Iterator[tuple[int, Path]]:
-    for name in _names(DIRECTORY):
-        if match := _JOURNAL.fullmatch(name):
-            yield int(match[1]), DIRECTORY / name
 
 
 def _is_marked(tag: str) -> bool:

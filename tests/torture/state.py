@@ -8,7 +8,6 @@ nothing ran.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -59,6 +58,7 @@ NOTES = Path("/run/foreread")
 ANOTHERS = "another's mount"
 LEFTOVERS = ("cgroup ", "file ", "process ", "trace instance ")
 _JOB = re.compile(r"foreread-([0-9a-f]{16})\b")  # on a target
+_OWNER = re.compile(r"\d+-\d+")
 _TAG = re.compile(r"foreread[-_](?:[a-z]+-)*(\d+)[-_](\d+)")
 _LOOP = re.compile(r"/(loop\d+|bdi/7:\d+)/")
 State = dict[str, str]
@@ -124,7 +124,7 @@ def _is_marked(process: Path, token: str) -> bool:
 
 def _is_others(note: Path, token: str) -> bool:
     """Return whether a living process that no case has started keeps this note."""
-    pid = note.stem.removeprefix("foreread-").partition("-")[0]  # PID.journal, foreread-TAG.mount
+    pid = note.stem.removeprefix("foreread-").partition("-")[0]  # TAG, foreread-TAG.mount
     with suppress(OSError):
         return not _is_marked(Path(f"/proc/{pid}"), token)
     return False
@@ -156,7 +156,7 @@ def _knobs(own_loops: tuple[str, ...], token: str) -> Iterator[tuple[str, str]]:
 def _noted_by_others(token: str) -> dict[Path, str]:
     """Return the old value of each knob that living forereads of others have changed."""
     found: dict[Path, str] = {}
-    for knob, old in (*_journals(token), *_journals_of_jobs(token)):
+    for knob, old in _journals(token):
         found.setdefault(knob.resolve(), old)
         if knob.name == "read_ahead_kb":  # of a disk, it has a second name
             found.setdefault((knob.parents[1] / "bdi" / knob.name).resolve(), old)
@@ -164,21 +164,18 @@ def _noted_by_others(token: str) -> dict[Path, str]:
 
 
 def _journals(token: str) -> Iterator[tuple[Path, str]]:
-    """Yield knobs and old values of forereads on this machine (tracer/local/journal.py)."""
-    for journal in NOTES.glob("*.journal"):
-        with suppress(OSError):
-            lines = journal.read_bytes().split(b"\n") if _is_others(journal, token) else []
-            for change in map(json.loads, lines[1:-1]):  # after the header, before a torn line
-                yield Path(change["knob"]), change["old"]
-
-
-def _journals_of_jobs(token: str) -> Iterator[tuple[Path, str]]:
-    """Yield those of jobs on this machine as a target (tracer/remote/knobs.sh)."""
-    for journal, text in _job_journals():
+    """Yield knobs and old values of others' recordings and jobs here (tracer/runs/knobs.sh)."""
+    for journal, text in (*_own_journals(), *_job_journals()):
         if _is_of_others(journal, token):
             for line in text.splitlines():
                 knob, old, *_ = line.split("\t")
                 yield Path(knob), old
+
+
+def _own_journals() -> Iterator[tuple[Path, str]]:
+    for journal in NOTES.glob("*/journal"):
+        with suppress(OSError):
+            yield journal, journal.read_text()
 
 
 def _job_journals() -> Iterator[tuple[Path, str]]:
@@ -189,7 +186,9 @@ def _job_journals() -> Iterator[tuple[Path, str]]:
 
 
 def _is_of_others(journal: Path, token: str) -> bool:
-    """Return whether no case has started the host of a job."""
+    """Return whether no case has started the owner of a journal, or the host of a job."""
+    if _OWNER.fullmatch(journal.parent.name):
+        return _is_others(journal.parent, token)
     host = journal.with_name("host")
     return not host.exists() or _is_others(Path(_text(host)), token)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from foreread.boards.base.owner import PREFIX, is_left, owner_tag, start_time
+from foreread.boards.base.owner import PREFIX, is_alive, is_left, owner_tag
 from foreread.boards.base.scratch import leftovers as scratch_leftovers
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.backends.base import INDISPENSABLE, Backend, Probe
@@ -138,8 +138,8 @@ def _leftovers(place: Path | None) -> Finding:
 
 def journal_leftovers(directory: Path = journal_folder.DIRECTORY) -> list[str]:
     """Return journals of changed knobs whose foreread has died."""
-    journals = sorted(directory.glob("*.journal")) if os.access(directory, os.R_OK) else []
-    return [str(one) for one in journals if start_time(_number(one.stem)) is None]
+    folders = journal_folder.journal_folders(directory) if os.access(directory, os.R_OK) else []
+    return [str(folder) for folder in folders if not is_alive(folder.name)]
 
 
 def _instances(place: Path) -> list[str]:

@@ -22,14 +22,13 @@ def without_readahead(journal: Journal, devices: Devices) -> Tables:
         if geometry is None:
             continue
         try:
-            before = int(journal.target.read_knob(knob))
             in_force = int(journal.set(knob, OFF))
-        except (OSError, KnobRefused):
+        except KnobRefused:
             continue  # an ext2 of another driver, or a container's /sys
         block, tables = geometry
         found[dev] = InodeTables(
             block_bytes=block,
-            read_ahead_blocks_before=before,
+            read_ahead_blocks_before=int(journal.original(knob)),
             read_ahead_blocks=in_force,
             tables=tables,
         )

@@ -1,15 +1,13 @@
-"""The journal of changed knobs: every change is on disk before it is made, and is undone.
+"""The journal of changed settings: every change is noted before it is made, and is undone.
 
-There is one file per process in ``/run/foreread``, with one JSON document per line: first a header,
-then a line for every change, written and synced *before* the knob is. A reader therefore sees every
-knob that may have changed; a torn last line belongs to a change that was not made.
+A shell sets, notes and puts back, by the functions that a job on a target has
+(tracer/runs/knobs.sh): one format, one reader. There is one folder per process in
+``/run/foreread``, with the tag of the process as its name. It holds the journal, which is written
+*before* the knob is, so that its reader sees every knob that may have changed. What a killed
+process has written stays readable; nothing is synced, since a reboot resets the knobs by itself. If
+/run survives a reboot, the boot id in the folder differs and nothing is restored.
 
-``/run`` since it must survive the process and not the boot: a reboot resets the knobs by
-itself. If /run survives a reboot, the boot id in the header differs and nothing is restored.
-
-The directory belongs to root alone, since whoever writes to it chooses what root will write. Knobs
-that another knob resets, as a scheduler its tunables (tracer.runs.knobs), are noted before it, and
-thus restored after it.
+The directory belongs to root alone, since whoever writes to it chooses what root will write.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
 other's values as the original ones. The kernel releases the lock (flock) when its owner ends for
@@ -18,18 +16,18 @@ any reason.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
+import shutil
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from foreread.boards.base import guard
+from foreread.boards.base.owner import marked, owner_tag
 from foreread.boards.base.scratch import remove_leftovers
 from foreread.boards.labgrid.held import release_leftovers
-from foreread.boards.target import LocalTarget, Target
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.error import RecordError
 from foreread.tracer.interrupts import uninterrupted
@@ -39,28 +37,26 @@ from foreread.tracer.local.journal_folder import (
     acquire,
     boot_id,
     check_directory,
+    journal_folders,
     make_directory,
     no_journal,
-    sync_directory,
 )
 from foreread.tracer.local.orphans import end_orphans
-from foreread.tracer.runs.knobs import (
-    check_knob,
-    check_put_back,
-    check_setting,
-    goes_with,
-    is_of_mount,
-    is_tunable,
-    put_back_knob,
-    read_knob,
-    resets,
-    write_knob,
-)
-from foreread.tracer.runs.restored import GONE, LEFT, Restored, is_done
+from foreread.tracer.runs.knobs import KnobRefused, shell_functions
+from foreread.tracer.runs.restored import Restored, is_done
 
-SCHEMA = 1
 OPEN = "a program has a file of it open; end that, then: foreread doctor --restore"
-_SUFFIX = ".journal"
+_BOOT = "boot"  # holds the id of the boot
+_UNDONE, _DONE = "journal", "journal.done"  # as knobs.sh names them
+# Signals to a service reach the shell too: only a SIGKILL stops it half-way.
+_HEAD = """\
+trap '' INT TERM HUP QUIT
+set -u
+umask 077
+export LC_ALL=C
+tab=$(printf '\\t') job=$1
+shift
+"""
 
 
 class Journal:
@@ -71,18 +67,11 @@ class Journal:
     does, or without the rights to keep a journal.
     """
 
-    def __init__(
-        self,
-        target: Target | None = None,
-        directory: Path = DIRECTORY,
-        wait_s: float = 0.0,
-    ) -> None:
-        self.target = target or LocalTarget()
+    def __init__(self, directory: Path = DIRECTORY, wait_s: float = 0.0) -> None:
         self.directory = directory
         self.leftovers: list[Restored] = []
         self.restored: list[Restored] = []
         self._wait_s = wait_s
-        self._file = -1
         self._lock = -1
         self._originals: dict[str, str] = {}
 
@@ -99,12 +88,10 @@ class Journal:
         self._lock = acquire(self.directory, self._wait_s)
         try:
             # Otherwise the values of a dead foreread would be taken for the original ones.
-            self.leftovers = _replay_all(self.target, self.directory)
-            self.path = self.directory / f"{os.getpid()}{_SUFFIX}"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            self._file = os.open(self.path, flags, 0o600)
-            self._append({"schema": SCHEMA, "boot": boot_id(), "pid": os.getpid()})
-            sync_directory(self.directory)
+            self.leftovers = _undo_all(self.directory)
+            self.folder = self.directory / owner_tag()
+            self.folder.mkdir(mode=0o700)
+            (self.folder / _BOOT).write_text(boot_id())
         except OSError as error:
             os.close(self._lock)
             raise no_journal(self.directory, error) from error
@@ -118,65 +105,51 @@ class Journal:
     ) -> None:
         with uninterrupted():
             self.restore()
-            os.close(self._file)
-            if all(is_done(one) for one in self.restored):
-                self.path.unlink(missing_ok=True)
+            if all(map(is_done, self.restored)):
+                shutil.rmtree(self.folder, ignore_errors=True)
+            else:
+                with suppress(FileNotFoundError):  # the shell did not come to its end
+                    (self.folder / _DONE).replace(self.folder / _UNDONE)
             os.close(self._lock)
             guard.release()
 
     def set(self, knob: str, value: str) -> str:
         """Set ``knob`` after noting its old value; return the value the kernel took.
 
-        Raises OSError as the target does, and KnobRefused (a RecordError) for a knob or a value
-        that is not in boards/knobs.toml, or one whose old value could not be put back.
+        Raises KnobRefused (a RecordError) for a knob or a value that is not in boards/knobs.toml,
+        that the kernel refuses, or whose old value could not be put back.
         """
-        check_knob(knob)
         with uninterrupted():
-            old = read_knob(self.target, knob)
-            if old == value and knob not in self._originals:
-                return old
-            original = self._originals.get(knob, old)
-            check_put_back(self.target, knob, original)
-            if value != original:
-                check_setting(self.target, knob, value)
-            if knob not in self._originals:
-                self._note_reset(knob)
-            self._note(knob, self._originals.setdefault(knob, old), value)
-            taken = write_knob(self.target, knob, value)
-            if taken != value:
-                self._note(knob, self._originals[knob], taken)
-            return taken
+            answer = _shell(self.folder, "set_knob", knob, value)
+        for line in answer.stdout.splitlines():
+            verb, _, fields = line.partition(" ")
+            if verb == "knob":
+                _, old, taken = fields.split("\t")
+                self._originals.setdefault(knob, old)
+                return taken
+            if verb == "unset":
+                why = fields.rpartition("\t")[2]
+                raise KnobRefused(
+                    f"{knob} cannot be set ({why})",
+                    "run as root, on a machine that has this setting",
+                )
+        raise RecordError(
+            f"cannot write a journal in {self.directory}: {answer.stderr.strip()}",
+            f"free some space in {self.directory}",
+        )
 
-    def original(self, knob: str) -> str | None:
-        """Return the value that ``knob`` will be given back, None if it was not changed."""
-        return self._originals.get(knob)
+    def original(self, knob: str) -> str:
+        """Return the value that a knob had before it was set; LookupError if it was not."""
+        return self._originals[knob]
 
     def restore(self) -> list[Restored]:
         """Put every knob back, the last one changed first; also kept in ``restored``."""
         with uninterrupted():
-            for knob in reversed(list(self._originals)):
-                self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
+            self.restored += _put_back(self.folder, "restored")
         return self.restored
 
-    def _note_reset(self, by: str) -> None:
-        """Note the knobs that this one resets, as if they had been changed."""
-        for knob in goes_with(self.target, by):
-            with suppress(OSError):  # some can only be written
-                value = read_knob(self.target, knob)
-                self._note(knob, self._originals.setdefault(knob, value), value)
 
-    def _note(self, knob: str, old: str, new: str) -> None:
-        try:
-            self._append({"knob": knob, "old": old, "new": new})
-        except OSError as error:
-            raise no_journal(self.directory, error) from error
-
-    def _append(self, document: dict[str, Any]) -> None:
-        os.write(self._file, json.dumps(document).encode() + b"\n")
-        os.fsync(self._file)
-
-
-def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY) -> list[Restored]:
+def restore_leftovers(directory: Path = DIRECTORY) -> list[Restored]:
     """Put back what forereads that were killed had changed; return what was done.
 
     Knobs are left while a living foreread holds them, and reported if somebody else changed them.
@@ -185,11 +158,11 @@ def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY)
     RecordError if the journal's directory is not this user's own.
     """
     with uninterrupted():
-        ended = [Restored(f"process {one}", "ended") for one in end_orphans()]
+        ended = [Restored(f"process {process}", "ended") for process in end_orphans()]
         ended += [Restored(f"job {folder}", "ended") for folder in end_jobs()]
-        ended += [Restored(f"place {one}", "released", why) for one, why in release_leftovers()]
+        ended += [Restored(f"place {lab}", "released", why) for lab, why in release_leftovers()]
         try:
-            knobs = _leftover_knobs(target or LocalTarget(), directory)
+            knobs = _leftover_knobs(directory)
         finally:
             others = _leftover_tracing()
             others += [Restored(path, "removed") for path in remove_leftovers()]
@@ -199,7 +172,7 @@ def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY)
 guard.recovers(restore_leftovers)
 
 
-def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
+def _leftover_knobs(directory: Path) -> list[Restored]:
     if not directory.is_dir():
         return []
     check_directory(directory)
@@ -208,15 +181,22 @@ def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
     except RecordError:
         return []
     try:
-        return _replay_all(target, directory)
+        return _undo_all(directory)
     finally:
         os.close(lock)
 
 
-def _replay_all(target: Target, directory: Path) -> list[Restored]:
+def _undo_all(directory: Path) -> list[Restored]:
     """Undo all journals in ``directory``; the caller holds the lock, so their owners are dead."""
-    journals = sorted(directory.glob(f"*{_SUFFIX}"))
-    return [one for path in journals for one in _replay(target, path)]
+    return [knob for folder in journal_folders(directory) for knob in _undo(folder)]
+
+
+def _undo(folder: Path) -> list[Restored]:
+    """Undo the journal in ``folder`` and remove it; return the outcome for every knob."""
+    is_of_this_boot = _text(folder / _BOOT) == boot_id()
+    restored = _put_back(folder, "leftover") if is_of_this_boot else []
+    shutil.rmtree(folder, ignore_errors=True)
+    return restored
 
 
 def _leftover_tracing() -> list[Restored]:
@@ -225,57 +205,48 @@ def _leftover_tracing() -> list[Restored]:
         removed = [Restored(f"{place}: {name}", "removed") for name in names]
         if place and (busy := tracefs_mount.left_instances(place)):
             # tracefs stays mounted: the next foreread would not see them without it.
-            return removed + [Restored(str(one), "", OPEN) for one in busy]
+            return removed + [Restored(str(instance), "", OPEN) for instance in busy]
     left = tracefs_mount.unmount_leftover()
     return removed + [Restored(place, "unmounted", problem) for place, problem in left]
 
 
-def _replay(target: Target, path: Path) -> list[Restored]:
-    """Undo the journal ``path`` and remove it; return the outcome for every knob."""
-    changes = list(_changes(path))
-    originals: dict[str, str] = {}
-    given: dict[str, set[str]] = {}
-    for change in changes:
-        originals.setdefault(change["knob"], change["old"])
-        given.setdefault(change["knob"], set()).add(change["new"])
-    restored: list[Restored] = []
-    for knob in reversed(list(originals)):
-        # Values that the kernel reset with a knob that we restored were not set by somebody else.
-        reset = any(resets(one.knob, knob) and not one.problem for one in restored)
-        known = None if reset else given[knob]
-        restored.append(_put_back(target, knob, originals[knob], known))
-    path.unlink(missing_ok=True)
-    return restored
+def _put_back(folder: Path, key: str) -> list[Restored]:
+    """Have the shell undo the journal in ``folder``; its lines begin with ``key``."""
+    answer = _shell(folder, "restore", str(folder), key)
+    restored: dict[str, Restored] = {}
+    for line in answer.stdout.split("\n"):
+        if line.startswith(f"{key} "):
+            knob, _, rest = line.removeprefix(f"{key} ").partition("\t")
+            value, _, problem = rest.rpartition("\t")
+            restored.pop(knob, None)  # the first change of several is undone last
+            restored[knob] = Restored(knob, value, problem)
+    if answer.returncode:
+        why = answer.stderr.strip() or f"the shell ended with {answer.returncode}"
+        return [*restored.values(), Restored(str(folder), "", why)]
+    return list(restored.values())
 
 
-def _changes(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the changes of this boot that the journal holds; damaged lines end it."""
-    for number, line in enumerate(path.read_bytes().split(b"\n")):
-        try:
-            document = json.loads(line)
-        except ValueError:
-            return
-        if not isinstance(document, dict):
-            return
-        if number == 0:
-            if document.get("schema") != SCHEMA or document.get("boot") != boot_id():
-                return
-        elif all(isinstance(document.get(key), str) for key in ("knob", "old", "new")):
-            yield document
+def _shell(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Call a function of knobs.sh, with the journal in ``folder``.
+
+    The shell carries the mark of this process: if both are killed, the shell's end comes before
+    its journal is read.
+    """
+    script = f'{_HEAD}{shell_functions()}\n"$@"'
+    return subprocess.run(
+        ["sh", "-c", script, "sh", str(folder), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        env=marked(),
+        start_new_session=True,  # without the Ctrl-C of a terminal
+        check=False,
+    )
 
 
-def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None) -> Restored:
-    """Restore the old value of ``knob``, unless its value is not among ``given``."""
+def _text(file: Path) -> str:
     try:
-        check_knob(knob)
-        current = read_knob(target, knob)
-        if given is not None and current not in given | {old}:
-            return Restored(knob, old, LEFT.format(current))
-        taken = current if current == old else put_back_knob(target, knob, old)
-    except FileNotFoundError:
-        # If a tunable is gone with its scheduler, the scheduler's entry reports the problem; a file
-        # system that was unmounted has nothing left to put back.
-        return Restored(knob, old, "" if is_tunable(knob) or is_of_mount(knob) else GONE)
-    except (OSError, RecordError, ValueError) as error:
-        return Restored(knob, old, str(error))
-    return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")
+        return file.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from foreread.boards.base.guard import is_guard
 from foreread.tracer.error import RecordError
 
 DIRECTORY = Path("/run/foreread")
-
-
 _LOCK = "lock"
+_TAG = re.compile(r"\d+-\d+")  # as boards.base.owner makes it
 _GUARD_S = 10.0  # what a guard needs at most
 
 
@@ -88,19 +86,10 @@ def _try_lock(lock: int) -> bool:
     return True
 
 
-@contextmanager
-def _open_directory(directory: Path) -> Iterator[int]:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def sync_directory(directory: Path) -> None:
-    """Have the names of the folder on the disk."""
-    with _open_directory(directory) as descriptor:
-        os.fsync(descriptor)
+def journal_folders(directory: Path) -> list[Path]:
+    """Return the folders of journals, whose names are the tags of their owners."""
+    folders = [path for path in directory.glob("*") if _TAG.fullmatch(path.name) and path.is_dir()]
+    return sorted(folders)
 
 
 def boot_id() -> str:

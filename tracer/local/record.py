@@ -180,7 +180,7 @@ def _show_touches(
         return
     try:
         journal.set(touches.KNOB, str(os.sysconf("SC_PAGE_SIZE")))
-    except (OSError, KnobRefused):
+    except KnobRefused:
         mount = "mount -t debugfs debugfs /sys/kernel/debug"
         notes.append(touches.unseen_note(fstype, f"{mount}, and record again"))
     if touches.need_probes(os.uname().release):
@@ -210,10 +210,9 @@ def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str
     """Set one window; return the one in force, with a note if it is not the one asked for."""
     try:
         in_force = int(journal.set(knob, str(read_ahead_kb)))
-    except (OSError, KnobRefused) as error:
-        in_force = int(journal.target.read_knob(knob))
-        why = error.strerror if isinstance(error, OSError) else error
-        notes.append(f"{knob} cannot be set ({why}): it stayed at {in_force}")
+    except KnobRefused as error:
+        in_force = int(Path(knob).read_text())
+        notes.append(f"{error}: it stayed at {in_force}")
     else:
         if in_force != read_ahead_kb:
             notes.append(f"{knob}: the kernel made {read_ahead_kb} to {in_force}")

@@ -20,7 +20,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
-from foreread.boards import knobs, remount, scheduler
 from foreread.boards.base import guard
 from foreread.boards.base.owner import owner_tag
 from foreread.boards.base.scratch import prefix
@@ -28,6 +27,7 @@ from foreread.boards.error import BoardsError
 from foreread.boards.target import LocalTarget, Result, Target, TargetError
 from foreread.tracer.error import RecordError, TracerError
 from foreread.tracer.interrupts import uninterrupted
+from foreread.tracer.runs.knobs import shell_functions
 
 # Timeout of a step that only asks or starts something, sufficient for an emulated board on a busy
 # host.
@@ -226,9 +226,8 @@ def making_sense(of: str) -> Iterator[None]:
 
 
 def script(parts: Sequence[str]) -> str:
-    """Return the shell files ``parts`` as one script, with the functions for special knobs."""
-    shared = (knobs.shell_functions(), remount.shell_functions(), scheduler.shell_functions())
-    return "\n".join([*shared, *(part(name).decode() for name in parts)])
+    """Return the shell files ``parts`` as one script, with the functions for knobs."""
+    return "\n".join([shell_functions(), *(part(name).decode() for name in parts)])
 
 
 def part(name: str) -> bytes:

@@ -196,7 +196,7 @@ undo() {
     [ -e "$1/keep" ] || end_command "$1" "$2"
     end_helpers "$1" "$2"
     end_load "$1"
-    restore "$1" "$2"
+    restore "$1" "$2" || restore "$1" "$2"
     remove_tracing "$1"
     release_lock "$1"
     remove_kept "$1"

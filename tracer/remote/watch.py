@@ -22,7 +22,6 @@ from foreread.tracer.runs.knobs import check_plan
 
 PARTS = (
     "lib.sh",
-    "knobs.sh",
     "held.sh",
     "tracing.sh",
     "bios.sh",

@@ -54,7 +54,7 @@ class Ending:
 
 
 def compiled(text: str) -> re.Pattern[bytes]:
-    """Return the regular expression; raises RecordError if it is none."""
+    """Return the regular expression; raises RecordError if it is invalid."""
     try:
         return re.compile(os.fsencode(text))
     except re.error as error:

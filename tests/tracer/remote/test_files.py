@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from importlib import resources
 
 import pytest
 from shells import each_shell
@@ -12,17 +11,17 @@ from shells import each_shell
 from foreread.boards.mounts import parse_mount
 from foreread.boards.target import Result
 from foreread.tracer.remote.files import find_files
+from foreread.tracer.remote.job import script
 
 
 @pytest.fixture(params=each_shell())
 def search(request, tmp_path):
     """Return how to search for an inode below a folder, with settings of the job."""
-    parts = ("lib.sh", "knobs.sh", "inodes.sh", "record.sh", "verb.sh")
-    folder = resources.files("foreread.tracer.remote")
+    parts = ("lib.sh", "inodes.sh", "record.sh", "verb.sh")
     job = tmp_path / "job"
     job.mkdir()
     os.mkfifo(job / "never")
-    (job / "job.sh").write_text("\n".join((folder / name).read_text() for name in parts))
+    (job / "job.sh").write_text(script(parts))
 
     def search(limit_s, top, inode, settings):
         (job / "settings").write_text(settings)

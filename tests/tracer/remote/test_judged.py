@@ -22,7 +22,7 @@ def job(request, tmp_path):
     """A job's folder with its script; calling it runs a verb."""
     folder = tmp_path / "foreread-0123456789abcdef"
     folder.mkdir()
-    text = script(("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "judged.sh"))
+    text = script(("lib.sh", "held.sh", "tracing.sh", "judged.sh"))
     (folder / "job.sh").write_text(f'{text}\nshift\n"$@"\n')
     (folder / "kept").write_text(f"{tmp_path}/disk/foreread-judge-1\n")
     (tmp_path / "disk/foreread-judge-1").mkdir(parents=True)

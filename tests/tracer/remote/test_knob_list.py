@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from importlib import resources
 
 import pytest
 from scratch_roots import below
 from shells import BUSYBOX, DASH, each_shell
 
-from foreread.boards import knobs, remount, scheduler
+from foreread.tracer.runs.knobs import shell_functions
 
 SWAPPINESS, WINDOW = "/proc/sys/vm/swappiness", "/sys/block/sda/queue/read_ahead_kb"
 VICTIMS = [
@@ -45,12 +44,15 @@ class Target:
 
     def run(self, call, *words):
         """Run a function of knobs.sh; paths in its output are the machine's again."""
-        shared = (knobs, remount, scheduler)
-        own = (resources.files("foreread.tracer.remote") / "knobs.sh").read_text()
-        script = "\n".join([*(part.shell_functions() for part in shared), own])
         head = f"set -u\ntab='\t' job='{self.job}'\n"
         done = subprocess.run(
-            [*self.shell, "-c", f'{head}{below(self.root, script)}\n{call} "$@"', "sh", *words],
+            [
+                *self.shell,
+                "-c",
+                f'{head}{below(self.root, shell_functions())}\n{call} "$@"',
+                "sh",
+                *words,
+            ],
             capture_output=True,
             text=True,
             check=True,

@@ -26,8 +26,8 @@ def said(shell, folder, code, knobs="a\t1\nb\t2"):
     """Return the lines of the file "set" after that code, knobs being files of the folder."""
     for name in "ab":
         (folder / name).write_text("0\n")
-    parts = ("knobs.sh", "guarded.sh")
-    text = "".join((resources.files("foreread.tracer.remote") / part).read_text() for part in parts)
+    parts = ("runs/knobs.sh", "remote/guarded.sh")
+    text = "".join((resources.files("foreread.tracer") / part).read_text() for part in parts)
     words = [*shell, "-c", f"{text}{KNOBS}{code}", "sh", str(folder), knobs]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stderr == ""

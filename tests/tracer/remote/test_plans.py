@@ -319,8 +319,8 @@ def test_a_knob_of_a_plan_that_another_program_sets_is_left_to_it(shell, tmp_pat
     """The plan's second knob changes its first one: that is not another program's doing."""
     for name in "ab":
         (tmp_path / name).write_text("0\n")
-    parts = ("knobs.sh", "plans.sh")
-    text = "".join((resources.files("foreread.tracer.remote") / part).read_text() for part in parts)
+    parts = ("runs/knobs.sh", "remote/plans.sh")
+    text = "".join((resources.files("foreread.tracer") / part).read_text() for part in parts)
     words = [*shell, "-c", f"{text}{IN_FORCE}", "sh", str(tmp_path), other]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stderr == ""

@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The knobs of a job on a target: set, noted in its journal before that, and put back. Needs lib.sh
-# and boards/knobs.sh.
+# Knobs are set, noted in a journal before that, and put back: by a job on a target, and by a
+# recording of this machine. Needs boards/knobs.sh, and in the variables job the folder of the
+# journal, in tab a tab.
 
 # value_of KNOB: set value to the knob's value; where the file lists choices, to the one in
 # brackets. Uses cat: a shell reads byte by byte, and files of /proc/sys answer only the first read.
@@ -108,7 +109,8 @@ restore() {
                 echo "$2 $knob$tab$old${tab}it is not a knob that foreread sets"
             fi
         done
-    }
+        : # whatever became of the output
+    } || return # killed half-way: the journal stays
     mv -f "$1/journal" "$1/journal.done"
 }
 
