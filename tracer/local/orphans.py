@@ -15,21 +15,40 @@ from pathlib import Path
 from foreread.boards.base.owner import MARK, is_alive, start_time
 
 _GRACE_S = 5.0
+_EXECUTES_S = 0.1  # how long processes are looked at that execute a program just then
 _KILLED_S = 2.0
 _KEY = f"{MARK}=".encode()
 
 
 def orphans() -> set[int]:
-    """Return the processes whose owner is dead."""
-    found = set()
-    for directory in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, ValueError):
-            tag = _tag(directory)
-            pid = int(directory.name)
-            own = pid == os.getpid() or start_time(pid) is None
-            if tag and not own and not is_alive(tag) and _is_near(directory):
-                found.add(pid)
-    return found
+    """Return the processes whose owner is dead.
+
+    While a process executes a program, its environment reads as empty: such are looked at again.
+    """
+    left, looked_at = set(), list(Path("/proc").glob("[0-9]*"))
+    deadline = time.monotonic() + _EXECUTES_S
+    while looked_at:
+        unsure = []
+        for directory in looked_at:
+            with suppress(OSError, ValueError):
+                (directory / "exe").readlink()  # kernel threads and zombies have none
+                tag = _tag(directory)
+                if tag is None:
+                    unsure.append(directory)
+                elif tag and _is_left(directory, tag):
+                    left.add(int(directory.name))
+        if time.monotonic() > deadline:
+            break
+        looked_at = unsure
+        time.sleep(0.02 if unsure else 0.0)
+    return left
+
+
+def _is_left(directory: Path, tag: str) -> bool:
+    pid = int(directory.name)
+    if pid == os.getpid() or start_time(pid) is None:
+        return False
+    return not is_alive(tag) and _is_near(directory)
 
 
 def end_orphans(grace_s: float = _GRACE_S) -> list[str]:
@@ -48,9 +67,15 @@ def end_orphans(grace_s: float = _GRACE_S) -> list[str]:
     return [f"{pid} ({name})" for pid, name in ended.items()]
 
 
-def _tag(directory: Path) -> str:
-    """Return the tag in the initial environment of a process, empty without one."""
-    for variable in (directory / "environ").read_bytes().split(b"\0"):
+def _tag(directory: Path) -> str | None:
+    """Return the tag in the initial environment of a process, empty without one.
+
+    None: the environment is empty, perhaps for the moment.
+    """
+    variables = (directory / "environ").read_bytes()
+    if not variables:
+        return None
+    for variable in variables.split(b"\0"):
         if variable.startswith(_KEY):
             tag = variable.removeprefix(_KEY).decode("ascii")
             pid, _, started = tag.partition("-")

@@ -169,18 +169,32 @@ release_and_wait() {
 
 # ---- the command's processes ----
 
-# has_mark PID MARK: whether MARK is in the initial environment of the process.
+# has_mark PID MARK: whether MARK is in the initial environment of the process. While a process
+# executes a program, its environment reads as empty: then sets unsure.
 has_mark() {
+    seen=''
     while read -r variables || [ -n "$variables" ]; do
+        seen=yes
         case $variables in *"$2"*) return 0 ;; esac
     done <"/proc/$1/environ"
+    [ -n "$seen" ] || [ "$started" -lt "${since:-0}" ] || unsure=yes
     return 1
 }
 
 # living DIRECTORY KEY: set pids to the living processes of that job's command. The session is used
-# only while the job lives: its number may be reused later.
+# only while the job lives: its number may be reused later. Looks again for a second at most if a
+# process that is younger than the job executes a program just then.
 living() {
-    pids='' leader=-
+    glances=0 since=0
+    { read -r _ since <"$1/owner"; } 2>/dev/null
+    while look_for_living "$1" "$2" && [ -n "$unsure" ] && [ $glances -lt 10 ]; do
+        glances=$((glances + 1))
+        nap
+    done
+}
+
+look_for_living() {
+    pids='' leader=- unsure=''
     [ "$2" = leftover ] || read -r leader <"$1/command" || leader=-
     for process in /proc/[0-9]*; do
         [ -e "$process/exe" ] || continue # kernel threads have none
@@ -191,6 +205,7 @@ living() {
             pids="$pids $process"
         fi
     done 2>/dev/null
+    return 0
 }
 
 # end_command DIRECTORY KEY: SIGTERM, and after five seconds SIGKILL, to all remaining processes of
