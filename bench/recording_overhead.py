@@ -87,8 +87,7 @@ def measure(pairs: int, wait_s: float, progress: Callable[[str], None]) -> dict[
     lost = 0
     with Journal(wait_s=wait_s) as journal:
         devices = Devices()
-        for knob in devices.read_ahead_knobs(devices.mounted()):
-            journal.set(knob, "0")
+        journal.set_all([(knob, "0") for knob in devices.read_ahead_knobs(devices.mounted())])
         plain(options)  # the first run is slower
         for pair in range(pairs):
             for traced in (True, False) if pair % 2 else (False, True):

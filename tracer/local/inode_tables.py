@@ -16,23 +16,21 @@ from foreread.tracer.runs.knobs import KnobRefused
 
 def without_readahead(journal: Journal, devices: Devices) -> Tables:
     """Turn readahead in inode tables off where the tables are known; return these."""
-    found = {}
-    for dev, knob in devices_of(devices).items():
-        geometry = _read(devices, dev)
-        if geometry is None:
-            continue
-        try:
-            in_force = int(journal.set(knob, OFF))
-        except KnobRefused:
+    knobs = devices_of(devices)
+    places = {dev: read for dev in knobs if (read := _read(devices, dev)) is not None}
+    outcomes = journal.set_all([(knobs[dev], OFF) for dev in places])
+    tables = {}
+    for dev, (block, ranges) in places.items():
+        in_force = outcomes[knobs[dev]]
+        if isinstance(in_force, KnobRefused):
             continue  # an ext2 of another driver, or a container's /sys
-        block, tables = geometry
-        found[dev] = InodeTables(
+        tables[dev] = InodeTables(
             block_bytes=block,
-            read_ahead_blocks_before=int(journal.original(knob)),
-            read_ahead_blocks=in_force,
-            tables=tables,
+            read_ahead_blocks_before=int(journal.original(knobs[dev])),
+            read_ahead_blocks=int(in_force),
+            tables=ranges,
         )
-    return found
+    return tables
 
 
 def _read(devices: Devices, dev: str) -> Places | None:

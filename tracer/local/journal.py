@@ -19,7 +19,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -56,6 +58,12 @@ umask 077
 export LC_ALL=C
 tab=$(printf '\\t') job=$1
 shift
+set_all() {
+    while [ $# -gt 1 ]; do
+        set_knob "$1" "$2" || return
+        shift 2
+    done
+}
 """
 
 
@@ -117,26 +125,33 @@ class Journal:
         """Set ``knob`` after noting its old value; return the value the kernel took.
 
         Raises KnobRefused (a RecordError) for a knob or a value that is not in boards/knobs.toml,
-        that the kernel refuses, or whose old value could not be put back.
+        that the kernel refuses, or that could not be put back.
+        """
+        outcome = self.set_all([(knob, value)])[knob]
+        if isinstance(outcome, KnobRefused):
+            raise outcome
+        return outcome
+
+    def set_all(self, settings: Sequence[tuple[str, str]]) -> dict[str, str | KnobRefused]:
+        """Set these (knob, value) in one shell; return by knob the value taken, or the refusal.
+
+        Raises RecordError if the journal cannot be written: the other knobs are not set then.
         """
         with uninterrupted():
-            answer = _shell(self.folder, "set_knob", knob, value)
+            answer = _shell(self.folder, "set_all", *chain.from_iterable(settings))
+        outcomes: dict[str, str | KnobRefused] = {}
         for line in answer.stdout.splitlines():
             verb, _, fields = line.partition(" ")
-            if verb == "knob":
-                _, old, taken = fields.split("\t")
+            if verb in ("knob", "unset"):
+                knob, old, rest = fields.split("\t")
+                outcomes[knob] = rest if verb == "knob" else _refusal(knob, rest)
                 self._originals.setdefault(knob, old)
-                return taken
-            if verb == "unset":
-                why = fields.rpartition("\t")[2]
-                raise KnobRefused(
-                    f"{knob} cannot be set ({why})",
-                    "run as root, on a machine that has this setting",
-                )
-        raise RecordError(
-            f"cannot write a journal in {self.directory}: {answer.stderr.strip()}",
-            f"free some space in {self.directory}",
-        )
+        if answer.returncode or outcomes.keys() != {knob for knob, _ in settings}:
+            raise RecordError(
+                f"cannot write a journal in {self.directory}: {answer.stderr.strip()}",
+                f"free some space in {self.directory}",
+            )
+        return outcomes
 
     def original(self, knob: str) -> str:
         """Return the value that a knob had before it was set; LookupError if it was not."""
@@ -147,6 +162,11 @@ class Journal:
         with uninterrupted():
             self.restored += _put_back(self.folder, "restored")
         return self.restored
+
+
+def _refusal(knob: str, why: str) -> KnobRefused:
+    remedy = "run as root, on a machine that has this setting"
+    return KnobRefused(f"{knob} cannot be set ({why})", remedy)
 
 
 def restore_leftovers(directory: Path = DIRECTORY) -> list[Restored]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Literal, cast
 
@@ -81,7 +82,7 @@ def record(options: RecordOptions, backend: Backend, output: Path) -> Capture:
 class LocalRun:
     """A run of this machine that has ended: its trace is there, its files have no names yet.
 
-    ``disks`` are those whose window was set, ``tables`` their inode tables, read without readahead.
+    ``disks``: windows of these were set; ``tables``: their inode tables, read without readahead.
     """
 
     options: RecordOptions
@@ -193,29 +194,27 @@ def _set_windows(
 ) -> list[Device]:
     """Set the window of every disk a command can read from; describe the disks."""
     names = list(dict.fromkeys([*devices.mounted(), *options.devices]))
-    described = []
-    for name in names:
-        own, *others = devices.read_ahead_knobs([name])
-        before = metadata.device(devices, name)
-        in_force = _set_window(journal, own, options.read_ahead_kb, notes)
-        described.append(structs.replace(before, read_ahead_kb=in_force))
-        for knob in others:
-            _set_window(journal, knob, options.read_ahead_kb, notes)
-    for knob in devices.other_knobs():
-        _set_window(journal, knob, options.read_ahead_kb, notes)
-    return described
+    before = [metadata.device(devices, name) for name in names]
+    own = [devices.read_ahead_knobs([name]) for name in names]
+    knobs = dict.fromkeys([*chain.from_iterable(own), *devices.other_knobs()])
+    outcomes = journal.set_all([(knob, str(options.read_ahead_kb)) for knob in knobs])
+    in_force = {
+        knob: _window(knob, outcome, options.read_ahead_kb, notes)
+        for knob, outcome in outcomes.items()
+    }
+    return [
+        structs.replace(disk, read_ahead_kb=in_force[knobs_of_disk[0]])
+        for disk, knobs_of_disk in zip(before, own, strict=True)
+    ]
 
 
-def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str]) -> int:
-    """Set one window; return the one in force, with a note if it is not the one asked for."""
-    try:
-        in_force = int(journal.set(knob, str(read_ahead_kb)))
-    except KnobRefused as error:
+def _window(knob: str, outcome: str | KnobRefused, wanted_kb: int, notes: list[str]) -> int:
+    """Return the window in force, with a note if it is not the one that was wanted."""
+    if isinstance(outcome, KnobRefused):
         in_force = int(Path(knob).read_text())
-        notes.append(f"{error}: it stayed at {in_force}")
-    else:
-        if in_force != read_ahead_kb:
-            notes.append(f"{knob}: the kernel made {read_ahead_kb} to {in_force}")
+        notes.append(f"{outcome}: it stayed at {in_force}")
+    elif (in_force := int(outcome)) != wanted_kb:
+        notes.append(f"{knob}: the kernel made {wanted_kb} to {in_force}")
     return in_force
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from foreread.boards.base.owner import owner_tag
 from foreread.boards.target import LocalTarget
 from foreread.tracer.backends.base import Probe, Recorded
 from foreread.tracer.doctor import here as doctor
@@ -107,9 +108,9 @@ def test_throttling_needs_the_controller_where_it_is_mounted(
 
 
 def test_only_journals_of_the_dead_are_left_over(tmp_path: Path) -> None:
-    for pid in (os.getpid(), 999999999):
-        (tmp_path / f"{pid}.journal").touch()
-    assert doctor.journal_leftovers(tmp_path) == [str(tmp_path / "999999999.journal")]
+    for tag in (owner_tag(), "999999999-1"):
+        (tmp_path / tag).mkdir()
+    assert doctor.journal_leftovers(tmp_path) == [str(tmp_path / "999999999-1")]
 
 
 def run_doctor(*prefix: str, path: str = "/usr/bin:/bin") -> dict[str, dict[str, object]]:

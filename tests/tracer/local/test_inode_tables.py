@@ -62,13 +62,11 @@ def test_all_tables_are_kept_where_the_reads_are_unknown(devices):
 
 
 def test_readahead_that_cannot_be_turned_off_leaves_no_tables(devices, monkeypatch):
-    def refuse(knob, value):
-        raise KnobRefused("refused", "")
-
-    journal = SimpleNamespace(original=lambda knob: "32", set=refuse)
+    refused = KnobRefused("refused", "")
+    journal = SimpleNamespace(original=lambda knob: "32", set_all=lambda _: {KNOB: refused})
     monkeypatch.setattr("foreread.tracer.local.inode_tables._read", lambda *_: (4096, TABLES))
     assert without_readahead(journal, devices) == {}
-    journal.set = lambda knob, value: value
+    journal.set_all = dict
     assert without_readahead(journal, devices) == {"8:1": tables()}
 
 

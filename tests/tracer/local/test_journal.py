@@ -105,6 +105,26 @@ def test_knobs_are_put_back_in_reverse_order(machine):
     assert [path.name for path in machine.journals.iterdir()] == ["lock"]
 
 
+def test_one_shell_reports_each_setting(machine):
+    gone = machine.knobs[1]
+    Path(gone).unlink()
+    with machine.journal() as journal:
+        outcomes = journal.set_all([(knob, "0") for knob in machine.knobs])
+        assert journal.set_all([]) == {}
+        assert isinstance(outcomes.pop(gone), KnobRefused)
+        assert outcomes == {machine.knobs[0]: "0", machine.knobs[2]: "0"}
+    assert [one.knob for one in journal.restored] == [machine.knobs[2], machine.knobs[0]]
+
+
+def test_no_knob_is_set_without_its_note(machine):
+    with machine.journal() as journal:
+        (journal.folder / "journal").mkdir()
+        with pytest.raises(RecordError, match="cannot write a journal"):
+            journal.set(machine.knobs[0], "0")
+        assert machine.values() == ORIGINAL
+        (journal.folder / "journal").rmdir()
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_knobs_are_put_back_after_an_exception(machine, error):
     with pytest.raises(error), machine.journal() as journal:
