@@ -44,7 +44,7 @@ class ProbedDisk(Protocol):
         """The trace directory to read."""
 
     def store(self, own: Sequence[Row], rows: Sequence[Row]) -> None:
-        """Add the probe to the capture: by its own timed reads, and those of this run."""
+        """Add the probe to the capture: from its own timed reads and this run's."""
 
     def fail(self, error: BaseException) -> None:
         """Note in the capture why its disk was not probed."""
@@ -87,7 +87,7 @@ class Recorder(Protocol):
 def bench_on(
     target: Target, options: TrialOptions, like: Metadata | None = None
 ) -> Iterator[TrialBench]:
-    """Yield ``target`` as a bench of trials, whose settings no other foreread changes meanwhile.
+    """Yield ``target`` as a bench of trials; no other foreread changes its settings meanwhile.
 
     ``like``: on this machine the runs get the environment and the control groups of this capture's
     run; a target's commands have the environment of its shell, now as then. Raises RecordError and
@@ -104,7 +104,7 @@ def bench_on(
 
 @contextmanager
 def trials_here(target: Target, options: TrialOptions) -> Iterator[TrialBench]:
-    """Yield this machine as a bench; its guards and locks are those of all forereads here."""
+    """Yield this machine as a bench; it shares guards and locks with all forereads here."""
     notes = unrestored(restore_leftovers())
     make_lock()
     options.run.executable()  # its errors are about this machine
@@ -129,8 +129,8 @@ def recorder_for(target: Target, backend: str = AUTO) -> Recorder:
     Raises RecordError for a back-end that is unknown or does not work there.
     """
     if isinstance(target, LocalTarget):
-        found, why = choose(backend)
-        return _Here(found, why if backend == AUTO else "")
+        chosen, why = choose(backend)
+        return _Here(chosen, why if backend == AUTO else "")
     if backend not in (AUTO, TARGETS_BACKEND):
         raise RecordError(
             f"back-end {backend} does not record a target",

@@ -51,8 +51,8 @@ def unpacks(mount: MountPoint) -> bool:
 
 def need_probes(release: str) -> bool:
     """Return whether a kernel has no events of faults and reads (``release``: uname -r)."""
-    found = re.match(r"(\d{1,3})\.(\d{1,4})", release)
-    return found is not None and (int(found[1]), int(found[2])) < _EVENTS_SINCE
+    version = re.match(r"(\d{1,3})\.(\d{1,4})", release)
+    return version is not None and (int(version[1]), int(version[2])) < _EVENTS_SINCE
 
 
 def unseen_note(fstype: str, why: str) -> str:

@@ -35,8 +35,8 @@ def choose(name: str, backends: Sequence[Backend] | None = None) -> tuple[Backen
         if backend.name == name:
             _check(backend.probe())
             return backend, "asked for"
-    known = ", ".join([AUTO, *(backend.name for backend in backends)])
-    raise RecordError(f"unknown back-end {name!r}", f"use one of: {known}")
+    names = ", ".join([AUTO, *(backend.name for backend in backends)])
+    raise RecordError(f"unknown back-end {name!r}", f"use one of: {names}")
 
 
 def _first_working(backends: Sequence[Backend]) -> tuple[Backend, str]:

@@ -138,8 +138,10 @@ class Supervised:
 
     def failure(self, what: str) -> RecordError:
         """Return the error of a recorder that ``what``, with its last output and the remedy."""
-        said = self._log_text()
-        return RecordError(f"{self.name} {what}" + (f": {said}" if said else ""), remedy_for(said))
+        output = self._log_text()
+        return RecordError(
+            f"{self.name} {what}" + (f": {output}" if output else ""), remedy_for(output)
+        )
 
     def _log_text(self) -> str:
         text = os.pread(self._log.fileno(), 1 << 16, 0).decode(errors="replace")
@@ -148,7 +150,7 @@ class Supervised:
 
 
 def _members(group: int) -> Iterator[int]:
-    for pid in (int(one.name) for one in Path("/proc").glob("[0-9]*")):
+    for pid in (int(process.name) for process in Path("/proc").glob("[0-9]*")):
         with contextlib.suppress(ProcessLookupError):
             if os.getpgid(pid) == group:
                 yield pid
@@ -163,9 +165,9 @@ def leftovers(parent: Path = _MEMORY) -> list[str]:
     )
 
 
-def remedy_for(said: str) -> str:
+def remedy_for(output: str) -> str:
     """Return the remedy for the output of a recorder that failed."""
-    text = said.lower()
+    text = output.lower()
     if "no space left" in text:
         return "free memory (recordings are kept in /dev/shm) or disk space and record again"
     if any(word in text for word in ("permission", "permitted", "paranoid", "no permissions")):

@@ -30,9 +30,9 @@ def output_of(command: list[str]) -> str:
     """Return the output of ``command`` about a recording; RecordError when it cannot read it."""
     done = _run(command)
     if done.returncode != 0:
-        said = " ".join(done.stderr.split())[:400]
+        why = " ".join(done.stderr.split())[:400]
         raise RecordError(
-            f"{' '.join(command[:2])} cannot read the recording: {said}",
+            f"{' '.join(command[:2])} cannot read the recording: {why}",
             "the recording is damaged: record again",
         )
     return done.stdout

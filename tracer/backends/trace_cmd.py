@@ -76,9 +76,9 @@ def _is_reading(pid: int, output: Path) -> bool:
     with contextlib.suppress(OSError):
         files = [str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()]
         sources = [file for file in files if file.endswith("/trace_pipe_raw")]
-        taken = [Path(file).stat().st_size for file in files if file.startswith(f"{output}.cpu")]
+        sizes = [Path(file).stat().st_size for file in files if file.startswith(f"{output}.cpu")]
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        return bool(sources) and (state == "S" or any(taken))
+        return bool(sources) and (state == "S" or any(sizes))
     return False
 
 

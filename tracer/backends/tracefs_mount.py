@@ -203,15 +203,15 @@ class _Note:
 
 
 def _notes() -> list[_Note]:
-    found = []
+    notes = []
     for path in sorted(NOTES.glob(f"*{_NOTE}")):
-        said = {}
+        fields = {}
         with suppress(OSError, ValueError):
-            said = json.loads(path.read_text())
-        said = said if isinstance(said, dict) else {}
-        namespace = said.get("namespace", _namespace())
-        found.append(_Note(path, str(said.get("boot", _boot())), str(namespace)))
-    return found
+            fields = json.loads(path.read_text())
+        fields = fields if isinstance(fields, dict) else {}
+        namespace = fields.get("namespace", _namespace())
+        notes.append(_Note(path, str(fields.get("boot", _boot())), str(namespace)))
+    return notes
 
 
 def _living_users() -> list[_Note]:
@@ -235,8 +235,8 @@ def _is_ours() -> bool:
 def source() -> str:
     """Return the source of the mount in the usual place; empty if nothing is mounted there."""
     place = str(PLACES[0])
-    found = [mount.source for mount in read_mounts() if mount.mountpoint == place]
-    return found[-1] if found else ""
+    sources = [mount.source for mount in read_mounts() if mount.mountpoint == place]
+    return sources[-1] if sources else ""
 
 
 def _unmount(patience_s: float) -> bool:
@@ -315,17 +315,21 @@ def _has(tracefs: Path, event: str) -> bool:
 
 
 def remove_leftovers(tracefs: Path) -> list[str]:
-    """Remove instances and event probes whose foreread is dead; return their names."""
+    """Remove the instances and event probes of dead forereads; return their names."""
     return [*_remove_instances(tracefs, _INSTANCES_S), *_remove_probes(tracefs)]
 
 
 def left_instances(tracefs: Path) -> list[Path]:
-    """Return the instances whose foreread is dead."""
+    """Return the instances of dead forereads."""
     try:
-        found = sorted((tracefs / "instances").iterdir())
+        instances = sorted((tracefs / "instances").iterdir())
     except FileNotFoundError:  # the last user of the mount has just unmounted it
         return []
-    return [one for one in found if one.name.startswith(PREFIX) and is_dead(one.name)]
+    return [
+        instance
+        for instance in instances
+        if instance.name.startswith(PREFIX) and is_dead(instance.name)
+    ]
 
 
 def _remove_instances(tracefs: Path, patience_s: float) -> list[str]:

@@ -36,7 +36,7 @@ def measure_erofs_unpacking(
             "the target mounts no EROFS image: the measurement needs root, and a loop device",
             "modprobe loop erofs, there, as root",
         )
-    found = tuple(
+    measured = tuple(
         Unpacked(
             compressor=image,
             page_ns=max(seconds - each[PLAIN], 0.0) / max(pages[image], 1) * 1e9,
@@ -48,4 +48,4 @@ def measure_erofs_unpacking(
         if image != PLAIN
     )
     missing = tuple(image for image in images if image not in each)
-    return UnpackingDocument(kernel=kernel, page_size=_PAGE, compressors=found, missing=missing)
+    return UnpackingDocument(kernel=kernel, page_size=_PAGE, compressors=measured, missing=missing)

@@ -42,7 +42,7 @@ def limits_elsewhere(target: Target, disk: str) -> list[Limit]:
 def parse(answer: str) -> list[Limit]:
     """Return the limits of other cgroups in what limits.sh printed."""
     own: list[str] = []
-    found: list[Limit] = []
+    limits: list[Limit] = []
     for line in answer.splitlines():
         key, _, rest = line.partition(" ")
         if key == "own":
@@ -51,5 +51,5 @@ def parse(answer: str) -> list[Limit]:
             folder, path, text = rest.split(" ", 2)
             inside = any(each.startswith(path.rstrip("/") + "/") for each in own)
             if not inside:
-                found.append(Limit(folder, " ".join(text.split())))
-    return list(dict.fromkeys(found))
+                limits.append(Limit(folder, " ".join(text.split())))
+    return list(dict.fromkeys(limits))

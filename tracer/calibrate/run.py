@@ -20,21 +20,21 @@ def jobs(largest_kib: int = _SIZES[-1]) -> list[Job]:
 
     The kernel splits reads of more than ``largest_kib`` into several requests, each at its cost.
     """
-    found = []
+    planned = []
     for kib in _sizes(largest_kib):
         depth = min(max(_DEEP_KIB // kib, 2), _MOST_DEEP)
         for sequential in (False, True):
-            found += [Job(kib, sequential, 1, _ALONE_S), Job(kib, sequential, depth, _DEEP_S)]
-    return found
+            planned += [Job(kib, sequential, 1, _ALONE_S), Job(kib, sequential, depth, _DEEP_S)]
+    return planned
 
 
 def _sizes(largest_kib: int) -> list[int]:
     """Return the sizes of one request each, up to the largest that the disk takes."""
-    found = [kib for kib in _SIZES if kib <= largest_kib]
+    sizes = [kib for kib in _SIZES if kib <= largest_kib]
     largest = largest_kib // _PAGE_KIB * _PAGE_KIB
-    if len(found) < len(_SIZES) and largest not in found:
-        found.append(max(largest, _PAGE_KIB))
-    return found
+    if len(sizes) < len(_SIZES) and largest not in sizes:
+        sizes.append(max(largest, _PAGE_KIB))
+    return sizes
 
 
 def measure_all(
@@ -42,8 +42,8 @@ def measure_all(
 ) -> list[Seen]:
     """Run all jobs; reads in order begin elsewhere each time. Raises CalibrateError."""
     todo = jobs(place.largest_kib)
-    found = []
+    measured = []
     for row, job in enumerate(todo):
         progress(row, len(todo))
-        found.append(measure(target, place, job, start=row / len(todo)))
-    return found
+        measured.append(measure(target, place, job, start=row / len(todo)))
+    return measured

@@ -55,13 +55,13 @@ class Sample:
 
         The image has each block in a fragment of its own, if its blocks are not smaller.
         """
-        found: dict[str, bytes] = {}
+        files: dict[str, bytes] = {}
         names = ["d"] * len(self.dense) + ["l"] * len(self.light)
         for number, (kind, block) in enumerate(zip(names, self.blocks, strict=True)):
             name = f"{kind}{number:03d}"
-            found[f"{name}.head"], found[f"{name}.rest"] = block[:_PAGE], block[_PAGE:]
-            found[f"empty-{name}"] = b""
-        return found
+            files[f"{name}.head"], files[f"{name}.rest"] = block[:_PAGE], block[_PAGE:]
+            files[f"empty-{name}"] = b""
+        return files
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,19 @@ def measure_unpacking(
     """
     files = {compressor: image.file for compressor, image in images.items()}
     kernel, passes = passes_of(answer_of(target, _SCRIPT, files, each_s, name))
-    found = tuple(
-        _unpacked(one, [passes[way, one] for way in WAYS], sample, image.packed, block_size)
-        for one, image in images.items()
-        if all((way, one) in passes for way in WAYS)
+    measured = tuple(
+        _unpacked(packer, [passes[way, packer] for way in WAYS], sample, image.packed, block_size)
+        for packer, image in images.items()
+        if all((way, packer) in passes for way in WAYS)
     )
-    if not found:
+    if not measured:
         raise CalibrateError(
             f"the target mounts none of the images: {_NEEDS}",
             "modprobe loop squashfs, there, as root",
         )
-    known = {one.compressor for one in found}
-    missing = tuple(one for one in images if one not in known)
-    return UnpackingDocument(kernel=kernel, page_size=_PAGE, compressors=found, missing=missing)
+    measured_names = {document.compressor for document in measured}
+    missing = tuple(packer for packer in images if packer not in measured_names)
+    return UnpackingDocument(kernel=kernel, page_size=_PAGE, compressors=measured, missing=missing)
 
 
 def answer_of(
@@ -112,8 +112,8 @@ def answer_of(
     cannot be made.
     """
     folder = f"/tmp/{name}"
-    made = target.run(["mkdir", "-m", "700", folder], timeout_s=_LIMIT_S)
-    if made.status:
+    folder_made = target.run(["mkdir", "-m", "700", folder], timeout_s=_LIMIT_S)
+    if folder_made.status:
         raise CalibrateError(
             f"{folder} cannot be made on the target", "free space in its /tmp, or log in as root"
         )

@@ -50,23 +50,23 @@ def seen_disks(devices: Devices) -> list[SeenDisk]:
     """Return the disks under mounted file systems, and all others that are not images or memory."""
     names = devices.mounted()
     entries = sorted((devices.sys / "block").glob("*"))
-    names += [one.name for one in entries if not one.name.startswith(_WITHOUT_OWN_DATA)]
-    found = []
+    names += [entry.name for entry in entries if not entry.name.startswith(_WITHOUT_OWN_DATA)]
+    disks = []
     for name in dict.fromkeys(names):
         kb = devices.window(f"/sys/block/{name}/queue/read_ahead_kb")
         with suppress(LookupError):  # unplugged since
             disk = devices.disk(name)
             if kb is not None and disk.size_bytes:
                 below = devices.below(name)
-                lowest = [one for one in below if not devices.below(one)] or [name]
-                found.append(SeenDisk(name, disk.model, kb, devices.queue(name), lowest))
-    return found
+                lowest = [entry for entry in below if not devices.below(entry)] or [name]
+                disks.append(SeenDisk(name, disk.model, kb, devices.queue(name), lowest))
+    return disks
 
 
 def stack_findings(devices: Devices) -> list[Finding]:
-    """Return whose window counts for the files of the root file system, an overlay's layers."""
-    found = file_stacks(devices, Path("/"))
-    return [_stack_finding(stack, len(found) > 1) for stack in found]
+    """Return which windows count for the files of the root file system, an overlay's layers."""
+    windows = file_stacks(devices, Path("/"))
+    return [_stack_finding(stack, len(windows) > 1) for stack in windows]
 
 
 def _stack_finding(stack: Stack, is_layer: bool) -> Finding:
@@ -81,7 +81,7 @@ def _stack_finding(stack: Stack, is_layer: bool) -> Finding:
 
 
 def seen_mounts(devices: Devices) -> list[SeenMount]:
-    """Return the mounted file systems whose window is not that of a disk."""
+    """Return the mounted file systems that have a window of their own."""
     return [
         SeenMount(
             stack.device,

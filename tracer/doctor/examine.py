@@ -67,14 +67,14 @@ class Diagnosis:
     def can_record(self) -> bool:
         """Whether a cold run can be recorded: a back-end, cold caches and a window to set."""
         vital = ("drop_caches", "read_ahead_kb ")
-        knobs = [one.ok for one in self.findings if one.name.startswith(vital)]
+        knobs = [finding.ok for finding in self.findings if finding.name.startswith(vital)]
         return bool(self.backend) and all(knobs)
 
 
 def examine(target: Target, backends: Sequence[Backend] | None = None) -> Diagnosis:
     """Return what can be recorded on the target, or on this machine; raises TargetError.
 
-    ``backends`` are those of this machine to try, all if None.
+    ``backends``: the recorders of this machine to try, all if None.
     """
     is_here = isinstance(target, LocalTarget)
     facts = _facts(target)
@@ -111,7 +111,7 @@ def examine(target: Target, backends: Sequence[Backend] | None = None) -> Diagno
 
 def _records(findings: Sequence[Finding]) -> bool:
     """Return whether a target's shell can record."""
-    return all(one.ok for one in findings if one.name in _VITAL)
+    return all(finding.ok for finding in findings if finding.name in _VITAL)
 
 
 def _facts(target: Target) -> Facts:
@@ -188,17 +188,17 @@ def _event_remedy(event: str) -> str:
 def _windows(facts: Facts, windows: Mapping[str, int | None], as_root: str) -> list[Finding]:
     """Return a finding for each window that counts, or one that there is none to set."""
     remedy = f"{as_root}, with /sys mounted writable"
-    found = []
+    findings = []
     for knob, kb in windows.items():
         ok = knob in facts["writable"]
         name = f"read_ahead_kb {knob.split('/')[-3 if '/queue/' in knob else -2]}"
         now = "?" if kb is None else kb
         lacks = f"not writable: reads stay at {now} KiB: a capture is contaminated"
-        found.append(
+        findings.append(
             Finding(name, ok, f"writable, now {now}" if ok else lacks, "" if ok else remedy)
         )
-    if found or any(path.endswith("/read_ahead_kb") for path in facts["writable"]):
-        return found
+    if findings or any(path.endswith("/read_ahead_kb") for path in facts["writable"]):
+        return findings
     return [Finding(_WINDOWS, False, "not writable: a capture is contaminated", remedy)]
 
 
@@ -239,8 +239,8 @@ def _drop_caches(facts: Facts, as_root: str) -> Finding:
 def _probes(facts: Facts) -> Finding:
     if facts["probes"]:
         return Finding("kernel probes", True, "can replace missing events")
-    known = "apparently cannot replace missing events"
-    return Finding("kernel probes", False, known, "a kernel with CONFIG_KPROBE_EVENTS")
+    detail = "apparently cannot replace missing events"
+    return Finding("kernel probes", False, detail, "a kernel with CONFIG_KPROBE_EVENTS")
 
 
 def _btf(facts: Facts) -> Finding:

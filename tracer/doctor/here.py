@@ -45,7 +45,7 @@ class Here:
 
 def findings_here(place: Path | None, backends: Sequence[Backend] | None = None) -> Here:
     """Return what only this machine has; ``place`` is its tracefs, None if it cannot be read."""
-    probes = [one.probe() for one in (candidates() if backends is None else backends)]
+    probes = [backend.probe() for backend in (candidates() if backends is None else backends)]
     mounts, cgroups = (_text(Path("/proc") / name) for name in ("self/mounts", "cgroups"))
     return Here(
         next((probe.name for probe in probes if probe.works), ""),
@@ -67,8 +67,8 @@ def capabilities(status: str, last: int = 40) -> list[Finding]:
     """Return findings about the capabilities in /proc/self/status, up to number ``last``."""
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     effective = int(lines.get("CapEff", "0"), 16)
-    known = {name: c for name, c in _CAPABILITIES.items() if c[0] <= last}
-    return [_capability(name, bool(effective >> c[0] & 1), c[1]) for name, c in known.items()]
+    of_kernel = {name: c for name, c in _CAPABILITIES.items() if c[0] <= last}
+    return [_capability(name, bool(effective >> c[0] & 1), c[1]) for name, c in of_kernel.items()]
 
 
 def _capability(name: str, held: bool, purpose: str) -> Finding:
@@ -137,13 +137,13 @@ def _leftovers(place: Path | None) -> Finding:
 
 
 def journal_leftovers(directory: Path = journal_folder.DIRECTORY) -> list[str]:
-    """Return journals of changed knobs whose foreread has died."""
+    """Return the journals of changed knobs that dead forereads left."""
     folders = journal_folder.journal_folders(directory) if os.access(directory, os.R_OK) else []
     return [str(folder) for folder in folders if not is_alive(folder.name)]
 
 
 def _instances(place: Path) -> list[str]:
-    names = [one.name for one in (place / "instances").glob(f"{PREFIX}*")]
+    names = [instance.name for instance in (place / "instances").glob(f"{PREFIX}*")]
     return sorted(name for name in names if is_left(name))
 
 

@@ -51,7 +51,7 @@ def generation_of(release: str) -> Generation | None:
     if not match:
         return None
     version = (int(match[1]), int(match[2]), int(match[3] or 0))
-    return next(one for one in reversed(GENERATIONS) if one.since <= version)
+    return next(generation for generation in reversed(GENERATIONS) if generation.since <= version)
 
 
 def cost_of_missing(event: str) -> str:
@@ -72,5 +72,7 @@ def kernel_finding(release: str) -> Finding:
         )
     span = f"{'.'.join(map(str, generation.since))} to {generation.until}"
     detail = f"{release}: readahead generation {generation.name} ({span}): {generation.rules}"
-    known = generation.name != "before A"
-    return Finding("kernel", known, detail, "" if known else "predict with --model fixed")
+    is_emulated = generation.name != "before A"
+    return Finding(
+        "kernel", is_emulated, detail, "" if is_emulated else "predict with --model fixed"
+    )

@@ -29,7 +29,7 @@ class Seen:
 
     ``schedulers``: the content of each disk's writable scheduler file. ``bios``: whether the
     event BIOS exists. ``accounting``: whether the kernel counts the bytes that processes read.
-    ``lacking``: those of PROGRAMS and fio that are not there.
+    ``lacking``: names in PROGRAMS, and fio, that are not installed.
     """
 
     meminfo: str
@@ -98,10 +98,10 @@ def _swap(text: str) -> Finding:
 
 def _writer(mounts: Sequence[MountPoint]) -> Finding:
     places = [
-        one.mountpoint
-        for one in mounts
-        if one.source.startswith("/dev/")
-        and all("rw" in options.split(",") for options in (one.options, one.super_options))
+        mount.mountpoint
+        for mount in mounts
+        if mount.source.startswith("/dev/")
+        and all("rw" in options.split(",") for options in (mount.options, mount.super_options))
     ]
     return _finding(
         "tune --scenario writer",

@@ -87,10 +87,10 @@ def _wanted(member: Member) -> tuple[str, ...]:
     """
     parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
     name = parts[-1] if parts else ""
-    known = name in _READ or _OF_A_CPU.fullmatch(name) is not None
+    is_listed = name in _READ or _OF_A_CPU.fullmatch(name) is not None
     check_size(f"member {member.name}", member.size, _most(parts), _UNPACK)
     safe = ".." not in parts and not member.name.startswith("/") and "\0" not in member.name
-    return parts if member.is_file and known and safe and len(parts) <= _DEEPEST else ()
+    return parts if member.is_file and is_listed and safe and len(parts) <= _DEEPEST else ()
 
 
 def _most(parts: tuple[str, ...]) -> int:

@@ -215,7 +215,7 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Metadata(Document, frozen=True, kw_only=True):
-    """What a recorder notes of a run beside its trace: None or empty where it does not say.
+    """What a recorder notes of a run in addition to its trace: None or empty for no note.
 
     foreread's recorder notes all of it (RunMetadata). Another tool's trace comes without any:
     ``Metadata()``.

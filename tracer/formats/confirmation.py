@@ -77,15 +77,15 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
         return self.created[:10]
 
 
-def same_question(one: Confirmation, other: Confirmation) -> bool:
+def same_question(first: Confirmation, other: Confirmation) -> bool:
     """Return whether two results compare the same on the same board, beside the same load.
 
     Several like boards are one, whichever of them made the runs.
     """
-    return _question(one) == _question(other)
+    return _question(first) == _question(other)
 
 
 def _question(of: Confirmation) -> tuple[object, ...]:
     board = (of.kernel, of.machine, of.model, sorted(of.disks))
-    asked = (of.present_kb, of.proposed_kb, of.change, of.scenario)
-    return (*board, *asked, bool(of.boards))
+    settings = (of.present_kb, of.proposed_kb, of.change, of.scenario)
+    return (*board, *settings, bool(of.boards))

@@ -64,7 +64,7 @@ def _changed(text: bytes, change: Change, path: Path) -> bytes:
         stored = converted(document.get(KEY, []), list[Confirmation])
     except DocumentError as error:
         raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error
-    document[KEY] = [msgspec.to_builtins(one) for one in change(stored)]
+    document[KEY] = [msgspec.to_builtins(confirmation) for confirmation in change(stored)]
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
@@ -75,7 +75,7 @@ def _read(metadata: Path) -> bytes:
 def _change_archive(archive: Path, file: Any, change: Change) -> None:
     """Write the archive again, with other metadata."""
     bounded.check(archive)  # tarfile bears only what is within the limits
-    found = False
+    is_changed = False
     try:
         with (
             tarfile.open(archive) as old,
@@ -83,15 +83,15 @@ def _change_archive(archive: Path, file: Any, change: Change) -> None:
         ):
             for member in old:
                 content = old.extractfile(member) if member.isfile() else None
-                if content is not None and Path(member.name).name == METADATA and not found:
+                if content is not None and Path(member.name).name == METADATA and not is_changed:
                     text = _changed(content.read(), change, archive)
-                    member.size, content, found = len(text), io.BytesIO(text), True
+                    member.size, content, is_changed = len(text), io.BytesIO(text), True
                 new.addfile(member, content)
     except (tarfile.TarError, EOFError, ValueError) as error:
         if isinstance(error, CaptureError):
             raise
         raise CaptureError(f"{archive}: {error}", "give a capture of foreread record") from error
-    if not found:
+    if not is_changed:
         raise CaptureError(f"{archive} contains no {METADATA}", "give a capture of foreread record")
 
 

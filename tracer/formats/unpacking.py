@@ -40,6 +40,8 @@ class UnpackingDocument(Document, frozen=True, kw_only=True):
 
     def also(self, other: UnpackingDocument) -> UnpackingDocument:
         """Return the same with what was measured of the same compressors in ``other``."""
-        known = {one.compressor for one in self.compressors}
-        more = tuple(one for one in other.compressors if one.compressor in known)
+        compressors = {compressor.compressor for compressor in self.compressors}
+        more = tuple(
+            compressor for compressor in other.compressors if compressor.compressor in compressors
+        )
         return msgspec.structs.replace(self, compressors=(*self.compressors, *more))

@@ -96,11 +96,11 @@ class BoardAccess:
         for line in self.call("look", *directories, "--", *PROBED):
             kind, _, rest = line.partition(" ")
             facts.setdefault(kind, []).append(rest)
-        found = [line.partition(" ") for line in facts.get("directory", [])]
+        resolved = [line.partition(" ") for line in facts.get("directory", [])]
         return BoardFacts(
             exe=facts.get("exe", [""])[0].removesuffix(" (deleted)"),
             has=frozenset(facts.get("has", [])),
-            directories={asked: real for asked, _, real in found},
+            directories={path: real for path, _, real in resolved},
             mounts=tuple(_mounts(facts.get("mount", []))),
             inittab=self.text(INITTAB),
             rcs=self.text(RCS),
@@ -131,8 +131,8 @@ class BoardAccess:
                 "cannot parse the target's reply",
                 "log in and check that its shell prints nothing by itself",
             )
-        found = dict(zip(paths, lines, strict=True))
-        return {p: self._digest(p) if state == "file" else state for p, state in found.items()}
+        by_path = dict(zip(paths, lines, strict=True))
+        return {p: self._digest(p) if state == "file" else state for p, state in by_path.items()}
 
     def _digest(self, path: str) -> str:
         with scratch_folder() as folder:

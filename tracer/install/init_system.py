@@ -208,8 +208,8 @@ def _calls_rcs(inittab: str) -> bool:
     """Return whether rcS is run: without a line for sysinit, busybox init has that built in."""
     if not inittab:
         return True
-    found = map(_SYSINIT.match, inittab.split("\n"))
-    return any(RCS in line["command"] for line in found if line)
+    lines = map(_SYSINIT.match, inittab.split("\n"))
+    return any(RCS in line["command"] for line in lines if line)
 
 
 def _inittab_lines(plan: BootPlan, script: str, inittab: str) -> tuple[str, ...]:

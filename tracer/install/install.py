@@ -121,9 +121,9 @@ def check_installed(target: Target) -> Checked | None:
 def _script_status(target: Target, script: str) -> tuple[list[str], bool]:
     done = target.run([script, "status"], timeout_s=_STATUS_S)
     if done.status not in _STATUS:
-        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise InstallError(
-            f"{script} status does not run on the target: {said or f'status {done.status}'}",
+            f"{script} status does not run on the target: {why or f'status {done.status}'}",
             "install it again: foreread script CAPTURE -o DIR --install --target T",
         )
     return (done.stdout + done.stderr).decode(errors="replace").splitlines(), done.status == 0
@@ -227,8 +227,8 @@ class Installation:
     def _refuse_conflicts(self, manifest: Manifest) -> None:
         """Refuse to replace a file that differs from both the installed and the new version."""
         accepted = expected_states(manifest)
-        for path, known in expected_states(self.before).items():
-            accepted[path] = [*accepted.get(path, []), *known]
+        for path, states in expected_states(self.before).items():
+            accepted[path] = [*accepted.get(path, []), *states]
         _refuse_changed(self.board.states([*accepted]), accepted, self.force)
         for path, state in self.board.states([*manifest.lines]).items():
             if state in ("absent", "other") or state.startswith("link "):
@@ -254,7 +254,7 @@ class Installation:
     def _check(self, script: Path) -> tuple[list[str], bool]:
         """Return the output of the script's dry run, and whether it accepts this board."""
         done = _run_script(self.board, script.read_bytes(), "dry-run")
-        said = done.stdout.decode(errors="replace").splitlines()
+        lines = done.stdout.decode(errors="replace").splitlines()
         complaints = done.stderr.decode(errors="replace").splitlines()
         if done.status not in (0, 1):
             last = complaints[-1] if complaints else f"status {done.status}"
@@ -264,10 +264,10 @@ class Installation:
         if done.status and not self.force:
             why = "; ".join(line.removeprefix("foreread: ") for line in complaints)
             raise InstallError(
-                f"the script cannot set every value on this board: {why or said[-1]}",
+                f"the script cannot set every value on this board: {why or lines[-1]}",
                 "record on this board, or install anyway with --force",
             )
-        return [*complaints, *said], not done.status
+        return [*complaints, *lines], not done.status
 
     def _commit(self, places: list[str], created: list[str], manifest: Manifest) -> None:
         obsolete = obsolete_paths(self.before, manifest)
@@ -377,12 +377,12 @@ def _refuse_changed(states: dict[str, str], accepted: dict[str, list[str]], forc
 
 def _remove(board: BoardAccess, facts: BoardFacts, manifest: Manifest) -> Removed:
     script = board.content(manifest.script) if manifest.script else None
-    said = _put_back(board, facts, script, manifest.windows)
+    restored = _put_back(board, facts, script, manifest.windows)
     _edit_lines(board, manifest)
     paths = [*reversed(manifest.paths), *manifest.counters, MANIFEST]
     board.call("remove", *paths, "--", *manifest.directories)
     _reload(board, facts, manifest)
-    return Removed([*manifest.lines, *paths], said)
+    return Removed([*manifest.lines, *paths], restored)
 
 
 def _put_back(

@@ -40,7 +40,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, dict[Inode, Runs]]:
     """Drop the caches; return the proof and the pages that are still cached.
 
-    ``proven`` is False if the proof failed. The pages are those of files that running processes
+    ``proven`` is False if the proof failed. The pages belong to files that running processes
     map.
 
     The proof itself looks up inodes and directories: drop once more just before the run.
@@ -59,7 +59,7 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, d
 
 
 def drop() -> None:
-    """Drop page cache, directory entries and inodes, and what squashfs keeps beside them."""
+    """Drop page cache, directory entries and inodes, and the caches of squashfs."""
     displace_squashfs()
     drop_caches()
 
@@ -83,8 +83,8 @@ def keeps_last_used(release: str) -> bool:
 
     They are in bh_lrus of fs/buffer.c and lru_add of mm/swap.c; drop_caches drains them since 6.7.
     """
-    found = re.match(r"(\d+)\.(\d+)", release)
-    return found is not None and (int(found[1]), int(found[2])) < (6, 7)
+    version = re.match(r"(\d+)\.(\d+)", release)
+    return version is not None and (int(version[1]), int(version[2])) < (6, 7)
 
 
 def _release_last_used() -> None:
@@ -154,12 +154,12 @@ def _prove(
         {mount.dev for mount in mounts if mount.fstype in _IN_MEMORY}
     )
     after = cached_pages()
-    mapped = sum(one.pages for one in resident)
+    mapped = sum(file.pages for file in resident)
     allowed = kib_to_pages(allowed_kib(meminfo()["MemTotal"]), _PAGE_BYTES)
     proven, how = judged(
         "", (before, after, mapped, allowed), "mapped by running processes (mincore)"
     )
-    warm = _warm(files, {one.path for one in resident}, mounts)
+    warm = _warm(files, {file.path for file in resident}, mounts)
     cold = Cold(
         proven=proven and not warm,
         how="; ".join([how, *(f"{path} is still cached" for path in warm)]),
@@ -185,15 +185,15 @@ def _pages_of(link: Path, path: Path, ino: int) -> list[int]:
 
 def _resident_mapped(in_memory: set[str]) -> tuple[list[Resident], dict[Inode, Runs]]:
     """Return the cached pages of the files that processes map, except on ``in_memory`` devs."""
-    found, cached = [], {}
+    resident, cached = [], {}
     mapped = {key: (path, link) for key, path, link in _mappings()}
     for (dev, ino), (path, link) in mapped.items():
         if dev in in_memory:
             continue  # counted as Shmem or not at all, and nothing that could be dropped
         if pages := _pages_of(link, Path(path), ino):
-            found.append(Resident(dev=dev, ino=ino, path=path, pages=len(pages)))
+            resident.append(Resident(dev=dev, ino=ino, path=path, pages=len(pages)))
             cached[dev, ino] = runs_of(pages)
-    return sorted(found, key=lambda one: -one.pages), cached
+    return sorted(resident, key=lambda file: -file.pages), cached
 
 
 def _warm(files: list[Path], mapped: set[str | None], mounts: list[MountPoint]) -> list[Path]:

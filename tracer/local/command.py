@@ -188,18 +188,18 @@ def descendants(first: int, not_ours: set[int]) -> set[int]:
     """
     processes = {pid: process for pid, process in _processes().items() if process.alive}
     me = os.getpid()
-    found = {
+    own = {
         pid
         for pid, process in processes.items()
         if process.session == first or (process.parent == me and pid not in not_ours)
     }
-    return _with_descendants(found, processes)
+    return _with_descendants(own, processes)
 
 
-def _with_descendants(found: set[int], processes: dict[int, _Process]) -> set[int]:
-    while more := {p for p, process in processes.items() if process.parent in found} - found:
-        found = found | more
-    return found
+def _with_descendants(family: set[int], processes: dict[int, _Process]) -> set[int]:
+    while more := {p for p, process in processes.items() if process.parent in family} - family:
+        family = family | more
+    return family
 
 
 def terminate(first: int, not_ours: set[int], grace_s: float) -> bool:
@@ -238,13 +238,13 @@ class _Process:
 
 def _processes() -> dict[int, _Process]:
     """Return all processes by pid."""
-    found = {}
+    processes = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:
             words = (directory / "stat").read_bytes().rpartition(b")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
-        found[int(directory.name)] = _Process(
+        processes[int(directory.name)] = _Process(
             alive=words[0] not in (b"Z", b"X"), parent=int(words[1]), session=int(words[3])
         )
-    return found
+    return processes

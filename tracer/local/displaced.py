@@ -32,15 +32,15 @@ def displace_squashfs() -> None:
 
 
 def read_spread(top: Path) -> list[Path]:
-    """Look up the first small files below a directory; return those of them that were read."""
-    found, following = [], 0
+    """Look up the first small files below a directory, read some; return the paths of these."""
+    read, following = [], 0
     for number, path in enumerate(islice(_small_files(top), _LOOKED_UP)):
         if number == following:
             following += 1 + number // 4  # 30 of 4096, and the last ones far apart
             with suppress(OSError):
                 path.read_bytes()
-                found.append(path)
-    return found
+                read.append(path)
+    return read
 
 
 def _small_files(top: Path) -> Iterator[Path]:
@@ -49,7 +49,7 @@ def _small_files(top: Path) -> Iterator[Path]:
         dev = top.stat().st_dev
         for folder, folders, names in os.walk(top):
             here = Path(folder)
-            folders[:] = [one for one in folders if _on(here / one, dev)]
+            folders[:] = [below for below in folders if _on(here / below, dev)]
             for name in names:
                 with suppress(OSError):
                     status = (here / name).lstat()

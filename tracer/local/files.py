@@ -33,17 +33,17 @@ _REST_S = 0.3
 def find_files(
     inodes: set[Inode],
     mounts: list[MountPoint],
-    known: dict[Inode, str],
+    named: dict[Inode, str],
     limit_s: float = SEARCH_S,
 ) -> tuple[list[FileEntry], bool]:
     """Return an entry for every inode, and whether the search was complete.
 
-    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds, shared among the
+    ``named`` are paths that need no search; it is cut after ``limit_s`` seconds, shared among the
     file systems, so that a large one that others read does not use up the time of small ones. It
     begins on the file system with the most wanted inodes.
     """
     end = time.monotonic() + limit_s
-    paths = {inode: known[inode] for inode in inodes if inode in known}
+    paths = {inode: named[inode] for inode in inodes if inode in named}
     complete = True
     devs = [dev for dev, _ in Counter(dev for dev, _ in sorted(inodes)).most_common()]
     for left, dev in zip(range(len(devs), 0, -1), devs, strict=True):
@@ -114,8 +114,8 @@ def _entry(inode: Inode, path: str | None) -> FileEntry:
     except OSError:
         return msgspec.structs.replace(nothing, path=None)  # deleted since
     link = stat.S_ISLNK(status.st_mode)
-    found = msgspec.structs.replace(nothing, size_bytes=status.st_size, link=link)
-    return _with_layout(found, path) if stat.S_ISREG(status.st_mode) else found
+    entry = msgspec.structs.replace(nothing, size_bytes=status.st_size, link=link)
+    return _with_layout(entry, path) if stat.S_ISREG(status.st_mode) else entry
 
 
 def _with_layout(entry: FileEntry, path: str) -> FileEntry:

@@ -36,14 +36,14 @@ def paths_by_handle(
     Inodes in neither have to be searched for: without the right (CAP_DAC_READ_SEARCH), on other
     file systems, and where the kernel no longer knows the path.
     """
-    found: dict[int, str] = {}
+    paths: dict[int, str] = {}
     gone: set[int] = set()
     if fstype not in FILE_SYSTEMS or not hasattr(_LIBC, "open_by_handle_at"):
-        return found, gone
+        return paths, gone
     try:
         mount = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return found, gone
+        return paths, gone
     try:
         dev = os.fstat(mount).st_dev
         end_s = time.monotonic() + limit_s
@@ -59,10 +59,10 @@ def paths_by_handle(
                     break
                 continue
             if _leads_to(path, dev, ino):
-                found[ino] = path
+                paths[ino] = path
     finally:
         os.close(mount)
-    return found, gone
+    return paths, gone
 
 
 def _path(mount: int, ino: int) -> str:

@@ -24,9 +24,9 @@ _END_S = 60.0
 
 
 def jobs_left() -> list[Path]:
-    """Return the folders of this user's jobs on this machine whose foreread is dead."""
-    found = [path for place in PLACES for path in place.glob("foreread-*")]
-    return sorted(path for path in found if _NAME.fullmatch(path.name) and _is_left(path))
+    """Return the folders of the jobs that this user's dead forereads have on this machine."""
+    folders = [path for place in PLACES for path in place.glob("foreread-*")]
+    return sorted(path for path in folders if _NAME.fullmatch(path.name) and _is_left(path))
 
 
 def end_jobs() -> list[str]:

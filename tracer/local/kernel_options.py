@@ -15,7 +15,7 @@ _MOST_BYTES = 4 << 20
 
 
 def local_options() -> dict[str, str]:
-    """Return those of this machine's kernel, as far as it lets them be read.
+    """Return the options of this machine's kernel that can be read.
 
     sysfs has a folder of transparent huge pages only with that option (mm/huge_memory.c).
     """

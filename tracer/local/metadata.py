@@ -38,7 +38,7 @@ def _kernel_long_size(machine: str) -> int:
 
 
 def local_cpu_model() -> str:
-    """Return the CPU's name, or on 64-bit ARM, which reports none, that of the board."""
+    """Return the CPU's name, or the board's on 64-bit ARM, which reports no CPU name."""
     texts = []
     for path in ("/proc/cpuinfo", "/proc/device-tree/model"):
         try:

@@ -21,9 +21,9 @@ _KEY = f"{MARK}=".encode()
 
 
 def orphans() -> set[int]:
-    """Return the processes whose owner is dead.
+    """Return the processes of dead owners.
 
-    While a process executes a program, its environment reads as empty: such are looked at again.
+    While a process executes a program, its environment reads as empty: it is looked at again.
     """
     left, looked_at = set(), list(Path("/proc").glob("[0-9]*"))
     deadline = time.monotonic() + _EXECUTES_S

@@ -34,7 +34,7 @@ def environment(of: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def cgroups(cgroup_file: Path = Path("/proc/self/cgroup")) -> list[str]:
-    """Return those lines of /proc/PID/cgroup whose group, or one above it, limits reads."""
+    """Return the lines of /proc/PID/cgroup with a group that limits reads, or is below one."""
     try:
         lines = cgroup_file.read_text(errors="surrogateescape").splitlines()
     except OSError:

@@ -31,7 +31,7 @@ class Run(RunResult):
     """A run on this machine; times are CLOCK_MONOTONIC.
 
     ``cached`` are the pages that were in the page cache when it began. ``group`` is the cgroup
-    whose limits held for its reads, empty if that is foreread's own or was not watched.
+    that limited its reads, empty for foreread's own, or if it was not watched.
     """
 
     cached: dict[Inode, Runs]

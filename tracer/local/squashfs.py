@@ -1,7 +1,7 @@
 """What this machine's squashfs are mounted from: block size, device block and compressor.
 
-From the superblock, and where the file system is visible from statfs(2), whose f_bsize is the
-block, and stat(2), whose st_blksize is the unit of reads from the device (msblk->devblksize,
+From the superblock, and where the file system is visible from f_bsize of statfs(2), the
+block, and st_blksize of stat(2), the unit of reads from the device (msblk->devblksize,
 fs/squashfs/super.c).
 """
 
@@ -19,14 +19,14 @@ from foreread.tracer.runs.squashfs import SUPERBLOCK_BYTES, parse_superblock, sq
 
 def local_images(devices: Devices) -> Mapping[str, Squashfs]:
     """Return what this machine's squashfs are mounted from, by device."""
-    found = {}
+    images = {}
     for dev, mounts in squashfs_devices(devices.mounts).items():
         block, unit = next(filter(any, map(_sizes, mounts)), (0, 0))
         of_superblock, compressor = parse_superblock(_head(devices.sys, dev))
-        found[dev] = Squashfs(
+        images[dev] = Squashfs(
             block_bytes=of_superblock or block, device_block_bytes=unit, compressor=compressor
         )
-    return found
+    return images
 
 
 def _sizes(mount: MountPoint) -> tuple[int, int]:

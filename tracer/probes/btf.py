@@ -58,11 +58,11 @@ class Btf:
         """
         name, _, member = path.partition(".")
         structs = self._structs.get(name.encode(), [])
-        found = {bits for type_ in structs for bits in self._find(type_, member.encode())}
-        if len(found) != 1 or min(found) % 8:
-            what = "no single" if found else "no"
+        offsets = {bits for type_ in structs for bits in self._find(type_, member.encode())}
+        if len(offsets) != 1 or min(offsets) % 8:
+            what = "no single" if offsets else "no"
             raise ProbeError(f"the kernel's BTF has {what} member {path}", _REMEDY)
-        return found.pop() // 8
+        return offsets.pop() // 8
 
     def _unpack(self, layout: str, at: int) -> tuple[int, ...]:
         try:

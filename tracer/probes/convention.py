@@ -47,10 +47,10 @@ _CONVENTIONS = {
 
 def convention_of(machine: str) -> Convention:
     """Return the convention of ``machine`` (uname -m); raises ProbeError if it is unknown."""
-    known = _CONVENTIONS.get(machine)
-    if known is None:
+    convention = _CONVENTIONS.get(machine)
+    if convention is None:
         raise ProbeError(
             f"probes are not known for the machine {machine!r}",
             f"record without probes; known are {', '.join(sorted(_CONVENTIONS))}",
         )
-    return known
+    return convention

@@ -63,10 +63,10 @@ def derive(tree: Path, machine: str, arch: str | None, cross: str, origin: str =
     """Return the offsets of the kernel that ``tree`` is of; raises ProbeError."""
     tree = tree.resolve()
     release = _release(tree)
-    found = dict(_FOUND.findall(_assembler(tree, arch, cross)))
-    if missing := [member for member in MEMBERS if member not in found]:
+    values = dict(_FOUND.findall(_assembler(tree, arch, cross)))
+    if missing := [member for member in MEMBERS if member not in values]:
         raise ProbeError(f"the compiler gave no offset of {', '.join(missing)}", _REMEDY)
-    offsets = {member: int(found[member]) for member in MEMBERS}
+    offsets = {member: int(values[member]) for member in MEMBERS}
     return Entry(release, machine, origin or f"kernel tree {release}", offsets)
 
 
@@ -101,14 +101,14 @@ def _assembler(tree: Path, arch: str | None, cross: str) -> str:
         words = ["make", "-s", "-C", str(tree), f"M={work}", f"CROSS_COMPILE={cross}"]
         words += [f"CC={cross}gcc", *([f"ARCH={arch}"] if arch else []), "offsets.s"]
         try:
-            made = subprocess.run(
+            done = subprocess.run(
                 words, check=False, capture_output=True, text=True, errors="replace"
             )
         except OSError as error:
             raise ProbeError(f"make: {error.strerror}", "install make and a compiler") from error
-        if made.returncode != 0:
-            said = made.stderr.strip().splitlines() or ["nothing"]
-            raise ProbeError(f"the tree's make failed: {said[0]}", _REMEDY)
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or ["nothing"]
+            raise ProbeError(f"the tree's make failed: {lines[0]}", _REMEDY)
         return (work / "offsets.s").read_text()
 
 

@@ -63,7 +63,7 @@ def own_table() -> Path:
 
 
 def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
-    """Return the offsets of a kernel: its BTF's, or else those of the tables.
+    """Return the offsets of a kernel: from its BTF, or else from the tables.
 
     In the tables, the same release is preferred to another of the same series (6.1), and the user's
     table to the one that ships. Raises ProbeError if the offsets are unknown.
@@ -81,7 +81,7 @@ def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
             f"run: python3 -m foreread.tracer.probes.make_table KERNEL_TREE --machine {machine} "
             "--append, on the tree this kernel was built from; or record without probes",
         )
-    entry = max(same or near, key=lambda one: _ends_alike(one.release, release))
+    entry = max(same or near, key=lambda near_entry: _ends_alike(near_entry.release, release))
     if missing := [member for member in MEMBERS if member not in entry.offsets]:
         raise ProbeError(
             f"the table of offsets lacks {', '.join(missing)} for {entry.release}",
@@ -91,7 +91,7 @@ def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
 
 
 def read_table(path: Path) -> list[Entry]:
-    """Return the entries of a file, none if there is no such file; raises ProbeError."""
+    """Return the entries of a file, none if there is no file; raises ProbeError."""
     try:
         return decode_toml(read_toml(path, "correct the file or remove it"), Table).kernel
     except FileNotFoundError:
@@ -100,9 +100,9 @@ def read_table(path: Path) -> list[Entry]:
         raise ProbeError(f"{path}: {error}", "correct the file or remove it") from error
 
 
-def _ends_alike(one: str, other: str) -> int:
+def _ends_alike(first: str, other: str) -> int:
     """Return the length of the common suffix: a release ends with its configuration's name."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
+    pairs = zip(reversed(first), reversed(other), strict=False)
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 

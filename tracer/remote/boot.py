@@ -200,13 +200,13 @@ def _reboot(target: Target, within_s: float, words: Sequence[str]) -> None:
 def repair(words: Sequence[str]) -> str:
     """Return the command that removes a hook from the target that the options ``words`` name."""
     named = [*words, "--target", "TARGET"]
-    found = [
+    words_of_target = [
         word
         for option in ("--target", "--identity")
         if option in named
         for word in named[named.index(option) :][:2]
     ]
-    return shlex.join(["foreread", "doctor", "--restore", *found])
+    return shlex.join(["foreread", "doctor", "--restore", *words_of_target])
 
 
 class _NotRecorded(RecordError):
@@ -224,15 +224,15 @@ class _BootJob(Job):
         words = ["sh", "-c", _FIND, "sh", self._token]
         answer = self._run(words, "looking for the recording of the boot")
         with making_sense("where the recording is"):
-            said = {fact.key: fact.value for fact in facts(answer.stdout)}
-            self.saw_clock(float(said["uptime"]))
-        if "place" not in said:
+            answers = {fact.key: fact.value for fact in facts(answer.stdout)}
+            self.saw_clock(float(answers["uptime"]))
+        if "place" not in answers:
             raise _NotRecorded(
-                f"the boot was not recorded: {said.get('why', 'the hook did not run')}",
+                f"the boot was not recorded: {answers.get('why', 'the hook did not run')}",
                 "see the board's console: it must boot once, and its init run the scripts in /etc; "
                 "if its root is read-only at that time, give --state-dir a folder that is not",
             )
-        self.folder = said["place"]
+        self.folder = answers["place"]
 
 
 def _wait(job: Job, deadline: float, ending: BootEnding) -> None:
@@ -264,7 +264,7 @@ def _fetched(
     output: Path,
     opened: ExitStack,
 ) -> Fetched:
-    """Fetch the boot; disks and mounts are those of the boot that was recorded."""
+    """Fetch the recorded boot, with its disks and mounts."""
     machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
     devices = opened.enter_context(machine.devices())
     prepared = record.prepare(target, machine, devices, options)
@@ -274,11 +274,11 @@ def _fetched(
 
 def init_command(target: Target) -> Sequence[str]:
     """Return the words of the first process of the target."""
-    said = target.run(["cat", "/proc/1/cmdline"]).stdout.decode(errors="surrogateescape")
-    words = [word for word in said.split("\0") if word]
+    cmdline = target.run(["cat", "/proc/1/cmdline"]).stdout.decode(errors="surrogateescape")
+    words = [word for word in cmdline.split("\0") if word]
     return words or ["/sbin/init"]
 
 
 def with_init(options: RecordOptions, target: Target) -> RecordOptions:
-    """Return ``options`` whose command is the target's first process."""
+    """Return ``options`` with the target's first process as the command."""
     return replace(options, run=replace(options.run, command=list(init_command(target))))

@@ -29,15 +29,15 @@ def find_files(
     job: Job,
     inodes: set[Inode],
     mounts: list[MountPoint],
-    known: dict[Inode, str],
+    named: dict[Inode, str],
     search_s: float = SEARCH_S,
 ) -> tuple[list[FileEntry], list[str]]:
     """Return an entry for every inode, and notes on what was not searched.
 
-    ``known`` paths of mapped files are used where the search finds none; their size is unknown.
+    ``named`` paths of mapped files are used where the search finds none; their size is unknown.
     """
     entries = {
-        inode: FileEntry(dev=inode[0], ino=inode[1], path=known.get(inode), size_bytes=-1)
+        inode: FileEntry(dev=inode[0], ino=inode[1], path=named.get(inode), size_bytes=-1)
         for inode in inodes
     }
     notes: list[str] = []
@@ -52,8 +52,8 @@ def find_files(
                 programs += _search(job, root, dev, some, entries, notes, limit_s)
     _add_segments(job, entries, programs)
     files = [entries[inode] for inode in sorted(entries)]
-    said = [search_cut(files, search_s) if note == CUT else note for note in notes]
-    return files, list(dict.fromkeys(said))
+    all_notes = [search_cut(files, search_s) if note == CUT else note for note in notes]
+    return files, list(dict.fromkeys(all_notes))
 
 
 def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inode]) -> None:

@@ -57,13 +57,13 @@ def knobs_text(knobs: Sequence[tuple[str, str]]) -> str:
 
 def refusals(knobs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return why a knob or its value is not in the list, by knob."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for knob, value in knobs:
         try:
             check_value(knob, value)
         except KnobRefused as error:
-            found[knob] = str(error)
-    return found
+            reasons[knob] = str(error)
+    return reasons
 
 
 def directory(run: RunOptions) -> str:

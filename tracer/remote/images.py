@@ -20,17 +20,17 @@ def images_on(
 ) -> dict[str, Squashfs]:
     """Return what each squashfs is mounted from, by device.
 
-    ``sizes`` are those of the visible ones. The superblock of each that is ``read`` (devices) is
-    looked at, too.
+    ``sizes``: known sizes of the visible file systems. The superblock of each that is ``read``
+    (devices) is looked at, too.
     """
-    known = {**{dev: Squashfs() for dev in squashfs_devices(mounts)}, **sizes}
-    return {dev: _image(job, dev, one) if dev in read else one for dev, one in known.items()}
+    images = {**{dev: Squashfs() for dev in squashfs_devices(mounts)}, **sizes}
+    return {dev: _image(job, dev, image) if dev in read else image for dev, image in images.items()}
 
 
 def options_on(job: Job, machine: Machine) -> dict[str, str]:
     """Return the KERNEL_OPTIONS of the target, as far as it lets them be read."""
-    found = job.ask("kernel_options", *KERNEL_OPTIONS, step="reading its kernel's configuration")
-    options = parse_options(fact.value for fact in found if fact.key == "option")
+    answer = job.ask("kernel_options", *KERNEL_OPTIONS, step="reading its kernel's configuration")
+    options = parse_options(fact.value for fact in answer if fact.key == "option")
     return with_huge_pages(options, not machine.huge_pages)
 
 

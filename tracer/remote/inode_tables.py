@@ -11,10 +11,10 @@ from foreread.tracer.runs.inode_tables import Places, devices_of
 
 def places_on(job: Job, devices: Devices) -> dict[str, Places]:
     """Return bytes of a block, and places of the tables, by the superblock's "major:minor"."""
-    found = {}
+    places = {}
     for dev in devices_of(devices):
         node = node_of(job, dev)
         in_use = ext4.inode_tables(Disk(job, node).read) if node is not None else None
         if in_use is not None:
-            found[dev] = in_use
-    return found
+            places[dev] = in_use
+    return places

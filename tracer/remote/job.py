@@ -83,11 +83,11 @@ class Job:
         words += [owner_tag()] if self._is_here else []
         answer = self._run(words, "looking for a working folder on the target")
         with making_sense("looking up its memory"):
-            said = {fact.key: fact.value for fact in facts(answer.stdout)}
-            if not (said["place"].startswith("/") and said["place"].isprintable()):
-                raise ValueError(said["place"])
-            self.saw_clock(float(said["uptime"].split()[0]))
-            self.folder = said["place"]
+            answers = {fact.key: fact.value for fact in facts(answer.stdout)}
+            if not (answers["place"].startswith("/") and answers["place"].isprintable()):
+                raise ValueError(answers["place"])
+            self.saw_clock(float(answers["uptime"].split()[0]))
+            self.folder = answers["place"]
         try:
             self._bring_script()
         except BaseException:

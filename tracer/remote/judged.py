@@ -69,19 +69,19 @@ class JudgeFiles:
             FileEntry(dev=self.mount.dev, ino=inode, path=None, size_bytes=-1)
             for inode in self.inodes
         ]
-        found = [one.extents for one in with_places(self.job, files, [self.mount])]
-        known = [extents for extents in found if extents]
-        return known if len(known) == len(found) else None
+        of_files = [file.extents for file in with_places(self.job, files, [self.mount])]
+        mapped = [extents for extents in of_files if extents]
+        return mapped if len(mapped) == len(of_files) else None
 
     def _local_extents(self) -> list[list[Extent]] | None:
-        found = []
+        of_files = []
         try:
             for number in range(len(self.inodes)):
                 with open_regular(self.path(number)) as descriptor:
-                    found.append([Extent(*extent) for extent in extents_of(descriptor)])
+                    of_files.append([Extent(*extent) for extent in extents_of(descriptor)])
         except OSError:
             return None  # a file system without FIEMAP
-        return found if all(found) else None
+        return of_files if all(of_files) else None
 
     def bring_runner(self, program: bytes) -> None:
         """Put the program to record into the folder."""
@@ -120,17 +120,17 @@ def _place(
     job: Job, machine: Machine, devices: Devices, folder: str | None
 ) -> tuple[str, MountPoint, str]:
     """Return the folder, its mount and its disk."""
-    asked = [folder] if folder is not None else list(FOLDERS)
-    facts = job.ask("real", *asked, step="looking for a folder on a disk")
-    found = [fact.value.partition("\t")[::2] for fact in facts if fact.key == "real"]
+    folders = [folder] if folder is not None else list(FOLDERS)
+    facts = job.ask("real", *folders, step="looking for a folder on a disk")
+    places = [fact.value.partition("\t")[::2] for fact in facts if fact.key == "real"]
     why = []
-    for name, real in found:
+    for name, real in places:
         mount = mount_of(Path(real), machine.mounts, follow=False)
         problem = _problem(mount, devices)
         if not problem and mount is not None:
             return real, mount, devices.disks_of_superblock(mount.dev)[0]
         why.append(f"{name} {problem}")
-    if folder is not None and not found:
+    if folder is not None and not places:
         raise RecordError(f"the target has no folder {folder}", "give another: --folder DIR")
     raise RecordError(
         f"no folder of the target is on a disk that can be judged: {'; '.join(why)}",

@@ -1,7 +1,7 @@
 """The cached pages of files on an overlay, under the inodes of its layers, as a trace has them.
 
-The page cache has the inode of the layer. Since Linux 6.8 /proc/PID/maps shows that of the overlay
-(file_user_inode, fs/proc/task_mmu.c); before, that of the layer.
+The page cache has the inode of the layer. Since Linux 6.8 /proc/PID/maps shows the inode of the
+overlay (file_user_inode, fs/proc/task_mmu.c); before, the inode of the layer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def of_layers(
     for inode, runs in cached.items():
         for own in (inode, *_below(inode, paths.get(inode), layers, names)):
             pages[own].update(page for first, count in runs for page in range(first, first + count))
-    return {inode: runs_of(found) for inode, found in pages.items()}
+    return {inode: runs_of(numbers) for inode, numbers in pages.items()}
 
 
 def _below(
@@ -55,5 +55,5 @@ def _below(
         for file in names.get(path.rpartition("/")[2], ())
         if file.dev in layers[inode[0]] and (file.path or "").endswith(path)
     ]
-    for file in sorted(same, key=lambda one: len(one.path or ""))[:1]:
+    for file in sorted(same, key=lambda layer_file: len(layer_file.path or ""))[:1]:
         yield file.dev, file.ino

@@ -77,20 +77,20 @@ def parse_mapped(
     if lines[-1:] != ["all"]:
         return None
     read = _pieces(lines, pagemap, byte_order)
-    found: defaultdict[Inode, set[int]] = defaultdict(set)
+    by_file: defaultdict[Inode, set[int]] = defaultdict(set)
     for line in maps.split("\n"):
         match, mapping = _MAP.fullmatch(line), parse_mapping(line.partition(":")[2])
         if match is None or mapping is None:
             continue
         first, end, offset = (int(match[at], 16) // page_size for at in (2, 3, 4))
         present = _present(read.get(match[1], []), first, end)
-        found[mapping[0]].update(offset + page - first for page in present)
-    return {inode: runs_of(pages) for inode, pages in found.items()}
+        by_file[mapping[0]].update(offset + page - first for page in present)
+    return {inode: runs_of(pages) for inode, pages in by_file.items()}
 
 
 def _pieces(lines: list[str], pagemap: bytes, byte_order: str) -> Pieces:
     """Return the data of each piece; empty for processes that had ended."""
-    found: defaultdict[str, list[tuple[int, array[int]]]] = defaultdict(list)
+    by_process: defaultdict[str, list[tuple[int, array[int]]]] = defaultdict(list)
     starts = [at for at, line in enumerate(lines) if _PIECE.fullmatch(line)]
     done = 0
     for at, end in pairwise([*starts, len(lines)]):
@@ -106,10 +106,12 @@ def _pieces(lines: list[str], pagemap: bytes, byte_order: str) -> Pieces:
         done += blocks * size
         if byte_order != sys.byteorder:
             entries.byteswap()
-        found[process].append((int(first), entries))
+        by_process[process].append((int(first), entries))
     if done != len(pagemap):
         raise ValueError(f"{len(pagemap) - done} bytes too many")
-    return {process: sorted(some, key=lambda piece: piece[0]) for process, some in found.items()}
+    return {
+        process: sorted(some, key=lambda piece: piece[0]) for process, some in by_process.items()
+    }
 
 
 def _block(first: int, pages: int) -> int:

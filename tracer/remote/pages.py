@@ -57,8 +57,8 @@ def _pages(job: Job, cpu: int, page_bytes: int, data_bytes: int) -> list[bytes]:
         step = f"fetching the trace of CPU {cpu}"
         words = ["pages", str(cpu), str(most), str(page_bytes), str(data_bytes)]
         done = job.raw(*words, step=step, timeout_s=_PIECE_S)
-        said = re.fullmatch(rb"pages (\d{1,9})\s*", done.stderr)
-        if said is None or int(said[1]) * page_bytes != len(done.stdout):
+        count = re.fullmatch(rb"pages (\d{1,9})\s*", done.stderr)
+        if count is None or int(count[1]) * page_bytes != len(done.stdout):
             raise RecordError(
                 f"{step}: {len(done.stdout)} bytes arrived, fewer or more than the target sent",
                 "check that its shell prints nothing at log-in, then record again",

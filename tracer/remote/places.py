@@ -19,15 +19,17 @@ _STEP = "looking where files are on the disk"
 
 def with_places(job: Job, files: list[FileEntry], mounts: list[MountPoint]) -> list[FileEntry]:
     """Return the files with their extents, where these can be determined."""
-    found: dict[tuple[str, int], list[Extent]] = {}
+    extents: dict[tuple[str, int], list[Extent]] = {}
     for dev in sorted({mount.dev for mount in mounts if mount.fstype in _KINDS}):
         inodes = [file.ino for file in files if file.dev == dev]
         node = node_of(job, dev) if inodes else None
         if node is not None:
             by_inode = ext4.places(Disk(job, node).read, inodes)
-            found |= {(dev, ino): [Extent(*one) for one in some] for ino, some in by_inode.items()}
+            extents |= {
+                (dev, ino): [Extent(*extent) for extent in some] for ino, some in by_inode.items()
+            }
     return [
-        msgspec.structs.replace(file, extents=found.get((file.dev, file.ino))) for file in files
+        msgspec.structs.replace(file, extents=extents.get((file.dev, file.ino))) for file in files
     ]
 
 
@@ -46,16 +48,16 @@ class Disk:
 
     def read(self, blocks: Sequence[int], size: int) -> Mapping[int, bytes]:
         """Return blocks by number, as far as they can be read."""
-        found: dict[int, bytes] = {}
+        by_number: dict[int, bytes] = {}
         runs = runs_of(blocks)
         for at in range(0, len(runs), _MOST_RUNS):
             some = runs[at : at + _MOST_RUNS]
             words = [str(number) for run in some for number in run]
             raw = self._job.raw("blocks", self._node, str(size), *words, step=_STEP).stdout
-            numbers = [first + one for first, count in some for one in range(count)]
+            numbers = [first + row for first, count in some for row in range(count)]
             if len(raw) != len(numbers) * size:  # whose blocks are missing is not known
                 continue
             starts = range(0, len(raw), size)
             pieces = (raw[start : start + size] for start in starts)
-            found |= dict(zip(numbers, pieces, strict=True))
-        return found
+            by_number |= dict(zip(numbers, pieces, strict=True))
+        return by_number

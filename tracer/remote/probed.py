@@ -51,7 +51,7 @@ class ProbeRun:
     began: float = field(default_factory=time.monotonic)
 
     def probe(self, own: Sequence[Row], rows: Sequence[Row]) -> DiskProbe:
-        """Return the probe: ``own`` are the reads of the capture, ``rows`` those of this run."""
+        """Return the probe: ``own`` are the reads of the capture, ``rows`` of this run."""
         return DiskProbe(
             dev=self.dev,
             name=self.name,
@@ -70,15 +70,15 @@ def known_cost(target: Target, disk: Device) -> DiskProbe | None:
 
 def probe_options(disk: Device, files: Sequence[FileEntry]) -> RunOptions:
     """Return how the target reads the largest files of a disk; RecordError if there are none."""
-    found = [
+    largest = [
         file
         for file in files
         if file.path and file.dev in disk.filesystems and file.size_bytes >= _LEAST_BYTES
     ]
-    if not found:
+    if not largest:
         raise RecordError("no file that the command read is large enough", "calibrate the disk")
-    found.sort(key=lambda file: -file.size_bytes)
-    paths = [file.path for file in found[:_MOST_FILES] if file.path]
+    largest.sort(key=lambda file: -file.size_bytes)
+    paths = [file.path for file in largest[:_MOST_FILES] if file.path]
     return RunOptions(["sh", "-c", _READ, "sh", *paths], Ending(_LONGEST_S), allow_warm=True)
 
 

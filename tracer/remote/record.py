@@ -127,8 +127,8 @@ class TargetRun:
             disk = next((device for device in devices if device.dev == seen.most_read), None)
             if disk is None:
                 return None
-            if known := known_cost(self._target, disk):
-                self.store(known)
+            if cost := known_cost(self._target, disk):
+                self.store(cost)
                 return None
             probe = ProbeRun(disk.dev, disk.name, scratch / "probe" / TRACE)
             reading = probe_options(disk, self.files)

@@ -77,10 +77,10 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts(RunResult):
-    """A run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
+    """A run on a target; times are of a trace's clock, CLOCK_MONOTONIC if the kernel has it.
 
-    ``living`` processes of the command outlived the first one. ``windows`` are those in force,
-    ``before`` those as found, by knob; inode_readahead_blks among them.
+    ``living`` processes of the command outlived the first one. ``windows`` are in force,
+    ``before`` were found, by knob; inode_readahead_blks among them.
     """
 
     living: int
@@ -164,13 +164,13 @@ def seen(lines: Lines) -> Seen:
         read[key] += int(number)
     own = read["after"] - read["before"] if lines["io"] else None
     sums = [parse_sums(line) for line in lines["bios"]]
-    bios = {f"io_{name}": float(number) for one in sums for name, number in one.items()}
+    bios = {f"io_{name}": float(number) for bio_sums in sums for name, number in bio_sums.items()}
     return Seen(change(look, looked), {**change(before, after), **bios}, own)
 
 
 def _counters(lines: list[str]) -> Counters:
     texts: dict[str, str] = {}
-    for name, _, line in (one.partition(" ") for one in lines):
+    for name, _, line in (line_of.partition(" ") for line_of in lines):
         texts[name] = f"{texts.get(name, '')}{line}\n"
     return parse_counters(texts)
 

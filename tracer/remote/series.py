@@ -70,10 +70,10 @@ class Series:
         while True:
             if time.monotonic() > deadline:
                 raise NotOverError(f"the run did not end within {limit_s:g} s", "give it more time")
-            if (made := self._asked()) is not None:
+            if (run := self._asked()) is not None:
                 self._queued.popleft()
                 self._next += 1
-                return made
+                return run
 
     def _asked(self) -> Made | None:
         """Ask for the next run; None if it has not ended yet."""
@@ -82,12 +82,12 @@ class Series:
         self._unsent = ()
         answer = self._job.raw(*words, step="running the command", within_s=AWAIT_S).stdout
         self._heard_s = time.monotonic()
-        head, found, rest = answer.partition(_OUTPUTS)
-        said = facts(head)
+        head, has_output, rest = answer.partition(_OUTPUTS)
+        answers = facts(head)
         with making_sense("its clock"):
-            self._job.saw_clock(float(next(one.value for one in said if one.key == "clock")))
-        if not found and Fact("state", "running") in said:
+            self._job.saw_clock(float(next(fact.value for fact in answers if fact.key == "clock")))
+        if not has_output and Fact("state", "running") in answers:
             return None
         with making_sense("reading the command's output"):
             size, _, output = rest.partition(b"\n")
-            return Made(said, output[: int(size)], output[int(size) :])
+            return Made(answers, output[: int(size)], output[int(size) :])

@@ -66,21 +66,21 @@ class Task:
 class Top:
     """A target whose reads are recorded; ``formats`` are texts by "system:name"."""
 
-    def __init__(self, job: Job, machine: Machine, said: Iterable[Fact], buffer_kib: int) -> None:
+    def __init__(self, job: Job, machine: Machine, probed: Iterable[Fact], buffer_kib: int) -> None:
         self._job = job
         self._find: set[str] | None = None  # what the target's find can do; None: not asked yet
         self._found_bytes = 0  # bytes that were taken from the search's output
         self.machine = machine
         with making_sense("what it records"):
-            lines = by_key(list(said))
-            found = texts(lines["format"], ":")
+            lines = by_key(list(probed))
+            formats = texts(lines["format"], ":")
             self.missing = frozenset(lines["missing"])
-            self.header_page = found.pop("header_page")
+            self.header_page = formats.pop("header_page")
             self.formats = {
                 path.removesuffix("/format").replace("/", ":"): text.encode(
                     errors="surrogateescape"
                 )
-                for path, text in found.items()
+                for path, text in formats.items()
             }
         offset, data_bytes, self.long_size = layout_of(self.header_page)
         self._page_bytes, self._data_bytes = offset + data_bytes, data_bytes
@@ -125,8 +125,8 @@ class Top:
         """
         step = "looking for names of files"
         if self._find is None:
-            said = self._job.ask("find_abilities", step=step, within_s=within_s)
-            self._find = {fact.value for fact in said if fact.key == "search"}
+            abilities = self._job.ask("find_abilities", step=step, within_s=within_s)
+            self._find = {fact.value for fact in abilities if fact.key == "search"}
         if "inode" not in self._find:
             raise RecordError(
                 "the target's find does not compare inode numbers",

@@ -58,8 +58,8 @@ def trials_on(
             mounted = mounted_on(disks, devices, executable)
             windows = devices.read_ahead_knobs(disks)
             counted = disks_to_count(disks, devices)
-            known = [devices.disk(name) for name in disks]
-        bench = TargetTrials(job, machine, options, known, windows, counted, mounted)
+            described = [devices.disk(name) for name in disks]
+        bench = TargetTrials(job, machine, options, described, windows, counted, mounted)
         try:
             yield bench
         finally:
@@ -68,10 +68,10 @@ def trials_on(
 
 def _executable(job: Job, machine: Machine, options: TrialOptions) -> Path:
     job.settings(settings(machine, options.run, options.wait_s), options.run.command)
-    found = job.ask("locate", step="looking for the command")
-    if len(found) != 1 or not found[0].value.startswith("/"):
+    answer = job.ask("locate", step="looking for the command")
+    if len(answer) != 1 or not answer[0].value.startswith("/"):
         raise RecordError("cannot find the command on the target", "give its full path")
-    return Path(found[0].value)
+    return Path(answer[0].value)
 
 
 class TargetTrials:
@@ -107,7 +107,7 @@ class TargetTrials:
         self._first_heard_s = time.monotonic()
 
     def close(self) -> None:
-        """End the job that makes the trials, and that whose script was copied."""
+        """End the job that makes the trials, and the job that lends its script."""
         self._end_series()
         self._first.finish()
 
@@ -121,10 +121,10 @@ class TargetTrials:
         with self._job() as job:
             job.settings(self._settings(), self._options.run.command)
             answer = job.ask("knobs", *knobs, step="reading the target's knobs")
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for knob, _, text in (fact.value.partition("\t") for fact in answer if fact.key == "is"):
-            found.setdefault(knob, text)
-        return found
+            values.setdefault(knob, text)
+        return values
 
     def check_load(self, scenario: Scenario) -> None:
         """Run the load of a scenario until it is seen to be effective; raises RecordError."""
@@ -149,7 +149,7 @@ class TargetTrials:
         trial, *self._announced = expected
         if refused := _refusals(trial):
             return Outcome("refused", refused=refused)
-        possible = [one for one in expected if not _refusals(one)]
+        possible = [queued for queued in expected if not _refusals(queued)]
         try:
             return self._outcome_of(self._queued(possible).fetch(self._options.limit_s), trial)
         except NotOverError as error:
@@ -183,7 +183,7 @@ class TargetTrials:
         return self._series
 
     def _keep_first(self) -> None:
-        """Renew the lease of the job whose script is copied; the next foreread would remove it."""
+        """Renew the lease of the job that lends its script: the next foreread would remove it."""
         if time.monotonic() - self._first_heard_s > _KEPT_S:
             self._first.raw("true", step="keeping the script on the target")
             self._first_heard_s = time.monotonic()
@@ -213,8 +213,8 @@ class TargetTrials:
         except TargetError:
             return True
 
-    def _outcome_of(self, made: Made, trial: Trial) -> Outcome:
-        lines = by_key(made.facts)
+    def _outcome_of(self, run: Made, trial: Trial) -> Outcome:
+        lines = by_key(run.facts)
         with making_sense("reading its settings"):
             setting = Setting.parse(lines)
         others = overridden(trial.settings, setting.taken, self.page_bytes)
@@ -229,9 +229,9 @@ class TargetTrials:
                 *_unrestored(setting),
             )
             return Outcome("refused", None, setting.in_force, refused, notes=notes)
-        write_out(made.stdout, self._options.run.streams.stdout)
-        write_out(made.stderr, self._options.run.streams.stderr)
-        return self._outcome(made.facts, lines, setting, trial.scenario)
+        write_out(run.stdout, self._options.run.streams.stdout)
+        write_out(run.stderr, self._options.run.streams.stderr)
+        return self._outcome(run.facts, lines, setting, trial.scenario)
 
     def _outcome(
         self, facts: list[Fact], lines: Lines, setting: Setting, scenario: Scenario
@@ -298,7 +298,7 @@ class TargetTrials:
             "load_mib": mib,
             "load_disk": disk,
             "replayer": replayer.kind if replayer and trial.replays else "",
-            "later": "\n".join(one.line for one in trial.later),
+            "later": "\n".join(setting.line for setting in trial.later),
         }
 
     def _job(self) -> Job:
@@ -306,7 +306,7 @@ class TargetTrials:
 
 
 def _refusals(trial: Trial) -> dict[str, str]:
-    later = [(one.knob, one.value) for one in trial.later]
+    later = [(setting.knob, setting.value) for setting in trial.later]
     return guarded_run.refusals([*trial.settings, *later])
 
 

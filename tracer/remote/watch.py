@@ -114,20 +114,20 @@ class Watch:
         words = ("tell", str(self._heard), str(_TELL_S))
         answer = self._job.raw(*words, step="watching", within_s=_TELL_S).stdout
         self._heard += len(answer.strip(b"\n").splitlines())
-        said = facts(answer)
-        for fact in said:
+        news = facts(answer)
+        for fact in news:
             if fact.key == "error":
                 message, _, remedy = fact.value.partition("|")
                 raise RecordError(message, remedy)
-        return said
+        return news
 
     def stop(self) -> list[Fact]:
         """Have everything restored; return the watcher's last facts."""
         self._job.ask("stop", step="ending the watch")
-        said: list[Fact] = []
-        while Fact("state", "over") not in said:
-            said += self.news()
-        return said
+        last: list[Fact] = []
+        while Fact("state", "over") not in last:
+            last += self.news()
+        return last
 
 
 @contextmanager

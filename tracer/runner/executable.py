@@ -35,10 +35,10 @@ def executable(steps: Sequence[Step], machine: str, order: str, pause_ms: int = 
     """
     code = code_of(machine, order)
     if code is None:
-        known = ", ".join(sorted({name for name, _ in CODES}))
+        names = ", ".join(sorted({name for name, _ in CODES}))
         raise RecordError(
             f"foreread has no program runner for {machine} ({order}-endian)",
-            f"it has runners for {known}; on others compare a recording with a sweep: foreread "
+            f"it has runners for {names}; on others compare a recording with a sweep: foreread "
             "predict CAPTURE --measured SWEEP",
         )
     return _Writer(code, pause_ms).whole(steps)
@@ -108,10 +108,10 @@ class _Writer:
         elif not step.shared:
             protection |= _PROT_WRITE
         flags = _FIXED | (_SHARED if step.shared else _PRIVATE)
-        found = self._mmap(step.address, step.length, protection, flags, step.fd, step.at)
+        code = self._mmap(step.address, step.length, protection, flags, step.fd, step.at)
         if step.advice != Advice.NORMAL:
-            found += self._checked("madvise", step.address, step.length, step.advice)
-        return found
+            code += self._checked("madvise", step.address, step.length, step.advice)
+        return code
 
     def _mmap(self, *arguments: int) -> bytes:
         *first, at = arguments

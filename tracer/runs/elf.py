@@ -32,11 +32,11 @@ def segments_of(descriptor: int) -> list[tuple[int, int, bool, bool]]:
     if size < fields.size or size * count > _LARGEST_TABLE or start >= 1 << 62:
         return []
     table = os.pread(descriptor, size * count, start)
-    found = []
+    segments = []
     for at in range(0, len(table) - fields.size + 1, size):
         row = fields.unpack_from(table, at)
         kind, flags = row[0], row[1] if head[4] == 2 else row[6]
         offset, length = (row[2], row[5]) if head[4] == 2 else (row[1], row[4])
         if kind == _PT_LOAD and length and offset + length < 1 << 62:
-            found.append((offset, length, bool(flags & _PF_X), bool(flags & _PF_W)))
-    return found
+            segments.append((offset, length, bool(flags & _PF_X), bool(flags & _PF_W)))
+    return segments

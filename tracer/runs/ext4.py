@@ -69,13 +69,13 @@ def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
         _take(_root(inode, raw, layout.block), inode, pieces, nodes)
     for _ in range(_DEEPEST):
         waiting, nodes = nodes, []
-        known = [node.block for node in waiting if 0 < node.block < layout.blocks]
-        blocks = read(sorted(set(known)), layout.block) if known else {}
+        numbers = [node.block for node in waiting if 0 < node.block < layout.blocks]
+        blocks = read(sorted(set(numbers)), layout.block) if numbers else {}
         for node in waiting:
             raw = blocks.get(node.block, b"")
             whole = len(raw) == layout.block and len(nodes) < _MOST_NODES
-            found = _below(node, raw) if whole else None
-            if not _take(found, node.inode, pieces, nodes):
+            parsed = _below(node, raw) if whole else None
+            if not _take(parsed, node.inode, pieces, nodes):
                 broken.add(node.inode)
     broken.update(node.inode for node in nodes)
     pairs = ((inode, _extents(some, layout)) for inode, some in pieces.items())
@@ -104,15 +104,15 @@ def inode_tables(read: Reader) -> tuple[int, list[tuple[int, int]]] | None:
     if len(raw) != count * layout.block:
         return None
     each = layout.block // layout.inode
-    found = []
+    ranges = []
     for group in range(groups):
         descriptor = raw[group * layout.descriptor :][: layout.descriptor]
         unused = _halves(descriptor, "<H", 0x1C, 0x32) if layout.checksums else 0
         first, used = _halves(descriptor, "<I", 8, 0x28), layout.per_group - unused
         last = first + used // each
         if used > 0 and 0 < first <= last < layout.blocks:
-            found.append((first, last))
-    return layout.block, found
+            ranges.append((first, last))
+    return layout.block, ranges
 
 
 def _halves(descriptor: bytes, kind: str, low: int, high: int) -> int:
@@ -124,12 +124,12 @@ def _halves(descriptor: bytes, kind: str, low: int, high: int) -> int:
 
 
 def _take(
-    found: _Found | None, inode: int, pieces: dict[int, list[_Piece]], nodes: list[_Node]
+    parsed: _Found | None, inode: int, pieces: dict[int, list[_Piece]], nodes: list[_Node]
 ) -> bool:
-    if found is None:
+    if parsed is None:
         return False
-    pieces[inode] += found[0]
-    nodes += found[1]
+    pieces[inode] += parsed[0]
+    nodes += parsed[1]
     return True
 
 
@@ -174,8 +174,8 @@ def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, b
         if 0 < table + place // layout.block < layout.blocks:
             places[inode] = table + place // layout.block, place % layout.block
     tables = read(sorted({block for block, _ in places.values()}), layout.block)
-    found = {i: tables.get(block, b"")[at : at + 128] for i, (block, at) in places.items()}
-    return {inode: raw for inode, raw in found.items() if len(raw) == 128}
+    raws = {i: tables.get(block, b"")[at : at + 128] for i, (block, at) in places.items()}
+    return {inode: raw for inode, raw in raws.items() if len(raw) == 128}
 
 
 def _root(inode: int, raw: bytes, block: int) -> _Found | None:
@@ -228,16 +228,16 @@ def _of_extents(node: _Node, raw: bytes) -> _Found | None:
 def _extents(pieces: list[_Piece], layout: _Layout) -> list[Extent] | None:
     """Return a file's pieces in bytes, in order and joined; None if they are not on the device."""
     size = layout.block
-    found: list[Extent] = []
+    extents: list[Extent] = []
     for first, block, blocks, written in sorted(pieces):
         if block + blocks > layout.blocks:
             return None
         at, place, length = first * size, block * size, blocks * size
-        last = found[-1] if found else (0, 0, 0, False)
+        last = extents[-1] if extents else (0, 0, 0, False)
         if last[2] and (last[0] + last[2], last[1] + last[2], last[3]) == (at, place, written):
-            found[-1] = last[0], last[1], last[2] + length, written
+            extents[-1] = last[0], last[1], last[2] + length, written
         elif last[0] + last[2] > at:
             return None
         else:
-            found.append((at, place, length, written))
-    return found
+            extents.append((at, place, length, written))
+    return extents

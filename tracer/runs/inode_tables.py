@@ -1,4 +1,4 @@
-"""The inode tables of mounted ext4 file systems, whose readahead is off while a start is recorded.
+"""The inode tables of mounted ext4 file systems: without readahead while a start is recorded.
 
 Then each block of a table is read when the start needs it, as a page of a file is at a window of 0,
 and what any other inode_readahead_blks would read can be computed (emulator/linux/inode_tables.py).
@@ -25,37 +25,39 @@ Tables = Mapping[str, InodeTables]  # by the superblock's "major:minor"
 
 def devices_of(devices: Devices) -> dict[str, str]:
     """Return the knob of each mounted ext4, by the superblock's "major:minor"."""
-    found = {}
+    knobs = {}
     for dev in sorted({mount.dev for mount in devices.mounts if mount.fstype in KINDS}):
         link = devices.sys / "dev/block" / dev
         if link.exists():
-            found[dev] = KNOB.format(disk=link.resolve().name)
-    return found
+            knobs[dev] = KNOB.format(disk=link.resolve().name)
+    return knobs
 
 
 def with_tables(
     mounts: Iterable[Mount], tables: Tables, devices: Devices, reads: Reads | None
 ) -> list[Mount]:
     """Return the mounts with the tables that were read from; with all if ``reads`` is None."""
-    found = []
+    with_own = []
     for mount in mounts:
-        known = tables.get(mount.dev)
+        own_tables = tables.get(mount.dev)
         disk = devices.disk_of_dev(mount.dev)
-        if known is not None and reads is not None and disk is not None:
+        if own_tables is not None and reads is not None and disk is not None:
             own = reads.get(devices.disk(disk).dev, ())
-            known = structs.replace(known, tables=_used(known, mount.first_sector, own))
-        found.append(structs.replace(mount, inode_tables=known))
-    return found
+            own_tables = structs.replace(
+                own_tables, tables=_used(own_tables, mount.first_sector, own)
+            )
+        with_own.append(structs.replace(mount, inode_tables=own_tables))
+    return with_own
 
 
 def _used(
-    known: InodeTables, first_sector: int, reads: Sequence[tuple[int, int]]
+    tables: InodeTables, first_sector: int, reads: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    unit = known.block_bytes // _SECTOR
+    unit = tables.block_bytes // _SECTOR
     blocks = sorted((sector - first_sector) // unit for sector, _ in reads)
     return [
         (first, last)
-        for first, last in known.tables
+        for first, last in tables.tables
         if bisect_left(blocks, first) < bisect_right(blocks, last)
     ]
 
@@ -71,7 +73,7 @@ def tables_off(
     before: Mapping[str, int],
     in_force: Mapping[str, int],
 ) -> dict[str, InodeTables]:
-    """Return the tables whose knob had these values before and during the run."""
+    """Return the tables, with the values of their knobs before and during the run."""
     return {
         dev: InodeTables(
             block_bytes=places[dev][0],

@@ -27,8 +27,8 @@ _LINE = re.compile(r"(?:# )?(CONFIG_[A-Z0-9_]{1,80})(?:=(\S{1,20})| is not set)\
 
 def parse_options(lines: Iterable[str]) -> dict[str, str]:
     """Return the KERNEL_OPTIONS that lines of a configuration set; "n" for one that is not set."""
-    found = (_LINE.fullmatch(line) for line in lines)
-    return {one[1]: one[2] or "n" for one in found if one and one[1] in KERNEL_OPTIONS}
+    matches = (_LINE.fullmatch(line) for line in lines)
+    return {match[1]: match[2] or "n" for match in matches if match and match[1] in KERNEL_OPTIONS}
 
 
 def with_huge_pages(options: dict[str, str], known_absent: bool) -> dict[str, str]:

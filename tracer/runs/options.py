@@ -70,7 +70,7 @@ class RunOptions:
 
     ``command`` is found through PATH and runs in ``cwd`` as ``user`` (foreread's own by
     default). Processes that remain at the end of the run are ended, by SIGTERM and after
-    ``grace_s`` by SIGKILL, unless ``keep_running``. A run whose caches were not proven cold is
+    ``grace_s`` by SIGKILL, unless ``keep_running``. A run without a proof of cold caches is
     refused unless ``allow_warm``.
     """
 
@@ -123,9 +123,9 @@ def _name_of(number: int) -> str:
 
 def find_executable(name: str, cwd: Path) -> Path:
     """Return the file that exec would run, as PATH says; RecordError if there is none."""
-    found = shutil.which(name if "/" not in name else str(cwd / name))
-    if found is not None and Path(found).is_file():  # a socket has the permission, too
-        return Path(found).absolute()
+    path = shutil.which(name if "/" not in name else str(cwd / name))
+    if path is not None and Path(path).is_file():  # a socket has the permission, too
+        return Path(path).absolute()
     place = cwd / name
     if "/" not in name or not place.exists():
         raise RecordError(

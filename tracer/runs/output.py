@@ -24,7 +24,7 @@ def recording_folder(output: Path) -> Iterator[Path]:
     """Yield the folder to record into: ``output``, or one that becomes the archive ``output``.
 
     The name decides (``packing_of``). An archive appears whole, when the block has ended. If it
-    cannot be written, the capture stays beside it as a folder, and RecordError names it.
+    cannot be written, the capture stays as a folder in the same place, and RecordError names it.
     """
     check_capture(output)
     packing = packing_of(output)

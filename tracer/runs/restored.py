@@ -20,9 +20,9 @@ class Restored:
 
 def unrestored(knobs: Iterable[Restored]) -> list[str]:
     """Return a note for each knob that was not put back."""
-    return [f"{one.knob} was not restored: {one.problem}" for one in knobs if one.problem]
+    return [f"{knob.knob} was not restored: {knob.problem}" for knob in knobs if knob.problem]
 
 
-def is_done(one: Restored) -> bool:
+def is_done(knob: Restored) -> bool:
     """Return whether nothing is left to do for the next foreread."""
-    return one.problem in ("", GONE) or one.problem.startswith(LEFT.partition("{")[0])
+    return knob.problem in ("", GONE) or knob.problem.startswith(LEFT.partition("{")[0])

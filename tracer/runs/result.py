@@ -16,12 +16,12 @@ from foreread.tracer.runs.residency import Inode
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A run that has ended; times are those of the trace's clock.
+    """A run that has ended; times are of the trace's clock.
 
     ``ended`` is None if the command's first process still ran when the run ended. ``mapped`` are
     the files that its living processes mapped then: path by (dev, ino). ``environment`` and
     ``cgroups`` (lines of /proc/PID/cgroup) are what a repetition of the run needs; empty for a
-    target, whose shell has them again.
+    target: its shell has them again.
     """
 
     pid: int
@@ -57,8 +57,8 @@ class TraceSummary:
 class MachineState:
     """A machine during a run.
 
-    ``disks`` are those whose window was set. ``tables`` are the inode tables whose readahead was
-    off, ``images`` what each squashfs is mounted from, by device.
+    ``disks``: windows of these were set. ``tables``: inode tables that were read without
+    readahead. ``images``: what each squashfs is mounted from, by device.
     """
 
     host: Host

@@ -25,8 +25,8 @@ def parse_superblock(raw: bytes) -> tuple[int, str]:
 
 def squashfs_devices(mounts: Iterable[MountPoint]) -> dict[str, list[MountPoint]]:
     """Return the mounts of each squashfs, by device."""
-    found: dict[str, list[MountPoint]] = {}
+    by_device: dict[str, list[MountPoint]] = {}
     for mount in mounts:
         if mount.fstype == "squashfs":
-            found.setdefault(mount.dev, []).append(mount)
-    return found
+            by_device.setdefault(mount.dev, []).append(mount)
+    return by_device

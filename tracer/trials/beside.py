@@ -1,4 +1,4 @@
-"""What a trial does beside its start: a list is replayed, and settings change."""
+"""What happens during the start of a trial: a list is replayed, and settings change."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Later:
 
     @property
     def line(self) -> str:
-        """As remote/beside.sh reads it."""
+        """The setting as a line for remote/beside.sh."""
         return f"{self.after_s:.3f}\t{self.knob}\t{self.value}\t{self.before}"

@@ -45,13 +45,13 @@ class ChangedKnobError(RecordError):
 
 
 def overridden(
-    settings: Sequence[tuple[str, str]], taken: Mapping[str, str], page_bytes: int
+    settings: Sequence[tuple[str, str]], accepted: Mapping[str, str], page_bytes: int
 ) -> list[Change]:
     """Return the knobs that had another value at once, which the kernel cannot have made of it."""
     return [
-        Change(knob, value, taken[knob])
+        Change(knob, value, accepted[knob])
         for knob, value in settings
-        if taken.get(knob, value) != value and _is_exact(knob, value, page_bytes)
+        if accepted.get(knob, value) != value and _is_exact(knob, value, page_bytes)
     ]
 
 

@@ -22,7 +22,7 @@ def words(scenario: Scenario, disks: Sequence[str], devices: Devices) -> list[st
 
 
 def _disk_of(path: str, devices: Devices) -> str | None:
-    """Return the disk whose counters show that ``path`` is read or written."""
+    """Return the disk that counts the reads and writes of ``path``."""
     if path.startswith("/dev/") or not path:
         return None
     return next(iter(devices.disks_of_path(Path(path))), None)

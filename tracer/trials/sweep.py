@@ -1,6 +1,6 @@
 """Run a sweep: the command cold at every window, several times, in shuffled order.
 
-Each run is a trial (tracer.trials.trial) whose only setting is the window.
+Each run is a trial (tracer.trials.trial) with the window as its only setting.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class SweepOptions:
     Every window that ``windows_kb`` returns for the machine's page size (bytes) is run ``repeat``
     times; each round is shuffled anew by ``seed``, so that slow drifts of the machine do not favour
     a window. ``with_default`` adds the current window of the first disk, as the baseline of the
-    others. ``scenario`` is the load beside every run. ``devices`` names the disks; by default they
-    are those of the executable and of ``paths``.
+    others. ``scenario`` is the load during every run. ``devices`` names the disks; by default the
+    disks of the executable and of ``paths``.
     """
 
     run: RunOptions
@@ -108,7 +108,7 @@ def schedule(windows_kb: tuple[int, ...], repeat: int, seed: int) -> list[int]:
     """Return the windows in the order they are run: ``repeat`` rounds, each shuffled."""
     shuffler = random.Random(seed)
     rounds = [shuffler.sample(windows_kb, len(windows_kb)) for _ in range(repeat)]
-    return [window for one in rounds for window in one]
+    return [window for order in rounds for window in order]
 
 
 def whole_pages(windows_kb: tuple[int, ...], page_bytes: int) -> tuple[int, ...]:
@@ -123,13 +123,13 @@ class _Measurement:
     def __init__(self, options: SweepOptions, bench: TrialBench) -> None:
         self._options = options
         self._bench = bench
-        asked = _windows(options, bench.page_bytes)
-        self._windows = whole_pages(asked, bench.page_bytes)
+        wanted = _windows(options, bench.page_bytes)
+        self._windows = whole_pages(wanted, bench.page_bytes)
         self._samples: dict[int, _Samples] = {}
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
         self._default_kb = _default_kb(bench)
         self._notes = list(bench.notes)
-        if set(self._windows) != set(asked):
+        if set(self._windows) != set(wanted):
             self._note("windows were rounded down to whole pages, as the kernel does")
         if options.scenario.kind != "idle":
             self._note("requests and pages include those of the scenario's load")
@@ -147,13 +147,13 @@ class _Measurement:
         for number, window in enumerate([order[0], *order]):
             run = self._bench.run(self._trial(window))
             seconds = check_run(run)
-            taken = self._in_force(run)
+            in_force = self._in_force(run)
             self._note(*run.notes, *run.repeated)
             if number > 0:
-                self._add(taken, seconds, run.counters)
+                self._add(in_force, seconds, run.counters)
                 save(self.sweep(complete=False))
             left_s = (time.monotonic() - started) / (number + 1) * (len(order) - number)
-            progress(SweepProgress(number, len(order), taken, seconds, left_s))
+            progress(SweepProgress(number, len(order), in_force, seconds, left_s))
 
     def sweep(self, complete: bool) -> Sweep:
         """Return the measurements so far."""

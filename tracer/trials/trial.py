@@ -2,8 +2,8 @@
 
 A trial is valid only if nothing else influenced it. So settings are read back, the load is checked
 before and after the start, and unrequested activity (other processes' reads, a busy processor)
-makes a trial ``contended``. A bench is a machine whose shell makes trials (tracer.remote.trials):
-this machine or a target.
+makes a trial ``contended``. A bench is a machine with a shell that makes trials
+(tracer.remote.trials): this machine or a target.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Scenario:
 class Trial:
     """Settings as (knob, value), written in that order, and the scenario.
 
-    ``replays``: the options' replayer reads its list beside the start. ``later`` are settings that
+    ``replays``: the options' replayer reads its list during the start. ``later`` are settings that
     change during the start.
     """
 
@@ -154,7 +154,7 @@ class TrialBench(Protocol):
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
         """Return the value of each knob that can be read; ``knobs`` may be patterns of paths.
 
-        A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
+        A pattern of tunables (``…/queue/iosched/*``) finds the tunables of every scheduler that its
         disk offers: each is chosen once, then the one in force again. Each alternative of a mount
         option is tried as well; the accepted ones are listed in the format of a scheduler's file.
         """
@@ -217,13 +217,13 @@ def unless_changed(make: Callable[[], Outcome]) -> Outcome:
 
     Raises ChangedKnobError if there is none in a few tries.
     """
-    said: list[str] = []
+    notes: list[str] = []
     for tried in range(1, _TRIES + 1):
         outcome = make()
         if not outcome.changed:
-            return replace(outcome, repeated=tuple(dict.fromkeys(said)))
-        said += [f"{change}: the run was repeated" for change in outcome.changed]
-        said += [note for note in outcome.notes if "not restored" in note]
+            return replace(outcome, repeated=tuple(dict.fromkeys(notes)))
+        notes += [f"{change}: the run was repeated" for change in outcome.changed]
+        notes += [note for note in outcome.notes if "not restored" in note]
         if tried < _TRIES:
             time.sleep(_CALM_S)
     raise ChangedKnobError(outcome.changed[0], _TRIES)
@@ -256,7 +256,7 @@ def check_run(outcome: Outcome) -> float:
     return outcome.seconds
 
 
-def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str, str]:
+def displaced(accepted: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str, str]:
     """Return, by knob, why accepted settings are not in force.
 
     If the kernel adjusted a value when it was written, that is only a note: many values are
@@ -264,7 +264,7 @@ def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str
     """
     return {
         knob: f"another setting made it {in_force[knob]}"
-        for knob, value in taken.items()
+        for knob, value in accepted.items()
         if in_force.get(knob, value) != value
     }
 

@@ -1,4 +1,4 @@
-"""The disks of a trial: those that are tuned, and those whose counters are read."""
+"""The disks of a trial: which are tuned, and of which the counters are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foreread.tracer.trials.trial import TrialOptions
 
 
 def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:
-    """Return the disks whose settings a user would change for this application.
+    """Return the disks on which a user would change settings for this application.
 
     Those that hold the file system of its executable and of every path given, or exactly those
     named; the settings of all others stay as they are.
@@ -32,7 +32,7 @@ def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> 
 
 
 def _window(devices: Devices, path: Path) -> str:
-    """Return whose window counts for a file without a disk, or why none does."""
+    """Return which window counts for a file without a disk, or why none does."""
     stack = stack_of_path(devices, path)
     if stack is None:
         return ""
@@ -42,7 +42,7 @@ def _window(devices: Devices, path: Path) -> str:
 def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
     """Return the mount point of the file system whose options a user would change, or "".
 
-    It is that of the executable if it is on these disks, otherwise the first one that is.
+    It is the file system of the executable if it is on these disks, otherwise the first that is.
     """
     first = mount_of(executable, devices.mounts, follow=False)
     on_them = [
@@ -54,7 +54,7 @@ def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
 
 
 def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
-    """Return those of ``disks`` on which no other of them is built.
+    """Return the members of ``disks`` that no other member is built on.
 
     Otherwise a read of a loop or dm device would be counted twice.
 

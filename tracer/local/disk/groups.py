@@ -1,4 +1,4 @@
-"""The cgroup whose limits hold for a process's reads: version 1's blkio, else version 2's."""
+"""The cgroup that limits a process's reads: version 1's blkio, else version 2's."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def io_group(pid: int, proc: Path = Path("/proc")) -> str | None:
         return None
     if state in (b"Z", b"X"):
         return None
-    found = [line.split(":", 2) for line in lines if line.count(":") >= 2]
-    for _, controllers, path in found:
+    groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
+    for _, controllers, path in groups:
         if "blkio" in controllers.split(","):
             return path
-    return next((path for number, _, path in found if number == "0"), None)
+    return next((path for number, _, path in groups if number == "0"), None)
 
 
 def group_folder(path: str, mounts: list[MountPoint] | None = None) -> Path | None:

@@ -48,11 +48,11 @@ def probe(run: Run, pause: Callable[[float], object] = time.sleep) -> list[Probe
     trials: list[ProbeTrial] = []
     slow = False
     for pattern in _LOOKS:
-        found = run(replace(pattern, kib=min(pattern.kib, _MIDDLE)) if slow else pattern, _LOOK_S)
-        if found is None:
+        look = run(replace(pattern, kib=min(pattern.kib, _MIDDLE)) if slow else pattern, _LOOK_S)
+        if look is None:
             continue
-        trials.append(found)
-        if stalls(found):
+        trials.append(look)
+        if stalls(look):
             return [*trials, *_with_a_limiter(run, pause, trials)]
         slow = max(map(_bytes_per_second, trials)) < _FEW_BYTES
     if not trials:
@@ -76,18 +76,18 @@ def _with_a_limiter(
     """
     depth = 1 if stalls(seen[0]) else _DEEP
     crawls = _bytes_per_second(seen[0]) < _HARDLY_ANY_BYTES
-    found: list[ProbeTrial] = []
+    trials: list[ProbeTrial] = []
     for kib in (_SMALL, _MIDDLE if crawls else 64, _LARGE):
         pause(_FORGOTTEN_S)
         trial = _held(run, Pattern(kib, False, depth))
         if trial is None:
             break
-        if found and len(trial.complete_ns) < _FEW and kib > _MIDDLE:
-            trial = _smaller(run, pause, found[0], trial)
-        found.append(trial)
-        if len(found) > 1 and _held_by_bytes(found[0], trial):
+        if trials and len(trial.complete_ns) < _FEW and kib > _MIDDLE:
+            trial = _smaller(run, pause, trials[0], trial)
+        trials.append(trial)
+        if len(trials) > 1 and _held_by_bytes(trials[0], trial):
             break
-    return found
+    return trials
 
 
 def _smaller(
@@ -95,8 +95,8 @@ def _smaller(
 ) -> ProbeTrial:
     """Return a trial of more and smaller requests, if it hits the same limit."""
     pause(_FORGOTTEN_S)
-    found = _held(run, Pattern(_MIDDLE, False, large.depth))
-    return found if found is not None and _held_by_bytes(small, found) else large
+    middle = _held(run, Pattern(_MIDDLE, False, large.depth))
+    return middle if middle is not None and _held_by_bytes(small, middle) else large
 
 
 def _held(run: Run, pattern: Pattern) -> ProbeTrial | None:

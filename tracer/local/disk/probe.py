@@ -63,16 +63,16 @@ def probe_disk(
     began = time.monotonic()
     with ExitStack() as stack:
         spans = _spans(stack, disk, reads, files)
-        found = _in_child(spans, folder)
-    if not found.trials:
+        result = _in_child(spans, folder)
+    if not result.trials:
         raise ProbeFailed(f"nothing of {name} that was read is large enough")
     return DiskProbe(
         dev=disk.dev,
         name=disk.name,
         seconds=time.monotonic() - began,
         group=group,
-        trials=found.trials,
-        pages=found.pages,
+        trials=result.trials,
+        pages=result.pages,
     )
 
 
@@ -87,17 +87,17 @@ def _spans(
     else:
         stack.callback(os.close, device)
         return spans_of_disk(device, reads, disk.size_bytes)
-    found: list[Span] = []
+    spans: list[Span] = []
     for file in files[:_MOST_FILES]:
         with contextlib.suppress(OSError):
             descriptor = open_direct(str(file))
             stack.callback(os.close, descriptor)
             status = os.fstat(descriptor)
             if stat.S_ISREG(status.st_mode):
-                found.append(Span(descriptor, 0, status.st_size // _ALIGNED * _ALIGNED))
-    if not found:
+                spans.append(Span(descriptor, 0, status.st_size // _ALIGNED * _ALIGNED))
+    if not spans:
         raise ProbeFailed(f"{refused}, and none of its files either")
-    return found
+    return spans
 
 
 def _is_cached_below(devices: Devices, name: str) -> bool:

@@ -79,5 +79,5 @@ class Places:
         spans, sums = self._table(length)
         row = bisect_right(sums, at)
         span = spans[row]
-        found = min(span.end - (sums[row] - at), span.end - length)
-        return span.descriptor, max(found // _ALIGNED * _ALIGNED, span.start)
+        start = min(span.end - (sums[row] - at), span.end - length)
+        return span.descriptor, max(start // _ALIGNED * _ALIGNED, span.start)
