@@ -9,6 +9,7 @@ import pytest
 from waiting import wait_until
 
 from foreread.boards.base.owner import owner_tag, start_time
+from foreread.boards.mounts import MountPoint
 
 TOKEN = "0123"
 KNOB = Path("/proc/sys/vm/swappiness")
@@ -59,6 +60,16 @@ def test_change_of_a_knob_counts_unless_another_s_job_has_journalled_it(state, p
     (job / "host").write_text(f"{process.pid}-{start_time(process.pid)}\n")
     expected = KNOB.read_text().strip() if process.of_a_case else "old"
     assert value_of_the_knob(state) == expected
+
+
+def test_readahead_of_inode_tables_is_a_knob_that_others_may_have_journalled(state, monkeypatch):
+    def shown(options):
+        mount = MountPoint("8:1", "/", "/x", "rw", "ext4", "/dev/sda1", f"rw{options},data=ordered")
+        monkeypatch.setattr(state, "read_mounts", lambda: [mount])
+        return dict(state._mounts("/nowhere"))
+
+    assert list(shown("").values()) == ["rw rw,data=ordered"]
+    assert shown(",inode_readahead_blks=0") == shown("") != shown(",noload")
 
 
 def test_knobs_of_other_loop_devices_are_left_out(state):

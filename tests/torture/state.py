@@ -24,6 +24,7 @@ KNOBS = (
     "sys/block/*/queue/*",
     "sys/block/*/queue/iosched/*",
     "sys/class/bdi/*/*",
+    "sys/fs/ext4/*/inode_readahead_blks",
     "proc/sys/vm/*",
     "proc/sys/kernel/ftrace_enabled",
     "proc/sys/kernel/perf_event_*",
@@ -60,6 +61,7 @@ LEFTOVERS = ("cgroup ", "file ", "process ", "trace instance ")
 _JOB = re.compile(r"foreread-([0-9a-f]{16})\b")  # on a target
 _OWNER = re.compile(r"\d+-\d+")
 _TAG = re.compile(r"foreread[-_](?:[a-z]+-)*(\d+)[-_](\d+)")
+_KNOB_OPTION = re.compile(r",inode_readahead_blks=\d+")  # a knob, which others may have journalled
 _LOOP = re.compile(r"/(loop\d+|bdi/7:\d+)/")
 State = dict[str, str]
 
@@ -207,7 +209,8 @@ def _mounts(scratch: str) -> Iterator[tuple[str, str]]:
         ours = mount.fstype in ("tracefs", "debugfs") or scratch in what
         ours = ours or bool(_TAG.search(what) or _JOB.search(what))
         key = f"mount {what}" if ours else f"{ANOTHERS} {what}"
-        found.setdefault(key, []).append(f"{mount.options} {mount.super_options}")
+        options = _KNOB_OPTION.sub("", mount.super_options)
+        found.setdefault(key, []).append(f"{mount.options} {options}")
     for key, options in found.items():
         yield key, " | ".join(options)
 
