@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tools import boot_script, man, options, schemas, transcripts
+from docs.tools import boot_script, imports, man, options, schemas, transcripts
 from docs.tools.lists import LISTS
 from docs.tools.manual import manuals
 from foreread.analyzer.predict.basis import LACKS
@@ -41,6 +41,11 @@ def test_the_printed_boot_script_is_the_one_that_foreread_writes():
     script = boot_script.script_of(boot_script.PLAN)
     assert boot_script.EXAMPLE.read_text() == script, "type: python -m docs.tools.boot_script"
     assert script.count("\n") <= 300
+
+
+def test_the_picture_of_the_imports_has_the_contracts():
+    assert imports.IMAGE.read_text() == imports.picture(), "type: python -m docs.tools.imports"
+    assert all(f">{room}</text>" in imports.picture() for room in ("studies", "cli", "ingest"))
 
 
 def test_each_command_has_a_manual_with_its_options():
