@@ -4,6 +4,7 @@ import random
 import re
 import subprocess
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,6 @@ from foreread.boards.knobs import KnobError, check_put_back, check_setting, knob
 from foreread.boards.profile import builtin_names, load_profile
 from foreread.tracer import touches
 from foreread.tracer.runs import inode_tables
-from foreread.tracer.runs.knobs import _RESETS
 
 QUEUE = "/sys/block/sda/queue"
 MEMORY_KIB = int(Path("/proc/meminfo").read_text().split()[1])
@@ -92,8 +92,17 @@ def test_every_gene_of_the_catalogue_is_listed_with_its_levels(gene):
             assert allows(check_put_back, path, str(level))
 
 
+@cache
 def companions():
-    return sorted({name for names in _RESETS.values() for name in names})
+    """Names below QUEUE of the knobs that the kernel resets with a listed knob (knobs.sh)."""
+    script = (resources.files("foreread.tracer.runs") / "knobs.sh").read_text()
+    script += '\nfor knob; do reset_with "$knob"; echo "$reset"; done'
+    paths = [filled(knob.path) for knob in knobs.knobs()]
+    done = subprocess.run(
+        [*DASH, "-c", script, "sh", *paths], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return sorted({path.removeprefix(f"{QUEUE}/") for path in done.stdout.split()})
 
 
 @pytest.mark.parametrize("name", companions())

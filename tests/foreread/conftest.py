@@ -28,4 +28,4 @@ def text_only(monkeypatch, example_advice):
     monkeypatch.setattr(foreread.analyzer.report.make, "advise", lambda *_, **__: example_advice)
     monkeypatch.setattr(foreread.analyzer.report.page, "_drawings", lambda _: defaultdict(str))
     monkeypatch.setattr(foreread.analyzer.report.write, "write_pdf", lambda *_: None)
-    monkeypatch.setattr(foreread.analyzer.report.write, "_write_figures", lambda *_: ())
+    monkeypatch.setattr(foreread.analyzer.report.write, "_picture", lambda _: b"")

@@ -92,7 +92,7 @@ def document(folder):
 def test_the_whole_job_on_a_loop_device(loop, start, tmp_path, monkeypatch, capsys):
     """Whether a remedy is confirmed depends on what else the machine does, and is not asserted."""
     monkeypatch.setattr(foreread.analyzer.report.write, "write_pdf", lambda *_: None)
-    monkeypatch.setattr(foreread.analyzer.report.write, "_write_figures", lambda *_: ())
+    monkeypatch.setattr(foreread.analyzer.report.write, "_picture", lambda _: b"")
     folder = tmp_path / "out"
     words = ["improve", "-o", str(folder), "--allow-warm", "--wait", str(left_s())]
     while (code := main([*words, "--", *start])) and left_s():

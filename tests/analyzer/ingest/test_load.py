@@ -364,9 +364,9 @@ HUGE = 1 << 64
         (("end_ns",), [-1, HUGE], CaptureError, None),
         (("host", "page_size"), [-1, 0, HUGE], CaptureError, None),
         (("mounts", 0, "first_sector"), [-1, HUGE], CaptureError, None),
-        (("mounts", 0, "dev"), ["", "7", "a:b", "7:0:1"], TraceError, "device number"),
-        (("devices", 0, "dev"), ["99999999999:1"], TraceError, None),
-        (("devices", 0, "filesystems"), [["7:-1"]], TraceError, None),
+        (("mounts", 0, "dev"), ["", "7", "a:b", "7:0:1"], CaptureError, "device number"),
+        (("devices", 0, "dev"), ["99999999999:1"], CaptureError, None),
+        (("devices", 0, "filesystems"), [["7:-1"]], CaptureError, None),
     ],
     ids=str,
 )

@@ -34,8 +34,11 @@ def test_an_error_of_the_work_is_raised(surroundings, tmp_path):
         pass
 
 
-def test_an_error_of_the_body_ends_the_work(surroundings, tmp_path):
+def test_an_error_of_the_body_ends_the_work(surroundings, tmp_path, monkeypatch):
     reading, writing = os.pipe()
+    forked = []
+    fork = os.fork
+    monkeypatch.setattr(os, "fork", lambda: forked.append(fork()) or forked[-1])
 
     def work():
         os.read(reading, 1)  # for ever: nobody writes
@@ -43,8 +46,10 @@ def test_an_error_of_the_body_ends_the_work(surroundings, tmp_path):
 
     with pytest.raises(ValueError, match="body"), beside(work):
         raise ValueError("body")
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(forked) == (surroundings == "fork")
+    for pid in forked:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
     os.close(reading)
     os.close(writing)
     assert not (tmp_path / "late").exists()

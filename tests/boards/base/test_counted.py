@@ -13,7 +13,7 @@ PACKAGES = ("analyzer", "boards", "foreread", "tracer")
 COUNTED = re.compile(r"\{[^{}]*\} (pages|CPUs|events|reads|requests|pairs|runs|files)\b")
 # Constants, lists with numbers of their own, and "NAME runs", where it is a verb.
 LEFT_OUT = re.compile(
-    r"\{_?[A-Z_]+(:,)?\} |one\.reads:g|\{others\} pages|\.name\} runs|\{name!r\} runs"
+    r"\{_?[A-Z_]+(:,)?\} |snapshot\.reads:g|\{others\} pages|\.name\} runs|\{name!r\} runs"
     r"|\{reader\} reads|\{mount.mountpoint\} reads"  # verbs, too
 )
 

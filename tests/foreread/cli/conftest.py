@@ -46,4 +46,4 @@ def page_only(monkeypatch):
     The PDF and the pictures of such reports are drawn in test_example.py and test_tune.py.
     """
     monkeypatch.setattr(foreread.analyzer.report.write, "write_pdf", lambda *_: None)
-    monkeypatch.setattr(foreread.analyzer.report.write, "_write_figures", lambda *_: ())
+    monkeypatch.setattr(foreread.analyzer.report.write, "_picture", lambda _: b"")
