@@ -1,7 +1,8 @@
 """Build foreread: pure Python packages and four small C extensions.
 
-``analyzer.ingest._readers`` needs libtraceevent, zlib and zstd (found by pkg-config);
-``analyzer.program._follow``, ``emulator._fixed`` and ``emulator._linux`` need a C compiler only.
+``foreread.analyzer.ingest._readers`` needs libtraceevent, zlib and zstd (found by pkg-config);
+``foreread.analyzer.program._follow``, ``foreread.emulator._fixed`` and ``foreread.emulator._linux``
+need a C compiler only.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class BuildManual(Command):
         for place, writer in self.WRITERS:
             folder = Path(self.build_base, place)
             shutil.rmtree(folder, ignore_errors=True)
-            command = [sys.executable, "-P", "-m", writer, str(folder)]
+            # -B: compiled modules in the build folder would get into the wheel, with their times.
+            command = [sys.executable, "-P", "-B", "-m", writer, str(folder)]
             if subprocess.run(command, env=environment, check=False).returncode:
                 self.warn(f"{place} stays empty: python -m {writer} failed, see above")
                 continue
