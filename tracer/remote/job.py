@@ -32,6 +32,7 @@ from foreread.tracer.runs.knobs import shell_functions
 # Timeout of a step that only asks or starts something, sufficient for an emulated board on a busy
 # host.
 STEP_S = 240.0
+PLACES = "/run /dev/shm /tmp /var/run /var/tmp"  # as in place.sh
 SILENT_S = 10  # how long the guard waits for a silent host
 _AHEAD_S = 2.0  # a clock that gains so much between two answers runs fast: an emulated board's
 _MARGIN = 4.0
@@ -79,7 +80,19 @@ class Job:
         return self
 
     def _begin(self) -> None:
-        words = [*self.shell, "-c", part("place.sh").decode(), "sh", secrets.token_hex(8)]
+        token = secrets.token_hex(8)
+        try:
+            self._make_folder(token)
+            self._bring_script()
+        except BaseException as error:
+            if self.folder:
+                self.finish()
+            elif not isinstance(error, Exception):
+                self._remove_folder(token)
+            raise
+
+    def _make_folder(self, token: str) -> None:
+        words = [*self.shell, "-c", part("place.sh").decode(), "sh", token]
         words += [owner_tag()] if self._is_here else []
         answer = self._run(words, "looking for a working folder on the target")
         with making_sense("looking up its memory"):
@@ -88,11 +101,12 @@ class Job:
                 raise ValueError(answers["place"])
             self.saw_clock(float(answers["uptime"].split()[0]))
             self.folder = answers["place"]
-        try:
-            self._bring_script()
-        except BaseException:
-            self.finish()
-            raise
+
+    def _remove_folder(self, token: str) -> None:
+        """Remove the folder of a job that was interrupted before the target had named it."""
+        words = [*self.shell, "-c", f'for place in {PLACES}; do rm -rf "$place/foreread-$1"; done']
+        with uninterrupted(), contextlib.suppress(TargetError, RecordError):
+            self._run([*words, "sh", token], "removing the working folder", SILENT_S)
 
     def __exit__(self, *_: object) -> None:
         with self._guarded:

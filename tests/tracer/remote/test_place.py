@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import signal
 import subprocess
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from shells import BUSYBOX, DASH, each_shell, function, printed
+
+from foreread.boards.target import LocalTarget
+from foreread.tracer.interrupts import Interrupted
+from foreread.tracer.remote.job import Job
 
 PLACES = ("/run", "/dev/shm", "/tmp", "/var/run", "/var/tmp")
 
@@ -91,3 +96,19 @@ def test_a_job_s_folder_goes_though_another_foreread_gives_it_a_lease(shell, tmp
     other = 'rm() { command rm -r "$2"/*; unset -f rm; : >"$2/lease"; return 1; }\n'
     printed(shell, f"{stubs}{other}{undo}undo {folder} restored")
     assert not folder.exists()
+
+
+def test_a_job_that_is_interrupted_before_it_knows_its_folder_leaves_none(token, monkeypatch):
+    """The target's shell was ended with foreread: the folder has neither an owner nor a lease."""
+    monkeypatch.setattr(secrets, "token_hex", lambda _: token)
+
+    class Interrupting(LocalTarget):
+        def run(self, words, *, timeout_s=None):
+            if not left_of(token):
+                Path("/dev/shm", f"foreread-{token}").mkdir()
+                raise Interrupted(signal.SIGHUP)
+            return super().run(words, timeout_s=timeout_s)
+
+    with pytest.raises(Interrupted), Job(Interrupting(), ("lib.sh",)):
+        pass
+    assert left_of(token) == []
