@@ -32,7 +32,6 @@ from foreread.tracer.runs.knobs import shell_functions
 # Timeout of a step that only asks or starts something, sufficient for an emulated board on a busy
 # host.
 STEP_S = 240.0
-PLACES = "/run /dev/shm /tmp /var/run /var/tmp"  # as in place.sh
 SILENT_S = 10  # how long the guard waits for a silent host
 _AHEAD_S = 2.0  # a clock that gains so much between two answers runs fast: an emulated board's
 _MARGIN = 4.0
@@ -92,8 +91,7 @@ class Job:
             raise
 
     def _make_folder(self, token: str) -> None:
-        words = [*self.shell, "-c", part("place.sh").decode(), "sh", token]
-        words += [owner_tag()] if self._is_here else []
+        words = self._place(token, *([owner_tag()] if self._is_here else []))
         answer = self._run(words, "looking for a working folder on the target")
         with making_sense("looking up its memory"):
             answers = {fact.key: fact.value for fact in facts(answer.stdout)}
@@ -104,9 +102,11 @@ class Job:
 
     def _remove_folder(self, token: str) -> None:
         """Remove the folder of a job that was interrupted before the target had named it."""
-        words = [*self.shell, "-c", f'for place in {PLACES}; do rm -rf "$place/foreread-$1"; done']
         with uninterrupted(), contextlib.suppress(TargetError, RecordError):
-            self._run([*words, "sh", token], "removing the working folder", SILENT_S)
+            self._run(self._place(token, "-"), "removing the working folder", SILENT_S)
+
+    def _place(self, *words: str) -> list[str]:
+        return [*self.shell, "-c", part("place.sh").decode(), "sh", *words]
 
     def __exit__(self, *_: object) -> None:
         with self._guarded:

@@ -2,8 +2,9 @@
 # Makes the folder of one job and prints its name. It is in memory, so that the job does not read or
 # write a disk. If no place will do, prints why. The folder may be removed after its lease expires.
 #
-# usage: sh -c TEXT sh TOKEN [HOST]
+# usage: sh -c TEXT sh TOKEN [HOST|-]
 #   HOST  the owner's tag, if the host is this machine: noted, so that a dead one is noticed
+#   -     remove the folder of a job that was interrupted before it knew the name
 set -u
 umask 077
 lease_s=250
@@ -33,6 +34,10 @@ has_room() {
 tried=
 for place in /run /dev/shm /tmp /var/run /var/tmp; do
     [ -d "$place" ] || continue
+    [ "${2-}" != - ] || {
+        rm -rf "$place/foreread-$1"
+        continue
+    }
     kind "$place"
     case $fs in
     tmpfs | ramfs | rootfs)
@@ -50,5 +55,6 @@ for place in /run /dev/shm /tmp /var/run /var/tmp; do
     esac
     tried="$tried $place ($fs)"
 done
+[ "${2-}" != - ] || exit 0
 echo "error no writable folder in memory has $room_kib KiB free:$tried|delete files there, or mount one: mount -t tmpfs tmpfs /tmp"
 exit 1
