@@ -18,7 +18,6 @@ import socket
 import sys
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,6 +28,7 @@ from typing import Any, NamedTuple
 from foreread.analyzer.ingest import allowance, child, handed_over
 from foreread.analyzer.ingest.recording import Recording, TraceError
 from foreread.analyzer.ingest.tables import Array
+from foreread.boards.base.forked import fork
 from foreread.tracer.formats.limits import MOST_TRACE_BYTES
 
 METHOD = "FOREREAD_READER"  # fork or spawn, in place of the choice by threads
@@ -198,10 +198,7 @@ def _start(theirs: _Ends, ours: socket.socket, work: child.Work) -> int:
     method = os.environ.get(METHOD)
     if method == "spawn" or (method != "fork" and threading.active_count() > 1):
         return _spawn(theirs, ours, work)
-    with warnings.catch_warnings():
-        # Of Python 3.12 on, about threads of libraries: theirs are not used by the reader.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
+    pid = fork()
     if pid == 0:
         child.run(theirs.channel, theirs.lifeline.fileno(), lambda: work)
     return pid

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from foreread.boards.base.forked import fork
 
 
 @contextmanager
@@ -33,13 +34,10 @@ def _forked(work: Callable[[], None]) -> int:
     """Return the process that runs ``work``; 0 if there is none."""
     if threading.active_count() > 1 or len(os.sched_getaffinity(0)) < 2:
         return 0
-    with warnings.catch_warnings():
-        # Of Python 3.12 on, about threads of libraries: the fork uses none of theirs.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        try:
-            pid = os.fork()
-        except OSError:
-            return 0
+    try:
+        pid = fork()
+    except OSError:
+        return 0
     if pid:
         return pid
     status = 1
