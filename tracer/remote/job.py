@@ -84,9 +84,7 @@ class Job:
             self._make_folder(token)
             self._bring_script()
         except BaseException as error:
-            if self.folder:
-                self.finish()
-            elif not isinstance(error, Exception):
+            if self.folder or not isinstance(error, Exception):
                 self._remove_folder(token)
             raise
 
@@ -101,7 +99,11 @@ class Job:
             self.folder = answers["place"]
 
     def _remove_folder(self, token: str) -> None:
-        """Remove the folder of a job that was interrupted before the target had named it."""
+        """Remove the folder of a job without its script, which has changed nothing yet.
+
+        The target may not have named it: a job that is interrupted does not wait for the answer.
+        """
+        self.folder = ""
         with uninterrupted(), contextlib.suppress(TargetError, RecordError):
             self._run(self._place(token, "-"), "removing the working folder", SILENT_S)
 

@@ -4,7 +4,7 @@
 #
 # usage: sh -c TEXT sh TOKEN [HOST|-]
 #   HOST  the owner's tag, if the host is this machine: noted, so that a dead one is noticed
-#   -     remove the folder of a job that was interrupted before it knew the name
+#   -     remove the folder of a job that was interrupted before its script was there
 set -u
 umask 077
 lease_s=250
@@ -35,7 +35,8 @@ tried=
 for place in /run /dev/shm /tmp /var/run /var/tmp; do
     [ -d "$place" ] || continue
     [ "${2-}" != - ] || {
-        rm -rf "$place/foreread-$1"
+        # Twice: what was being copied into it may appear during the first removal.
+        rm -rf "$place/foreread-$1" 2>/dev/null || rm -rf "$place/foreread-$1"
         continue
     }
     kind "$place"

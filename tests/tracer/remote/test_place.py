@@ -112,3 +112,17 @@ def test_a_job_that_is_interrupted_before_it_knows_its_folder_leaves_none(token,
     with pytest.raises(Interrupted), Job(Interrupting(), ("lib.sh",)):
         pass
     assert left_of(token) == []
+
+
+def test_a_job_that_is_interrupted_while_its_script_is_copied_leaves_no_folder(token, monkeypatch):
+    """Without the script no verb can end the job."""
+    monkeypatch.setattr(secrets, "token_hex", lambda _: token)
+
+    class Interrupting(LocalTarget):
+        def push(self, source, target, mode=0o644):
+            Path(target).with_name("job.sh.part").touch()
+            raise Interrupted(signal.SIGTERM)
+
+    with pytest.raises(Interrupted), Job(Interrupting(), ("lib.sh",)):
+        pass
+    assert left_of(token) == []
