@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import IO
 
+from foreread.boards.base.child import completed
 from foreread.boards.target import Result
 
 
@@ -22,22 +23,11 @@ def run_client(
     ends the client when foreread is killed; without the mark, a client of a silent board lives on.
     A client that starts a daemon for other programs, as adb does, must not have the mark.
     """
-    data, source = (stdin, subprocess.PIPE) if isinstance(stdin, bytes) else (None, stdin)
-    client = subprocess.Popen(
-        words,
-        stdin=source,
-        stdout=subprocess.PIPE if stdout is None else stdout,
-        stderr=subprocess.PIPE,
-        env=environment,
-    )
-    with client:
-        try:
-            out, errors = client.communicate(data, timeout_s)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError from None
-        finally:
-            client.kill()  # on a time-out or an interrupt; no effect on an ended client
-    return Result(client.returncode, out or b"", errors)
+    try:
+        client = completed(words, stdin, stdout, timeout_s=timeout_s, environment=environment)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    return Result(client.returncode, client.stdout, client.stderr)
 
 
 def through_stdin(

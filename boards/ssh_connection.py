@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from foreread.boards.base import guard
+from foreread.boards.base.child import completed
 from foreread.boards.base.owner import marked
 from foreread.boards.base.scratch import prefix
 from foreread.boards.client import run_client, through_stdin
@@ -158,14 +159,13 @@ class SshConnection:
         # The master would keep a pipe open for as long as it lives: hence a file.
         with errors.open("wb+") as log:
             try:
-                done = subprocess.run(
+                done = completed(
                     self._command(persist),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=log,
-                    env=marked(),
-                    timeout=3 * CONNECT_S,
-                    check=False,
+                    timeout_s=3 * CONNECT_S,
+                    environment=marked(),
                 )
             except subprocess.TimeoutExpired:
                 raise too_slow(str(self.address), "connecting", 3 * CONNECT_S) from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
+from foreread.boards.base.child import completed
 from foreread.boards.error import BoardsError
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
@@ -100,14 +101,7 @@ class LocalTarget:
     ) -> Result:
         """Run the words of ``command`` and wait for its end."""
         try:
-            done = subprocess.run(
-                command,
-                input=stdin,
-                stdout=subprocess.PIPE if stdout is None else stdout,
-                stderr=subprocess.PIPE,
-                timeout=timeout_s,
-                check=False,
-            )
+            done = completed(command, stdin, stdout, timeout_s=timeout_s)
         except FileNotFoundError as error:
             return Result(NOT_FOUND, b"", os.fsencode(f"{command[0]}: {error.strerror}\n"))
         except PermissionError as error:
@@ -118,7 +112,7 @@ class LocalTarget:
                 "allow more time, or find out why it hangs",
             ) from error
         status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-        return Result(status, done.stdout or b"", done.stderr)
+        return Result(status, done.stdout, done.stderr)
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
         """Copy a file of this machine to another place on it."""

@@ -10,11 +10,11 @@ from foreread.analyzer.ingest.cursor import ShortData
 from foreread.analyzer.reference.ring_walk import Damaged
 from foreread.analyzer.tuner.evaluation import TargetGone
 from foreread.boards.base.document import DocumentError
+from foreread.boards.base.interrupts import Interrupted
 from foreread.cli import main
 from foreread.cli.arguments import UsageError
 from foreread.error import ERRORS
 from foreread.tracer.formats.tar_members import TarDamage
-from foreread.tracer.interrupts import Interrupted
 from foreread.tracer.local.disk.probe import ProbeFailed
 
 ROOMS = ("analyzer", "boards", "emulator", "tracer")

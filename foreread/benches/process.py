@@ -20,7 +20,7 @@ from typing import BinaryIO
 from foreread.benches.messages import BoardTask, Link, Message, Out
 from foreread.boards.base.guard import die_with_parent
 from foreread.error import ERRORS
-from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 
 
 def main() -> None:

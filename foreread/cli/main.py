@@ -16,7 +16,7 @@ from foreread.boards.base.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import add_json, check_outputs
 from foreread.cli.text.escaped import escaped_output
-from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.version import VERSION
 
 # As in the help; each command is a module of foreread.cli.commands. A module is imported only when

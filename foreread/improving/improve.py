@@ -32,7 +32,7 @@ from foreread.improving.job import MOST_TRIED, OUTPUT, Job, TuneWish, Watch
 from foreread.improving.steps import Step, steps_of
 from foreread.improving.suite import SuiteJob, suite_answered, suite_steps
 from foreread.recording.words import command_line, target_words, words_of
-from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.tracer.runs.options import Streams
 from foreread.version import VERSION
 

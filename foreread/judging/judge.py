@@ -29,7 +29,7 @@ from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.judging.steps import runner_steps
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Capture
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.remote.judged import JudgeFiles, judge_files
 from foreread.tracer.remote.record import record_on
 from foreread.tracer.runner.executable import FAILED, executable

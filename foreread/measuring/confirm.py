@@ -26,7 +26,7 @@ from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.formats.confirmation import Confirmation, same_question
 from foreread.tracer.formats.confirmation_store import change_stored, check_storable
 from foreread.tracer.formats.scenario import IDLE, beside
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import bench_on
 from foreread.tracer.trials.trial import Scenario, TrialOptions, check_loads
 

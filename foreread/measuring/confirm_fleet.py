@@ -27,7 +27,7 @@ from foreread.measuring.pairs import ComparedBoard
 from foreread.measuring.spread_pairs import Boards, SpreadPairs
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.confirmation import Confirmation
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.trials.trial import Scenario
 
 

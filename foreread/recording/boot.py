@@ -14,7 +14,7 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of_boot
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
 from foreread.tracer.remote.job import part
 from foreread.tracer.runs.options import RunOptions

@@ -18,7 +18,7 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import recorder_for
 from foreread.tracer.runs.output import recording_folder
 from foreread.tracer.runs.recording import RecordOptions

@@ -12,7 +12,7 @@ from foreread.analyzer.tuner.store.records import Board
 from foreread.benches.messages import Back, Completed, Link, Opened
 from foreread.benches.opened import OpenBench
 from foreread.checks import key_of
-from foreread.tracer.interrupts import Interrupted
+from foreread.boards.base.interrupts import Interrupted
 from foreread.tracer.trials.trial import Scenario, TrialOptions
 from foreread.tuning.campaign import board_of, space_on
 from foreread.tuning.evaluator import TrialEvaluator

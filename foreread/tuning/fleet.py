@@ -21,7 +21,7 @@ from foreread.benches.opened import open_bench
 from foreread.boards.base.silent import silent
 from foreread.checks import checked_path
 from foreread.error import ArgumentError
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.trials.trial import Scenario, TrialOptions
 from foreread.tuning.board import TunedBoard, TuneTask
 from foreread.tuning.campaign import (

@@ -24,7 +24,7 @@ from foreread.analyzer.tuner import Chromosome, Scored, Space, make_engine
 from foreread.analyzer.tuner.engines.genetic import GeneticEngine
 from foreread.analyzer.tuner.engines.patterns import within_clearance
 from foreread.boards.base.document import SCHEMA
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from studies.tuning.ioperf_chromosomes import (
     PATTERN,
     fitness,

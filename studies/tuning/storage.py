@@ -31,7 +31,7 @@ from foreread.analyzer.tuner.store.records import Spec
 from foreread.analyzer.tuner.store.store import Store, StoreError
 from foreread.boards.emulated.error import BoardError
 from foreread.boards.target import TargetError
-from foreread.tracer.interrupts import Interrupted, orderly_exit
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from studies.tuning.landscape import (
     Landscape,
     LandscapeError,

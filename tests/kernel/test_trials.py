@@ -24,9 +24,9 @@ from waiting import has_text, left_s, wait_until
 
 import foreread
 from foreread.analyzer.tuner.engines.fingerprint import Snapshot
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.boards.target import LocalTarget
 from foreread.tracer.error import RecordError
-from foreread.tracer.interrupts import Interrupted, orderly_exit
 from foreread.tracer.local.journal import Journal, restore_leftovers
 from foreread.tracer.machines import bench_on
 from foreread.tracer.remote.guarded_run import run_to_end, settings

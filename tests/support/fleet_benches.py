@@ -16,8 +16,8 @@ from pathlib import Path
 from trial_benches import KnownBench
 from waiting import take_time
 
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.target import TargetError
-from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import evaluator
 

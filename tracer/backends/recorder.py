@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from pathlib import Path
 
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.base.scratch import scratch_folder
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from foreread.tracer.backends.supervised import Supervised
 from foreread.tracer.backends.tool import version_of
 from foreread.tracer.error import RecordError
-from foreread.tracer.interrupts import uninterrupted
 
 _TRIAL_BUFFER_KIB = 64
 _ON_DISK = (

@@ -21,12 +21,12 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.base.owner import PREFIX, owner_tag
 from foreread.boards.base.units import KIB
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from foreread.tracer.error import RecordError
-from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.memory import available_memory_kib
 
 CLOCK = "mono"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from foreread.tracer.interrupts import uninterrupted
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.tracer.local.command import HeldCommand
 from foreread.tracer.runs.options import EndedBy, Ending, Streams, compiled
 

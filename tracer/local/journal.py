@@ -27,12 +27,12 @@ from types import TracebackType
 from typing import Self
 
 from foreread.boards.base import guard
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.base.owner import marked, owner_tag
 from foreread.boards.base.scratch import remove_leftovers
 from foreread.boards.labgrid.held import release_leftovers
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.error import RecordError
-from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.local.jobs import end_jobs
 from foreread.tracer.local.journal_folder import (
     DIRECTORY,

@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 from msgspec import structs
 
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.device import Devices
 from foreread.boards.stack import Stack
 from foreread.boards.stacks import stacks
@@ -24,7 +25,6 @@ from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe
 from foreread.tracer.formats.seen import Seen
-from foreread.tracer.interrupts import orderly_exit
 from foreread.tracer.local.disk.probe import ProbeFailed, probe_disk
 from foreread.tracer.local.files import SEARCH_S, find_files
 from foreread.tracer.local.inode_tables import without_readahead

@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.mounts import read_mounts
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Cold
-from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.local import cold, repeat
 from foreread.tracer.local.command import (
     HeldCommand,

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec import structs
 
+from foreread.boards.base.interrupts import orderly_exit, uninterrupted
 from foreread.boards.target import Target, TargetError
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.install.boot_hook import BoardHook
-from foreread.tracer.interrupts import orderly_exit, uninterrupted
 from foreread.tracer.remote import record
 from foreread.tracer.remote.fetched import Fetched, fetch
 from foreread.tracer.remote.guarded_run import AWAIT_S

@@ -242,6 +242,8 @@ end_load() {
     while alive "$load" && [ $tries -lt 100 ]; do
         nap
         tries=$((tries + 1))
+        # One that waits for its effect does not see the end of its input.
+        [ $tries != 20 ] || kill "${load%% *}" 2>/dev/null
     done
     ! alive "$load" || kill -9 "${load%% *}" 2>/dev/null
 }

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Self
 
 from foreread.boards.base import guard
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.base.owner import owner_tag
 from foreread.boards.base.scratch import prefix
 from foreread.boards.error import BoardsError
 from foreread.boards.target import LocalTarget, Result, Target, TargetError
 from foreread.tracer.error import RecordError, TracerError
-from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.runs.knobs import shell_functions
 
 # Timeout of a step that only asks or starts something, sufficient for an emulated board on a busy

@@ -90,6 +90,7 @@ memory_load() {
 
 # unload: end all processes, and remove everything that was made.
 unload() {
+    trap '' HUP INT TERM
     for pid in $loop $watcher; do
         kill "$pid"
     done

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.boards.device import Devices
 from foreread.boards.target import Target, TargetError
@@ -21,7 +22,6 @@ from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe
 from foreread.tracer.formats.seen import Seen
-from foreread.tracer.interrupts import orderly_exit
 from foreread.tracer.probes import ProbePlan
 from foreread.tracer.remote import guarded_run, probes
 from foreread.tracer.remote.fetched import Fetched, Prepared, fetch

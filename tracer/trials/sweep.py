@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.units import KIB
 from foreread.boards.device import SECTOR_BYTES
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.sweep import Point, Sweep
-from foreread.tracer.interrupts import orderly_exit
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.trials.counters import Counters
 from foreread.tracer.trials.trial import (

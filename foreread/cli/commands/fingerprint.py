@@ -31,7 +31,7 @@ from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.watching import FactPrinter
 from foreread.documents.fingerprint import WatchScriptDocument
 from foreread.tracer.error import TracerError
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import restore_settings
 from foreread.tracer.remote.job import Fact
 from foreread.tracer.remote.watch import (

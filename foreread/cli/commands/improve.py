@@ -20,7 +20,7 @@ from foreread.cli.text.improve import StepLines, improved_text
 from foreread.documents.improve import ImproveDocument
 from foreread.improving.improve import command_lines, improve, read_improved
 from foreread.improving.job import TuneWish
-from foreread.tracer.interrupts import Interrupted
+from foreread.boards.base.interrupts import Interrupted
 from foreread.tracer.runs.options import RunOptions
 
 

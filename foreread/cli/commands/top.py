@@ -14,7 +14,7 @@ from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.top import text_of
 from foreread.cli.top_screen import show_screen
 from foreread.machine.reading_now import ReadingNow, reading_now
-from foreread.tracer.interrupts import orderly_exit
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.remote.top import LEAST_BUFFER_KIB, MOST_BUFFER_KIB
 
 _SHORTEST_S = 0.2

@@ -10,8 +10,8 @@ from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
 from foreread.analyzer.tuner.findings.plans import learn, read_plans
 from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.store.store import StoreError
+from foreread.boards.base.interrupts import Interrupted
 from foreread.cli.main import main
-from foreread.tracer.interrupts import Interrupted
 from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import campaign as tuning
 

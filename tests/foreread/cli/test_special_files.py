@@ -91,7 +91,7 @@ INPUTS = {
     "boards show board": ["boards", "show", "{}"],
     "doctor --identity": ["doctor", *SSH, "--identity", "{}"],
     "record --identity": ["record", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
-    "confirm --identity": ["confirm", CAPTURE, *SSH, "--identity", "{}"],
+    "confirm --identity": ["confirm", CAPTURE, "--read-ahead-kb", "16", *SSH, "--identity", "{}"],
     "sweep --identity": ["sweep", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
     "tune --identity": ["tune", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
     "calibrate --identity": ["calibrate", ".", *SSH, "--identity", "{}"],

@@ -14,11 +14,11 @@ from foreread.analyzer.tuner.engines.proposed import ProposedGenes
 from foreread.analyzer.tuner.evaluation import key_of
 from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.space.genes import Gene, Space
+from foreread.boards.base.interrupts import Interrupted
 from foreread.boards.target import TargetError
 from foreread.cli.commands import tune
 from foreread.cli.main import main
 from foreread.tracer.formats.capture import FileEntry
-from foreread.tracer.interrupts import Interrupted
 from foreread.tuning import campaign as tuning
 from foreread.tuning import evaluator
 from foreread.tuning.earlier import changed_files

@@ -9,8 +9,8 @@ from trial_benches import QUEUE, KnownBench
 
 from foreread.analyzer.tuner.findings.results import read_results
 from foreread.analyzer.tuner.store.store import Store
+from foreread.boards.base.interrupts import Interrupted
 from foreread.cli.main import main
-from foreread.tracer.interrupts import Interrupted
 from foreread.tracer.trials.trial import Outcome
 from foreread.tuning import campaign as tuning
 

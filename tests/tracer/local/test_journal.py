@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scratch_roots import below
 
 import foreread
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.tracer.error import RecordError
-from foreread.tracer.interrupts import Interrupted, orderly_exit
 from foreread.tracer.local import journal as journals
 from foreread.tracer.local.journal import Journal, restore_leftovers
 from foreread.tracer.runs.knobs import KnobRefused, shell_functions

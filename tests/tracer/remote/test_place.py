@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from shells import BUSYBOX, DASH, each_shell, function, printed
 
+from foreread.boards.base.interrupts import Interrupted
 from foreread.boards.target import LocalTarget
-from foreread.tracer.interrupts import Interrupted
 from foreread.tracer.remote.job import Job
 
 PLACES = ("/run", "/dev/shm", "/tmp", "/var/run", "/var/tmp")

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from foreread.boards.base.guard import die_with_parent
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.device import Devices, Disk
 from foreread.tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
-from foreread.tracer.interrupts import uninterrupted
 from foreread.tracer.local import cold
 from foreread.tracer.local.disk.groups import group_folder
 from foreread.tracer.local.disk.pages import read_pages
