@@ -85,7 +85,7 @@ class Relaid:
         image_case, _ = self._case(variant.window, False)
         old = variant.start.cpu
         new = self.timing.unpacking[self.layout.compressor].at(image_case.image.block_size)
-        cpu = CpuCost(old.request_ns, new.page_ns, new.sector_ns)
+        cpu = replace(old, page_ns=new.page_ns, sector_ns=new.sector_ns)
         start = replace(variant.start, cpu=cpu, cpu_samples=None, unplugged_ns=0.0)
         work = _in_other_costs(variant.recorded.work, old, cpu)
         other = replace(
@@ -114,7 +114,7 @@ def _in_other_costs(work: Array, old: CpuCost, new: CpuCost) -> Array:
     What rounding leaves is in the steps that follow.
     """
     adapted = work.copy()
-    adapted[:, 1:] = 0
+    adapted[:, 1:3] = 0
     if new.page_ns > 0:
         ns = work[:, 1] * old.page_ns + work[:, 2] * old.sector_ns
         adapted[:, 1] = np.diff(np.rint(np.cumsum(ns) / new.page_ns), prepend=0.0)

@@ -44,11 +44,22 @@ STEP = np.dtype(
 
 @dataclass(frozen=True)
 class CpuCost:
-    """The processor's cost of reading: per request, page of it, and sector of compressed blocks."""
+    """The processor's cost of reading: per request, page of it, and sector of compressed blocks.
+
+    After a wait for the device the processor's caches are cold: the next ``cold_ns`` of computing
+    (as long as they take with warm caches) take longer by the share ``cold_share``.
+    """
 
     request_ns: float = 0.0
     page_ns: float = 0.0
     sector_ns: float = 0.0
+    cold_ns: float = 0.0
+    cold_share: float = 0.0
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The fields in their order."""
+        return (self.request_ns, self.page_ns, self.sector_ns, self.cold_ns, self.cold_share)
 
     def describe(self) -> str:
         """Return it in words."""
@@ -123,9 +134,10 @@ class Timed:
     While ``compute_ns`` at least one thread computed; while ``waited_ns`` none did, and at least
     one waited for the device; while ``behind_ns`` of that the device read pages that were unused in
     the whole run. In the rest of ``total_ns`` all slept. ``ends_ns`` (by thread) is when each
-    ended, NaN if it did not. ``work`` (steps × 3) are the requests and the pages that each step
-    read, and the sectors of compressed blocks. ``over_ns`` (by step) is when each was over, with
-    the computing that its reads cost its thread; NaN if it was not.
+    ended, NaN if it did not. ``work`` (steps × 4) are the requests and the pages that each step
+    read, the sectors of compressed blocks, and the waits of its thread for the device. ``over_ns``
+    (by step) is when each was over, with the computing that its reads cost its thread; NaN if it
+    was not.
     """
 
     total_ns: float

@@ -23,13 +23,15 @@ from foreread.emulator.linux.windows import errors
 
 _FIXED, _PACED, _MEASURED, _STATEFUL = 0.0, 1.0, 2.0, 3.0  # enum lx_device_kind
 Result = TypeVar("Result")
-_TIMES, _WORK = 4, 3  # of a case; of a step of a case
+_TIMES, _WORK = 4, 4  # of a case; of a step of a case
 # struct lx_case: a device is the ``numbers`` numbers of a batch's devices from ``device`` on.
 CASE = np.dtype(
     [
         ("request_ns", "f8"),
         ("page_ns", "f8"),
         ("sector_ns", "f8"),
+        ("cold_ns", "f8"),
+        ("cold_share", "f8"),
         ("window", "i8"),
         ("device", "u8"),
         ("numbers", "u8"),
@@ -132,11 +134,7 @@ def _records(cases: Sequence[Case]) -> tuple[npt.NDArray[np.void], npt.NDArray[n
             device = device_numbers(case.device)
             places[id(case.device)] = len(numbers), len(device)
             numbers += device
-    costs = [(case.cpu.request_ns, case.cpu.page_ns, case.cpu.sector_ns) for case in cases]
-    rows = [
-        (*cost, case.window, *places[id(case.device)])
-        for cost, case in zip(costs, cases, strict=True)
-    ]
+    rows = [(*case.cpu.numbers, case.window, *places[id(case.device)]) for case in cases]
     return np.array(rows, CASE), np.array(numbers, np.float64)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,7 +34,8 @@ def timed(
     The computing time of steps includes the processor's cost of reading as ``recorded``: for
     requests and pages that a step no longer needs, their ``cpu`` cost is subtracted from its
     thread's next computing; for additional ones it is added. Without ``recorded`` computing is
-    unchanged. Raises EmulationError for impossible steps.
+    unchanged. With it computing is slow after the waits of this replay in place of those recorded
+    (``CpuCost.cold_ns``). Raises EmulationError for impossible steps.
     """
     run.check()
     return TimedReplay(run, window, device, cpu or CpuCost(), recorded, kernel).timed()
@@ -68,7 +70,7 @@ class TimedReplay(Replay):
         self._run, self._cpu, self._recorded = run, cpu, recorded
         self._steps = run.steps.tolist()
         self._operations = run.program.operations.tolist()
-        self._work = np.zeros((len(run.steps), 3), np.int64)
+        self._work = np.zeros((len(run.steps), 4), np.int64)
         self._over = [False] * len(run.steps)
         self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
@@ -108,6 +110,7 @@ class TimedReplay(Replay):
         kernel = self.kernel
         saved = 0.0
         change_ns = 0.0  # of the next computing time
+        cold = _Cold(CpuCost() if self._recorded is None else self._cpu)
         for row in rows:
             thread.row = row
             cpu_ns, sleep_ns, operation, waits_for, woken_by, *read = self._steps[row]
@@ -115,18 +118,22 @@ class TimedReplay(Replay):
                 yield Sleep(kernel.clock_ns + sleep_ns, woken_by=woken_by)
             if waits_for >= 0 and not self._over[waits_for]:
                 yield Over(waits_for)
-            due = cpu_ns + change_ns + saved
+            due = cold.computing_ns(cpu_ns) + change_ns + saved
             saved = min(due, 0.0)
             yield Compute(max(due, 0.0))
             for wait in self._do(row, operation, read):
                 if wait.until_ns > kernel.clock_ns:
+                    cold.waits()
+                    self._work[row, 3] += 1
                     yield wait
                     yield Compute(0.0)
+            if self._recorded is not None and self._recorded.work[row, 3]:
+                cold.waited()
             self._over[row] = True
             self._threads.wake(row)
             change_ns = self._change(row) if operation >= 0 else 0.0
             self._over_ns[row] = kernel.clock_ns + max(change_ns + saved, 0.0)
-        yield Compute(max(tail_ns + change_ns + saved, 0.0))
+        yield Compute(max(cold.computing_ns(tail_ns) + change_ns + saved, 0.0))
 
     def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:
         """Execute a step; yield its waits, which may be over already."""
@@ -148,7 +155,7 @@ class TimedReplay(Replay):
         while True:
             requests, pages, sectors = kernel.made, kernel.pages, kernel.block_sectors
             needed = next(needs, None)
-            work += (
+            work[:3] += (
                 kernel.made - requests,
                 kernel.pages - pages,
                 kernel.block_sectors - sectors,
@@ -185,4 +192,35 @@ class TimedReplay(Replay):
         if self._recorded is None:
             return 0.0
         cost = (self._cpu.request_ns, self._cpu.page_ns, self._cpu.sector_ns)
-        return float((self._work[row] - self._recorded.work[row]) @ cost)
+        return float((self._work[row] - self._recorded.work[row])[:3] @ cost)
+
+
+@dataclass
+class _Cold:
+    """Computing of a thread after its waits, when the caches are cold: those recorded and now.
+
+    ``_recorded_ns`` of the computing recorded, and ``_now_ns`` of computing with warm caches, are
+    left until the caches are warm.
+    """
+
+    cpu: CpuCost
+    _recorded_ns: float = 0.0
+    _now_ns: float = 0.0
+
+    def waited(self) -> None:
+        """The thread waited when it was recorded."""
+        self._recorded_ns = self.cpu.cold_ns * (1 + self.cpu.cold_share)
+
+    def waits(self) -> None:
+        """The thread waits."""
+        self._now_ns = self.cpu.cold_ns
+
+    def computing_ns(self, recorded_ns: float) -> float:
+        """Return how long computing takes that took ``recorded_ns`` when it was recorded."""
+        share = self.cpu.cold_share
+        slow_ns = min(max(recorded_ns, 0.0), self._recorded_ns)
+        self._recorded_ns -= slow_ns
+        warm_ns = recorded_ns - slow_ns * (share / (1 + share))
+        cold_ns = min(max(warm_ns, 0.0), self._now_ns)
+        self._now_ns -= cold_ns
+        return warm_ns + cold_ns * share

@@ -68,7 +68,7 @@ struct counted {
 
 /* A run, and what replay() fills. */
 struct timed {
-    double tail_ns, cost_ns[LX_WORK];
+    double tail_ns, cost_ns[LX_COSTS], cold_ns, cold_share;
     double times[LX_TIMES];
     const struct lx_step *steps;
     size_t n_steps;
@@ -163,7 +163,10 @@ replay(const struct inputs *in, int window, struct timed *timed)
         .ends = timed->ends,
         .recorded = timed->recorded,
     };
-    struct lx_case one = {.window = window, .n_device = timed->n_device};
+    struct lx_case one = {.cold_ns = timed->cold_ns,
+                          .cold_share = timed->cold_share,
+                          .window = window,
+                          .n_device = timed->n_device};
     memcpy(one.cost_ns, timed->cost_ns, sizeof(one.cost_ns));
     struct lx_batch batch = {
         .cases = &one, .n_cases = 1, .devices = timed->device, .n_devices = timed->n_device};

@@ -113,6 +113,6 @@ def test_an_empty_page_takes_no_time(release):
     device = FixedCost(1000.0, 0.0, 0.0)
     plain = timed(whole, 32, device)
     assert plain.total_ns == 1000.0
-    assert plain.work.tolist() == [[0, 0, 0], [1, 2, 0]]
+    assert plain.work[:, :3].tolist() == [[0, 0, 0], [1, 2, 0]]
     (core,) = timed_windows(whole, [32], device)
     assert (core.total_ns, core.work.tolist()) == (plain.total_ns, plain.work.tolist())

@@ -111,7 +111,7 @@ DEVICES = [
 
 
 def assert_agrees(run, window, device):
-    cpu = CpuCost(6e4, 1.5e3, 70.0)
+    cpu = CpuCost(6e4, 1.5e3, 70.0, 2e5, 0.6)
     recorded = timed(run, 0, device)
     found = timed_windows(run, [0, window], device, cpu)
     assert_same(found[0], recorded)
@@ -127,7 +127,7 @@ def test_the_core_agrees_with_the_plain_python(run, window, device):
 cases = st.tuples(
     st.sampled_from(WINDOWS),
     st.sampled_from(DEVICES),
-    st.sampled_from([CpuCost(), CpuCost(6e4, 1.5e3, 70.0)]),
+    st.sampled_from([CpuCost(), CpuCost(6e4, 1.5e3, 70.0), CpuCost(cold_ns=2e5, cold_share=0.6)]),
 )
 
 
@@ -216,10 +216,10 @@ def arguments(run):
     arrays = dict(zip(names, core, strict=True))
     arrays["steps"] = run.steps.copy()
     arrays["recorded"] = np.zeros(0, np.int64)
-    arrays["cases"] = np.array([(0.0, 0.0, 0.0, 0, 0, 4)], CASE)
+    arrays["cases"] = np.array([(0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 4)], CASE)
     arrays["devices"] = np.array([0.0, 1000.0, 100.0, 50.0])
     arrays["times"], arrays["ends"] = np.zeros(4), np.zeros(2)
-    arrays["work"], arrays["over"] = np.ones(6, np.int64), np.zeros(2)
+    arrays["work"], arrays["over"] = np.ones(8, np.int64), np.zeros(2)
     return arrays
 
 

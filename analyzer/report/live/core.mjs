@@ -6,11 +6,11 @@ import { PACED } from './setting.mjs';
 
 const MACHINE_NUMBERS = 9;
 const NR_REQUESTS = 8; // of the machine's numbers
-const WORK = 3;
+const WORK = 4;
 const STEP_BYTES = 64;
 const FILE = { stride: 24, largeFolios: 8 };
 const INSERT = { stride: 32, file: 0, index: 8, order: 16, operation: 24, cause: 28 };
-const RUN = { costs: 8, total: 32, steps: 64, ints: 96, bytes: 112 };
+const RUN = { costs: 8, total: 48, steps: 80, ints: 112, bytes: 128 };
 
 const TEXTS = {
   '-1': 'not enough memory for this start',
@@ -154,7 +154,7 @@ export class Core {
     if (!unplugged || !window) {
       return this.timed(window, this.tables.steps.at, cpus, device, cost, base.work, this.work());
     }
-    const spared = [Math.max(cost[0] - unplugged, 0), cost[1], cost[2]];
+    const spared = [Math.max(cost[0] - unplugged, 0), ...cost.slice(1)];
     return this.timed(window, base.steps, cpus, device, spared, base.work, this.work());
   }
 
@@ -175,7 +175,7 @@ export class Core {
     }
     const { at, rows } = this.tables.steps;
     const base = { work: this.allocate(8 * WORK * rows), steps: 0 };
-    this.timed(0, at, cpus, device, [0, 0, 0], 0, base.work);
+    this.timed(0, at, cpus, device, [0, 0, 0, 0, 0], 0, base.work);
     const unplugged = this.meta.run.unplugged_ns;
     if (unplugged) {
       base.steps = this.allocate(STEP_BYTES * rows);

@@ -137,7 +137,7 @@ def _run(start: Start) -> dict[str, Any]:
         "ends": start.run.ends,
         "n_ends": int(start.run.steps["thread"].max(initial=0)) + 1,
         "device": [None if number == inf else float(number) for number in numbers],
-        "cost": [start.cpu.request_ns, start.cpu.page_ns, start.cpu.sector_ns],
+        "cost": start.cpu.numbers,
         "unplugged_ns": start.unplugged_ns,
         "most_requests": MOST_REQUESTS,
     }

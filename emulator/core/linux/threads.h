@@ -36,6 +36,7 @@ struct lx_thread {
     struct lx_needed needed;
     double left_ns, since_ns, end_ns, over_ns;
     double tail_ns, saved_ns, behind_ns;
+    double was_cold_ns, cold_ns; /* of its computing recorded, and now: until caches are warm */
     struct lx_call call;
     struct lx_thread *next; /* in the queue, or among those that wait for the same step */
 };

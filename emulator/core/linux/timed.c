@@ -32,9 +32,13 @@ static int
 check_case(const struct lx_case *one, size_t n_devices)
 {
     int error = lx_check_window(one->window);
-    for (size_t i = 0; i < LX_WORK && !error; i++)
+    for (size_t i = 0; i < LX_COSTS && !error; i++)
         if (!(one->cost_ns[i] >= 0 && one->cost_ns[i] <= LX_MOST_NS))
             error = LX_BAD_STEP;
+    bool warms = one->cold_ns >= 0 && one->cold_ns <= LX_MOST_NS && one->cold_share >= 0 &&
+                 one->cold_share <= LX_MOST_COLD_SHARE;
+    if (!error && !warms)
+        error = LX_BAD_STEP;
     if (!error && (one->device > n_devices || one->n_device > n_devices - one->device))
         error = LX_BAD_DEVICE;
     return error;
@@ -71,7 +75,7 @@ change(const struct replay *r, size_t row)
     if (!r->run->recorded)
         return 0;
     double more_ns = 0;
-    for (size_t i = 0; i < LX_WORK; i++) {
+    for (size_t i = 0; i < LX_COSTS; i++) {
         size_t at = LX_WORK * row + i;
         more_ns += (double)(r->work[at] - r->run->recorded[at]) * r->current->cost_ns[i];
     }
@@ -182,6 +186,8 @@ static struct lx_waits next_step(struct replay *r, struct lx_thread *thread);
 static struct lx_waits
 end_step(struct replay *r, struct lx_thread *thread)
 {
+    if (r->run->recorded && r->run->recorded[LX_WORK * thread->row + LX_WAITS])
+        thread->was_cold_ns = r->current->cold_ns * (1 + r->current->cold_share);
     r->over[thread->row] = true;
     lx_threads_wake(&r->threads, thread->row);
     bool own = r->run->steps[thread->row].operation >= 0;
@@ -204,6 +210,8 @@ go_through(struct replay *r, struct lx_thread *thread)
         operate(r, thread);
         take_requests(r, thread);
     }
+    thread->cold_ns = r->run->recorded ? r->current->cold_ns : 0;
+    r->work[LX_WORK * thread->row + LX_WAITS]++;
     return waits;
 }
 
@@ -233,11 +241,26 @@ go_on_with_step(struct replay *r, struct lx_thread *thread)
     return go_through(r, thread);
 }
 
+/* _Cold.computing_ns: the duration of computing that took ``recorded_ns`` when recorded. */
+static double
+computing_ns(const struct replay *r, struct lx_thread *thread, double recorded_ns)
+{
+    if (thread->was_cold_ns <= 0 && thread->cold_ns <= 0)
+        return recorded_ns;
+    double share = r->current->cold_share;
+    double slow_ns = lx_sooner(lx_later(recorded_ns, 0), thread->was_cold_ns);
+    thread->was_cold_ns -= slow_ns;
+    double warm_ns = recorded_ns - slow_ns * (share / (1 + share));
+    double cold_ns = lx_sooner(lx_later(warm_ns, 0), thread->cold_ns);
+    thread->cold_ns -= cold_ns;
+    return warm_ns + cold_ns * share;
+}
+
 /* Compute the due time; a saving that exceeds it is carried over to later computing. */
 static struct lx_waits
-compute(struct lx_thread *thread, double cpu_ns, enum lx_phase phase)
+compute(const struct replay *r, struct lx_thread *thread, double cpu_ns, enum lx_phase phase)
 {
-    double due = cpu_ns + thread->behind_ns + thread->saved_ns;
+    double due = computing_ns(r, thread, cpu_ns) + thread->behind_ns + thread->saved_ns;
     thread->saved_ns = lx_sooner(due, 0);
     thread->phase = phase;
     return (struct lx_waits){.what = LX_COMPUTE, .ns = lx_later(due, 0)};
@@ -248,7 +271,7 @@ wait_for_step(struct replay *r, struct lx_thread *thread)
 {
     const struct lx_step *step = &r->run->steps[thread->row];
     if (step->waits_for < 0 || r->over[step->waits_for])
-        return compute(thread, step->cpu_ns, LX_COMPUTED);
+        return compute(r, thread, step->cpu_ns, LX_COMPUTED);
     thread->phase = LX_WOKEN;
     return (struct lx_waits){.what = LX_STEP, .row = (size_t)step->waits_for};
 }
@@ -257,7 +280,7 @@ static struct lx_waits
 next_step(struct replay *r, struct lx_thread *thread)
 {
     if (thread->at == thread->n_steps)
-        return compute(thread, thread->tail_ns, LX_ENDS);
+        return compute(r, thread, thread->tail_ns, LX_ENDS);
     thread->row = thread->steps[thread->at];
     const struct lx_step *step = &r->run->steps[thread->row];
     bool has_step = step->woken_by >= 0;
@@ -283,7 +306,7 @@ go_on(void *self, struct lx_thread *thread)
     case LX_SLEPT:
         return wait_for_step(r, thread);
     case LX_WOKEN:
-        return compute(thread, r->run->steps[thread->row].cpu_ns, LX_COMPUTED);
+        return compute(r, thread, r->run->steps[thread->row].cpu_ns, LX_COMPUTED);
     case LX_COMPUTED:
         return begin_step(r, thread);
     case LX_OUTSIDE:

@@ -17,8 +17,8 @@ struct lx_step {
 /* Of a step's ``meta``. */
 enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4 };
 
-/* The work of a step: requests, pages, sectors of compressed blocks. */
-enum { LX_WORK = 3 };
+/* The work of a step: requests, pages, sectors of compressed blocks, which cost; and waits. */
+enum { LX_COSTS = 3, LX_WAITS = LX_COSTS, LX_WORK };
 
 /* Run, and the work recorded (LX_WORK numbers by step), or NULL. */
 struct lx_timed_run {
@@ -29,12 +29,14 @@ struct lx_timed_run {
     const int64_t *recorded;
 };
 
+enum { LX_MOST_COLD_SHARE = 1000 };
+
 /*
  * CASE of emulator/linux/timed_windows.py: CpuCost, a window (pages), and the device, which is kind
  * and numbers in ``n_device`` of the batch's numbers from ``device`` on.
  */
 struct lx_case {
-    double cost_ns[LX_WORK];
+    double cost_ns[LX_COSTS], cold_ns, cold_share;
     int64_t window;
     uint64_t device, n_device;
 };
