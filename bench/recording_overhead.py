@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.device import Devices
 from foreread.tracer.backends import tracefs_mount
 from foreread.tracer.backends.base import WANTED_EVENTS
 from foreread.tracer.backends.tracefs import TracefsBackend
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.local.journal import Journal
 from foreread.tracer.local.run import run_cold
 from foreread.tracer.runs.options import RunOptions

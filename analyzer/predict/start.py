@@ -24,6 +24,7 @@ from foreread.analyzer.predict.disk.probed import (
 )
 from foreread.analyzer.predict.inputs import Inputs, inputs
 from foreread.analyzer.predict.prediction import MINOR_SHARE, Prediction
+from foreread.analyzer.program.cold import ColdSamples, cold_samples
 from foreread.analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from foreread.analyzer.program.frame import frame_of
 from foreread.analyzer.program.inode_tables import InodeTables, read_ahead, tables_of
@@ -236,11 +237,13 @@ def prepare(start_inputs: Inputs, version: Version, device: DeviceModel | None =
     tables = tables_of(recording, disk)
     run, _ = read_ahead(run, tables, apart=isinstance(used, Paced))
     samples = cpu_samples(recording) if blocks is None else None
+    probe = probe_of(recording.probe, dev_text(disk))
+    cold = cold_samples(probe.computing) if probe else None
     if samples:  # without a request there is no wait to return from
-        cached = page_cost(probe_of(recording.probe, dev_text(disk)), recording.page_size)
+        cached = page_cost(probe, recording.page_size)
         wake, checked = samples.wake + steps.back_ns, steps.checked_ns
-        samples = replace(samples, wake=wake, cached_page=cached, checked=checked)
-    cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
+        samples = replace(samples, wake=wake, cached_page=cached, checked=checked, cold=cold)
+    cpu = samples.cost() if samples else _in_blocks(blocks.cpu if blocks else CpuCost(), cold)
     return Start(
         taken=start_inputs,
         disk=disk,
@@ -259,6 +262,14 @@ def prepare(start_inputs: Inputs, version: Version, device: DeviceModel | None =
         inode_tables=tables,
         version=version,
     )
+
+
+def _in_blocks(cpu: CpuCost, cold: ColdSamples | None) -> CpuCost:
+    """Return the cost of a start that reads compressed blocks, with that of computing after it."""
+    if cold is None:
+        return cpu
+    cold_ns, cold_share = cold.cost()
+    return replace(cpu, cold_ns=cold_ns, cold_share=cold_share)
 
 
 def starts_of(

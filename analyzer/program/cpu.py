@@ -11,6 +11,7 @@ import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Table, of_kinds, order_by
+from foreread.analyzer.program.cold import ColdSamples
 from foreread.emulator.linux.steps import CpuCost
 
 _SOONEST = 1  # percentile of the time between events: little else happens in it
@@ -56,14 +57,16 @@ class CpuSamples:
     wake_share: int = _WAKE_SHARE
     cached_page: float = 0.0  # by the capture's probe: the cost of inserting a page into the cache
     checked: float = 0.0  # of ``wake``, to check or decrypt the page: it grows with the pages
+    cold: ColdSamples | None = None  # of computing after a wait, by the capture's probe
 
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
         """Return the cost of a request and a page; with ``rng`` for pages drawn with replacement.
 
         Such a draw is a possible cost, from an equal number of pages. Zero without pages.
         """
+        cold = self.cold.cost(rng) if self.cold else (0.0, 0.0)
         if not len(self.page):
-            return CpuCost()
+            return CpuCost(0.0, 0.0, 0.0, *cold)
         rows = np.arange(len(self.page))
         if rng is not None:
             rows = rng.integers(0, len(rows), len(rows))
@@ -72,7 +75,7 @@ class CpuSamples:
         wakes = self.wake[rows][~np.isnan(self.wake[rows])]
         wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
         wake = max(wake - self.checked, 0.0)
-        return CpuCost(max(submit + wake, 0.0), max(page, 0.0) + self.checked)
+        return CpuCost(max(submit + wake, 0.0), max(page, 0.0) + self.checked, 0.0, *cold)
 
 
 def cpu_samples(recording: Recording) -> CpuSamples:

@@ -66,9 +66,12 @@ class CpuCost:
         words = (
             f"{self.request_ns / 1000:.0f} µs per request and {self.page_ns / 1000:.1f} µs per page"
         )
-        if not self.sector_ns:
-            return words
-        return f"{words}, {2 * self.sector_ns / 1000:.1f} µs per compressed KiB"
+        if self.sector_ns:
+            words += f", {2 * self.sector_ns / 1000:.1f} µs per compressed KiB"
+        if self.cold_share:
+            words += f", and {self.cold_share:.0%} of the first {self.cold_ns / 1000:.0f} µs"
+            words += " of computing after a wait"
+        return words
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from typing import BinaryIO
 
 from foreread.benches.messages import BoardTask, Link, Message, Out
 from foreread.boards.base.guard import die_with_parent
-from foreread.error import ERRORS
 from foreread.boards.base.interrupts import Interrupted, orderly_exit
+from foreread.error import ERRORS
 
 
 def main() -> None:

@@ -12,11 +12,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.boards.base.printable import printable
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import add_json, check_outputs
 from foreread.cli.text.escaped import escaped_output
-from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.version import VERSION
 
 # As in the help; each command is a module of foreread.cli.commands. A module is imported only when

@@ -21,6 +21,7 @@ from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import DocumentError, OtherSchemaError, read_document
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.boards.base.outputs import check_folder
 from foreread.boards.base.written import write_whole
 from foreread.boards.open import LOCAL
@@ -32,7 +33,6 @@ from foreread.improving.job import MOST_TRIED, OUTPUT, Job, TuneWish, Watch
 from foreread.improving.steps import Step, steps_of
 from foreread.improving.suite import SuiteJob, suite_answered, suite_steps
 from foreread.recording.words import command_line, target_words, words_of
-from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.tracer.runs.options import Streams
 from foreread.version import VERSION
 

@@ -17,6 +17,7 @@ from foreread.analyzer.judge.run import Compared, Files, compare, extent_table
 from foreread.analyzer.predict.inputs import machine_of
 from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.scratch import scratch_folder
 from foreread.boards.base.silent import silent
 from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
@@ -29,7 +30,6 @@ from foreread.emulator.linux.rules import rules_for, version_of
 from foreread.judging.steps import runner_steps
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Capture
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.remote.judged import JudgeFiles, judge_files
 from foreread.tracer.remote.record import record_on
 from foreread.tracer.runner.executable import FAILED, executable

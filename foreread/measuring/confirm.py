@@ -11,6 +11,7 @@ from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.prediction import Verdict
 from foreread.analyzer.predict.proposal import Proposal
 from foreread.boards.base.brief import brief
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import checked_path, key_of
@@ -26,7 +27,6 @@ from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.formats.confirmation import Confirmation, same_question
 from foreread.tracer.formats.confirmation_store import change_stored, check_storable
 from foreread.tracer.formats.scenario import IDLE, beside
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import bench_on
 from foreread.tracer.trials.trial import Scenario, TrialOptions, check_loads
 

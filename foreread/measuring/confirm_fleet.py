@@ -9,6 +9,7 @@ from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.tuner.campaign.crew import NoBoardError
 from foreread.benches.boards import check_targets, first_difference
 from foreread.benches.opened import open_bench
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.checks import checked_path, key_of
 from foreread.error import ArgumentError
@@ -27,7 +28,6 @@ from foreread.measuring.pairs import ComparedBoard
 from foreread.measuring.spread_pairs import Boards, SpreadPairs
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.confirmation import Confirmation
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.trials.trial import Scenario
 
 

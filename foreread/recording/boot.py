@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foreread.analyzer.ingest.arguments import StrPath
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
 from foreread.boards.target import Target
@@ -14,7 +15,6 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of_boot
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
 from foreread.tracer.remote.job import part
 from foreread.tracer.runs.options import RunOptions

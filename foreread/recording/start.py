@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foreread.analyzer.ingest.arguments import StrPath
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
@@ -18,7 +19,6 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import recorder_for
 from foreread.tracer.runs.output import recording_folder
 from foreread.tracer.runs.recording import RecordOptions

@@ -11,8 +11,8 @@ from foreread.analyzer.tuner.space.genes import Space
 from foreread.analyzer.tuner.store.records import Board
 from foreread.benches.messages import Back, Completed, Link, Opened
 from foreread.benches.opened import OpenBench
-from foreread.checks import key_of
 from foreread.boards.base.interrupts import Interrupted
+from foreread.checks import key_of
 from foreread.tracer.trials.trial import Scenario, TrialOptions
 from foreread.tuning.campaign import board_of, space_on
 from foreread.tuning.evaluator import TrialEvaluator

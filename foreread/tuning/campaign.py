@@ -30,11 +30,11 @@ from foreread.analyzer.tuner.store.records import Board, BoardDisk, Hardware, Sp
 from foreread.analyzer.tuner.store.store import Store
 from foreread.benches.opened import open_bench
 from foreread.boards.base.counted import plural
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.boards.base.outputs import check_changed, check_new
 from foreread.boards.base.silent import silent
 from foreread.checks import Command, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
-from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.tracer.trials.trial import Scenario, TrialBench, TrialOptions
 from foreread.tuning.earlier import (
     check_genes,

@@ -18,10 +18,10 @@ from foreread.analyzer.tuner.store.records import Evaluation
 from foreread.analyzer.tuner.store.store import Store
 from foreread.benches.boards import BoardsAtWork, check_targets, first_difference
 from foreread.benches.opened import open_bench
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.checks import checked_path
 from foreread.error import ArgumentError
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.trials.trial import Scenario, TrialOptions
 from foreread.tuning.board import TunedBoard, TuneTask
 from foreread.tuning.campaign import (

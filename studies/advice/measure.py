@@ -29,9 +29,9 @@ from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.disk.device_model import device_from
 from foreread.boards.base.document import SCHEMA
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.open import open_target
 from foreread.recording.words import recorded_run
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import bench_on
 from foreread.tracer.runs.options import Streams
 from foreread.tracer.trials.beside import Later, Replayer

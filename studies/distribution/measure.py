@@ -19,10 +19,10 @@ from typing import Any
 
 from foreread.analyzer.ingest.load import load
 from foreread.boards.base.document import SCHEMA
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.open import open_target
 from foreread.boards.target import Target
 from foreread.recording.words import recorded_run
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import bench_on
 from foreread.tracer.runs.options import Streams
 from foreread.tracer.trials.beside import Replayer

@@ -27,9 +27,9 @@ from typing import Any
 
 from foreread.analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
 from foreread.boards.base.document import SCHEMA
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.device import SECTOR_BYTES
 from foreread.boards.knobs import READ_AHEAD
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.local.journal import Journal
 from studies.accuracy.loop_board import Limit, LoopBoard, missing
 from studies.accuracy.starts import SEEN, Start

@@ -29,9 +29,9 @@ from foreread.analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
 from foreread.analyzer.tuner.space.genes import Allele, Chromosome, Space
 from foreread.analyzer.tuner.store.records import Spec
 from foreread.analyzer.tuner.store.store import Store, StoreError
+from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from foreread.boards.emulated.error import BoardError
 from foreread.boards.target import TargetError
-from foreread.boards.base.interrupts import Interrupted, orderly_exit
 from studies.tuning.landscape import (
     Landscape,
     LandscapeError,

@@ -16,8 +16,8 @@ from typing import Literal
 
 import msgspec
 
-from foreread.boards.target import NOT_FOUND, LocalTarget, Target
 from foreread.boards.base.interrupts import uninterrupted
+from foreread.boards.target import NOT_FOUND, LocalTarget, Target
 from foreread.tracer.local.journal import Journal
 from foreread.tracer.runs.knobs import KnobRefused, selected
 from studies.error import StudyError

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 
+from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.target import Target
 from foreread.tracer.calibrate.fio import CalibrateError
-from foreread.boards.base.interrupts import uninterrupted
 from foreread.tracer.remote.bios import parse_sums
 from foreread.tracer.remote.job import facts, making_sense, script
 from foreread.tracer.remote.run_facts import Lines, by_key

@@ -14,6 +14,7 @@ Nanoseconds = Annotated[int, Meta(ge=0, le=10**13)]  # since the probe began; un
 RequestBytes = Annotated[int, Meta(ge=512, le=1 << 26)]
 Depth = Annotated[int, Meta(ge=1, le=1024)]
 _MOST_REQUESTS = 1 << 17
+_MOST_PIECES = 1000
 
 
 class ProbeTrial(Struct, frozen=True, kw_only=True):
@@ -52,12 +53,40 @@ class PageReads(Struct, frozen=True, kw_only=True):
     cached_ns: Annotated[list[Nanoseconds], Meta(max_length=1000)]
 
 
+class ComputingRound(Struct, frozen=True, kw_only=True):
+    """The processor's time (ns) of pieces of computing, in the order in which they were executed.
+
+    ``warm_ns``: right after other pieces; ``cold_ns``: after a read that waited for the disk.
+    ``first`` is the number of the first piece; after the last one comes number 0.
+    """
+
+    first: Annotated[int, Meta(ge=0, lt=_MOST_PIECES)]
+    warm_ns: list[Nanoseconds]
+    cold_ns: list[Nanoseconds]
+
+
+class Computing(Struct, frozen=True, kw_only=True):
+    """Rounds of the same pieces of computing; ``kinds`` has what each piece does, in a word."""
+
+    __repr__ = brief
+
+    kinds: Annotated[list[str], Meta(min_length=1, max_length=_MOST_PIECES)]
+    rounds: Annotated[list[ComputingRound], Meta(min_length=1, max_length=1000)]
+
+    def __post_init__(self) -> None:
+        pieces = len(self.kinds)
+        for each in self.rounds:
+            if not len(each.warm_ns) == len(each.cold_ns) == pieces > each.first:
+                raise ValueError("the columns of a probe's computing differ in length")
+
+
 class DiskProbe(Struct, frozen=True, kw_only=True):
     """The probe of one disk (``dev`` is its "major:minor").
 
     ``group`` is the cgroup whose limits held for the reads, empty if it was foreread's own.
     ``seconds`` is what the probe took. ``known`` is the cost that an emulated board gave the disk.
     ``pages`` are reads past the page cache and into it, of two sizes; none on a slow disk.
+    ``computing`` shows how slow the processor is after waits for this disk; None if unknown.
     """
 
     __repr__ = brief
@@ -68,6 +97,7 @@ class DiskProbe(Struct, frozen=True, kw_only=True):
     group: str = ""
     trials: Annotated[list[ProbeTrial], Meta(max_length=100)] = []
     pages: Annotated[list[PageReads], Meta(max_length=10)] = []
+    computing: Computing | None = None
     known: Cost | None = None
 
     @property

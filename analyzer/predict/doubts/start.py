@@ -17,11 +17,13 @@ from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from foreread.analyzer.predict.bands import DEVIATIONS
 from foreread.analyzer.predict.disk.observed import observed, unexplained
+from foreread.analyzer.predict.disk.probed import probe_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
 from foreread.analyzer.predict.doubts.recording import of_recording
 from foreread.analyzer.predict.seconds import Seconds, seconds_of
 from foreread.analyzer.predict.start import Start
+from foreread.analyzer.program.cold import cold_samples
 from foreread.analyzer.program.cpu import event_cost
 from foreread.analyzer.program.frame import frame_of
 from foreread.analyzer.program.inode_tables import recorded_reads
@@ -31,7 +33,8 @@ from foreread.boards.base.units import KIB, percent_text
 from foreread.emulator.devices.measured import Measured
 from foreread.emulator.devices.paced import Paced
 from foreread.emulator.devices.stateful import Stateful
-from foreread.emulator.linux.steps import CpuCost, Timed
+from foreread.emulator.linux.steps import Timed
+from foreread.tracer.formats.capture import dev_text
 
 _EXIT = "sched:sched_process_exit"
 # In parts of the run: the latest acceptable start of a thread with unknown parent.
@@ -53,6 +56,8 @@ LEAST, MOST = 0.01, 0.25
 # In parts of the recorded requests: the replay at window 0 has to send the same ones.
 LEAST_REQUESTS, MOST_REQUESTS = 0.01, 0.10
 MOST_OF_FAST = 0.5  # in parts of the fast KiB: what was read before the start may be the rest
+# Of computing after a wait, where no probe shows it: as the probe finds it on an x86_64 server.
+COLD_NS, COLD_SHARE = 110e3, 0.45
 _ALIKE = 1.5  # times as long at random as in order: less does not depend on the requests before
 
 
@@ -112,7 +117,7 @@ def _of_setup(start: Start) -> Iterator[Doubt]:
             "which the limiter delayed reads",
             unusable=True,
         )
-    if start.cpu == CpuCost():
+    if not any(start.cpu.numbers[:3]):
         yield Doubt(
             "the capture has no page fault events: CPU time per request is unknown",
             spread=UNKNOWN_CPU,
@@ -225,6 +230,7 @@ def by_window(start: Start, windows: Sequence[int], replays: Sequence[Timed]) ->
     yield from _sleep_that_grows(start.recording.page_size, windows, replays, at_zero)
     yield from _strangers(start, windows, replays)
     yield from _speed_that_drops(start, replays)
+    yield from _cold_caches(start, windows, replays)
 
 
 def _speed_that_drops(start: Start, replays: Sequence[Timed]) -> Iterator[Doubt]:
@@ -320,3 +326,27 @@ def _strangers(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -
         f"the seconds change by up to {off[row]:.0%}"
     )
     yield Doubt(text, float(off[row]) / DEVIATIONS, unusable=bool(off[row] > MOST))
+
+
+def _cold_caches(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -> Iterator[Doubt]:
+    """A start that computes much between its reads, on a processor that was not probed.
+
+    After each wait the caches are cold. The recorded computing contains that for the waits of
+    window 0, and larger windows have fewer.
+    """
+    probe = probe_of(start.recording.probe, dev_text(start.disk))
+    if probe is not None and (probe.known or cold_samples(probe.computing)):
+        return  # an emulated processor (boards/emulated) has no caches
+    cpu = replace(start.cpu, cold_ns=COLD_NS, cold_share=COLD_SHARE)
+    cold = replace(start, cpu=cpu, cpu_samples=None).timed(list(windows))
+    now, then = (np.array([run.total_ns for run in runs]) for runs in (replays, cold))
+    off = np.abs(now - then) / np.maximum(now, 1.0)
+    row = int(off.argmax())
+    if off[row] <= LEAST:
+        return
+    text = (
+        "how slowly the processor computes after a wait is unknown, and this start computes much "
+        f"between its reads: it may be up to {off[row]:.0%} faster with a window of "
+        f"{windows[row] * start.recording.page_size // 1024} KiB"
+    )
+    yield Doubt(text, float(off[row]) / DEVIATIONS)

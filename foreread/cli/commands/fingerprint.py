@@ -18,6 +18,7 @@ from foreread.analyzer.tuner.findings.plans import (
 )
 from foreread.analyzer.tuner.space.losses import losses_in
 from foreread.analyzer.tuner.store.records import TopGenes
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.outputs import check_changed
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import percent_text
@@ -31,7 +32,6 @@ from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.watching import FactPrinter
 from foreread.documents.fingerprint import WatchScriptDocument
 from foreread.tracer.error import TracerError
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.machines import restore_settings
 from foreread.tracer.remote.job import Fact
 from foreread.tracer.remote.watch import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from foreread.boards.base.interrupts import Interrupted
 from foreread.boards.base.outputs import check_folder
 from foreread.boards.base.printable import printable
 from foreread.boards.open import LOCAL
@@ -20,7 +21,6 @@ from foreread.cli.text.improve import StepLines, improved_text
 from foreread.documents.improve import ImproveDocument
 from foreread.improving.improve import command_lines, improve, read_improved
 from foreread.improving.job import TuneWish
-from foreread.boards.base.interrupts import Interrupted
 from foreread.tracer.runs.options import RunOptions
 
 

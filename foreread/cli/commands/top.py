@@ -8,13 +8,13 @@ import sys
 import time
 from functools import partial
 
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.open import open_target
 from foreread.cli.arguments import UsageError, duration, whole_number
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.text.top import text_of
 from foreread.cli.top_screen import show_screen
 from foreread.machine.reading_now import ReadingNow, reading_now
-from foreread.boards.base.interrupts import orderly_exit
 from foreread.tracer.remote.top import LEAST_BUFFER_KIB, MOST_BUFFER_KIB
 
 _SHORTEST_S = 0.2

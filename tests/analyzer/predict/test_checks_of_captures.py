@@ -18,15 +18,19 @@ from foreread.analyzer.predict.doubts.start import by_window, disagreement, of_r
 from foreread.analyzer.predict.inputs import inputs
 from foreread.analyzer.predict.start import prepare
 from foreread.analyzer.program.added_steps import new_steps
+from foreread.boards.cost import FixedCost as FixedFigures
 from foreread.emulator.devices.device import FixedCost
 from foreread.emulator.devices.stateful import Stateful
 from foreread.emulator.linux.steps import Timed
 from foreread.tracer.formats.capture import FileEntry
+from foreread.tracer.formats.disk_probe import Computing, ComputingRound, DiskProbe
 
 A, B, IDLE, STRANGER = ROOT_PID, 101, 0, 9
 ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)
 LINUX = (6, 18, 0)
 DEVICE = FixedCost(1000, 0)
+FIGURES = FixedFigures(obtained="set", latency_us=1, ns_per_kib=10)
+EMULATED = DiskProbe(dev="7:0", name="slow0", known=FIGURES)
 EXITS = frozenset({"sched:sched_process_exit"})
 
 
@@ -124,7 +128,8 @@ def of(total, compute, waited, requests=10):
 def fake(**more):
     """A start whose requests are ten reads."""
     found = {
-        "recording": SimpleNamespace(page_size=4096),
+        "recording": SimpleNamespace(page_size=4096, probe=EMULATED),
+        "disk": 7 << 20,
         "requests": {"flags": np.full(10, R)},
         "cpu_samples": object(),
         "without_strangers": lambda: None,
@@ -178,6 +183,46 @@ def test_reads_of_others_that_delay_the_start():
     slow = replace(start, device=FixedCost(1000, 10))
     found = [*by_window(slow, [0], slow.timed([0]))]
     assert any(text.startswith("1 read of other processes") for text in texts(found))
+
+
+def much_computed(probe=None):
+    """Sixteen pages in order, each mapped at once, and 400 µs of computing after each."""
+    pages = []
+    for page in range(16):
+        at = 1000 + 401_300 * page
+        mapped = event(Kind.MAP_PAGES, pid=A, ino=1, index=page, time_ns=at + 1310)
+        pages += [*missed(at, page), mapped]
+    start = started(switch(0, IDLE, A), *pages, *ended(1000 + 16 * 401_300, A))
+    return prepare(inputs(replace(start.recording, probe=probe), LINUX), LINUX, DEVICE)
+
+
+def test_much_computing_between_reads_on_an_unknown_processor_widens_the_band():
+    """Of 400 µs after a wait, 45 % of 110 µs are due to cold caches: 49 of 401, after each wait."""
+    start = much_computed()
+    windows = [0, 16]
+    (found,) = by_window(start, windows, start.timed(windows))
+    assert "how slowly the processor computes after a wait is unknown" in found.text
+    assert "up to 12% faster with a window of 64 KiB" in found.text
+    assert found.spread == pytest.approx(0.45 * 110 / 401 / 1.645, rel=0.1)
+    assert not found.unusable
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_a_probe_shows_how_slowly_a_processor_computes_after_a_wait(share):
+    cold = [int(10_000 * (1 + share))] * 8
+    rounds = [ComputingRound(first=0, warm_ns=[10_000] * 8, cold_ns=cold)] * 12
+    probe = DiskProbe(dev="7:0", name="loop0", computing=Computing(kinds=["a"] * 8, rounds=rounds))
+    start = much_computed(probe)
+    assert not [*by_window(start, [0, 16], start.timed([0, 16]))]
+    assert start.cpu.cold_share == pytest.approx(share)
+    seconds = [run.compute_ns for run in start.timed([0, 16])]
+    assert (seconds[1] < 0.98 * seconds[0]) == bool(share)
+
+
+def test_an_emulated_processor_has_no_caches():
+    start = much_computed(EMULATED)
+    assert not [*by_window(start, [0, 16], start.timed([0, 16]))]
+    assert start.cpu.cold_share == 0
 
 
 def test_captures_that_disagree():

@@ -17,11 +17,16 @@ from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.linux import predict_linux
 from foreread.emulator.devices.device import FixedCost
 from foreread.tracer.formats.capture import NO_METADATA, Capture, FileEntry
+from foreread.tracer.formats.disk_probe import Computing, ComputingRound, DiskProbe
 
 PAGE = 4096
 PAGES = 64
 SERVICE_NS, COMPUTED_NS = 1_200_000, 300_000
 DEVICE = FixedCost(1_000_000, 50_000)
+AS_FAST = ComputingRound(first=0, warm_ns=[10_000] * 8, cold_ns=[10_000] * 8)
+AS_FAST_AFTER_WAITS = DiskProbe(
+    dev="7:0", name="disk0", computing=Computing(kinds=["any"] * 8, rounds=[AS_FAST] * 12)
+)
 ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=PAGES * PAGE)
 
 
@@ -53,7 +58,8 @@ def recorded(
 ):
     """Page 0 is faulted in, others are read, 300 µs apart; then ``large`` reads of metadata.
 
-    Before that ``beside`` pages of another disk are read, in as long.
+    Before that ``beside`` pages of another disk are read, in as long. The processor computes as
+    fast after a wait as without.
     """
     events, now = [], 0
     other = {"dev": 8 << 20}
@@ -82,7 +88,8 @@ def recorded(
         now += 4_200_000
         events.append(event(Kind.RQ_COMPLETE, **both, time_ns=now))
     trace = Trace("test", table(*events), kernel=host.get("kernel", "6.12.1"))
-    return interpret(trace, captured(now + 50, current, **host), [ENTRY], "all")
+    recording = interpret(trace, captured(now + 50, current, **host), [ENTRY], "all")
+    return replace(recording, probe=AS_FAST_AFTER_WAITS)
 
 
 def test_without_readahead_the_replay_takes_the_recorded_time():

@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from event_table import R, event, table
 
 from foreread.analyzer.ingest.interpret import interpret
 from foreread.analyzer.ingest.recording import Trace
 from foreread.analyzer.ingest.tables import EVENTS, Kind, Table
-from foreread.analyzer.program.cpu import cpu_samples, event_cost
+from foreread.analyzer.program.cold import ColdSamples
+from foreread.analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from foreread.tracer.formats.capture import NO_METADATA
 
 
@@ -100,3 +102,17 @@ def test_shortest_times_after_a_completion_are_partly_kernel_work():
     assert event_cost(events) == pytest.approx(2000)
     events["time_ns"][2::3] = events["time_ns"][1::3] + 1500
     assert event_cost(events) == pytest.approx(1500)
+
+
+def test_the_cost_of_computing_after_a_wait_is_that_of_the_probe():
+    """With pages that were read singly, and without any."""
+    rounds = (np.full((12, 8), 10_000.0), np.full((12, 8), 3_000.0), np.zeros((12, 8), int))
+    nothing = np.zeros(0)
+    samples = CpuSamples(nothing, nothing, nothing, cold=ColdSamples(*rounds))
+    assert samples.cost().cold_share == pytest.approx(0.3)
+    assert samples.cost(np.random.default_rng(1)).cold_share == pytest.approx(0.3)
+    each = np.full(5, 1_000.0)
+    found = replace(samples, page=each, submit=each, wake=each).cost()
+    assert (found.request_ns, found.page_ns) == (2_000, 1_000)
+    assert found.cold_share == pytest.approx(0.3)
+    assert "and 30% of the first 80 µs of computing after a wait" in found.describe()

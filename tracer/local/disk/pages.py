@@ -32,7 +32,7 @@ def read_pages(places: Places) -> list[PageReads]:
     direct: dict[int, list[int]] = {size: [] for size in SIZES}
     cached: dict[int, list[int]] = {size: [] for size in SIZES}
     with mmap.mmap(-1, max(SIZES)) as buffer, ExitStack() as stack:
-        opened = _Opened(stack)
+        opened = Opened(stack)
         for _ in range(_ROUNDS):
             for size in SIZES:
                 with memoryview(buffer)[:size] as part:
@@ -55,7 +55,7 @@ def _direct(places: Places, buffer: memoryview) -> int:
     return time.monotonic_ns() - began
 
 
-class _Opened:
+class Opened:
     """The files of direct descriptors, opened once more for reads through the page cache.
 
     The pages read stay cached until the stack ends: reusing pages just freed would cost less.
@@ -79,7 +79,7 @@ class _Opened:
         self._stack.callback(os.posix_fadvise, file, offset, size, os.POSIX_FADV_DONTNEED)
 
 
-def _cached(places: Places, size: int, opened: _Opened) -> int:
+def _cached(places: Places, size: int, opened: Opened) -> int:
     """Return the duration (ns) of one request that brought ``size`` bytes into the page cache."""
     descriptor, offset = places.random(size)
     file = opened.file(descriptor)

@@ -18,8 +18,9 @@ import msgspec
 from foreread.boards.base.guard import die_with_parent
 from foreread.boards.base.interrupts import uninterrupted
 from foreread.boards.device import Devices, Disk
-from foreread.tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
+from foreread.tracer.formats.disk_probe import Computing, DiskProbe, PageReads, ProbeTrial
 from foreread.tracer.local import cold
+from foreread.tracer.local.disk.computing import compute_after_waits
 from foreread.tracer.local.disk.groups import group_folder
 from foreread.tracer.local.disk.pages import read_pages
 from foreread.tracer.local.disk.plan import is_held, probe
@@ -38,6 +39,7 @@ class _Answer(msgspec.Struct):
 
     trials: list[ProbeTrial]
     pages: list[PageReads]
+    computing: Computing | None
 
 
 class ProbeFailed(RuntimeError):
@@ -73,6 +75,7 @@ def probe_disk(
         group=group,
         trials=result.trials,
         pages=result.pages,
+        computing=result.computing,
     )
 
 
@@ -164,6 +167,8 @@ def _trials_or_reason(spans: list[Span], folder: Path | None) -> bytes:
             (folder / "cgroup.procs").write_text(f"{os.getpid()}\n")
         places = Places(spans, random.Random())
         trials = probe(DirectReader(places).run)
-        return msgspec.json.encode(_Answer(trials, [] if is_held(trials) else read_pages(places)))
+        pages = [] if is_held(trials) else read_pages(places)
+        computing = compute_after_waits(places, trials) if trials else None
+        return msgspec.json.encode(_Answer(trials, pages, computing))
     except OSError as error:
         return f"{error.filename or 'a read'}: {error.strerror}".encode()
