@@ -1,4 +1,4 @@
-"""How slow the processor computes after a wait, from the rounds of the capture's probe.
+"""How slowly the processor computes after a wait, from the rounds of the capture's probe.
 
 Computing of L ns with warm caches takes min(L, T) · s longer after a wait: T (``cold_ns``) and s
 (``cold_share``) are fitted to what the probe's own computing takes longer, by least squares at
@@ -8,6 +8,7 @@ lengths that are spread evenly over their logarithm. No start takes part in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from foreread.tracer.formats.disk_probe import Computing
 _LENGTHS = 12
 _SHORTEST = 1 / 64  # in parts of a round
 _CANDIDATES = 64  # of T
+_CUT = 0.1  # of the rounds at either end, at each length: the processor also served others
+# A probe that shows more was disturbed: no computing is ten times as slow for that long.
+_MOST_SHARE, _MOST_NS = 10.0, 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +28,7 @@ class ColdSamples:
     """What pieces of computing take longer after a wait.
 
     ``warm_ns`` and ``more_ns`` (rounds × pieces) are in the order of execution; ``kinds`` has the
-    same rows and columns: numbers of what each piece does.
+    same rows and columns: the number of each piece's kind.
     """
 
     warm_ns: Array
@@ -34,52 +38,65 @@ class ColdSamples:
     def cost(self, rng: np.random.Generator | None = None) -> tuple[float, float]:
         """Return T (ns) and s; with ``rng`` for rounds, and one kind, drawn at random.
 
-        What a start computes may be like any of the kinds: s is multiplied by the ratio of a
+        The computing of a start may be like any of the kinds: s is multiplied by the ratio of a
         random kind's share to that of all.
         """
-        rows = np.arange(len(self.warm_ns))
         if rng is None:
-            return fitted(*self._curve(rows))
-        cold_ns, share = fitted(*self._curve(rng.integers(0, len(rows), len(rows))))
-        ratios = self._ratios(cold_ns)
-        return cold_ns, share * float(ratios[rng.integers(len(ratios))])
+            return fitted(self._lengths, _mean(self._longer))
+        rows = rng.integers(0, len(self._longer), len(self._longer))
+        cold_ns, share = fitted(self._lengths, _mean(self._longer[rows]))
+        ratio = float(self._ratios[rng.integers(len(self._ratios))])
+        return cold_ns, min(share * ratio, _MOST_SHARE)
 
-    def _curve(self, rows: Array) -> tuple[Array, Array]:
-        """Return lengths of computing with warm caches, and the median of what they take longer."""
-        warm, more = (np.cumsum(part[rows], axis=1) for part in (self.warm_ns, self.more_ns))
-        most = float(np.median(warm[:, -1]))
-        lengths = np.geomspace(_SHORTEST * most, most, _LENGTHS)
+    @cached_property
+    def _lengths(self) -> Array:
+        """Lengths of computing with warm caches (ns)."""
+        most = float(np.median(self.warm_ns.sum(axis=1)))
+        return np.asarray(np.geomspace(_SHORTEST * most, most, _LENGTHS))
+
+    @cached_property
+    def _longer(self) -> Array:
+        """What each round takes longer, up to each of the lengths (rounds × lengths, ns)."""
+        warm, more = (np.cumsum(part, axis=1) for part in (self.warm_ns, self.more_ns))
         longer = [
-            np.interp(lengths, np.append(0.0, ns), np.append(0.0, row))
+            np.interp(self._lengths, np.append(0.0, ns), np.append(0.0, row))
             for ns, row in zip(warm, more, strict=True)
         ]
-        return lengths, np.asarray(np.median(longer, axis=0))
+        return np.array(longer)
 
-    def _ratios(self, cold_ns: float) -> Array:
-        """Return each kind's share, within ``cold_ns`` after a wait, in parts of that of all."""
-        early = np.cumsum(self.warm_ns, axis=1) <= max(cold_ns, float(self.warm_ns[:, 0].max()))
-        warm = np.bincount(self.kinds[early], self.warm_ns[early])
-        more = np.bincount(self.kinds[early], self.more_ns[early])
-        of_all = more.sum() / warm.sum()
-        if of_all <= 0:
+    @cached_property
+    def _ratios(self) -> Array:
+        """Each kind's share, while the caches are cold, in parts of that of all."""
+        begun = np.cumsum(self.warm_ns, axis=1) - self.warm_ns < self.cost()[0]
+        warm = np.bincount(self.kinds[begun], self.warm_ns[begun])
+        more = np.bincount(self.kinds[begun], self.more_ns[begun])
+        if more.sum() <= 0:
             return np.ones(1)
-        return np.asarray(np.maximum(more[warm > 0] / warm[warm > 0] / of_all, 0.0))
+        shares = more[warm > 0] / warm[warm > 0]
+        return np.asarray(np.maximum(shares * warm.sum() / more.sum(), 0.0))
+
+
+def _mean(longer: Array) -> Array:
+    """Return the mean of rounds at each length, without the most and the least of them."""
+    cut = int(_CUT * len(longer))
+    return np.asarray(np.sort(longer, axis=0)[cut : len(longer) - cut].mean(axis=0))
 
 
 def fitted(lengths: Array, longer: Array) -> tuple[float, float]:
     """Return T (ns) and s of computing that takes min(``lengths``, T) · s = ``longer``."""
-    best = 0.0, 0.0, float(longer @ longer)
-    for cold_ns in np.geomspace(lengths[0], lengths[-1], _CANDIDATES).tolist():
-        slow = np.minimum(lengths, cold_ns)
-        share = max(float(slow @ longer / (slow @ slow)), 0.0)
-        rest = longer - share * slow
-        if float(rest @ rest) < best[2]:
-            best = cold_ns, share, float(rest @ rest)
-    return best[:2]
+    candidates = np.geomspace(lengths[0], lengths[-1], _CANDIDATES)
+    slow = np.minimum(lengths, candidates[:, np.newaxis])
+    shares = np.maximum(slow @ longer / (slow * slow).sum(axis=1), 0.0)
+    rest = longer - shares[:, np.newaxis] * slow
+    best = int((rest * rest).sum(axis=1).argmin())
+    return float(candidates[best]), float(shares[best])
 
 
 def cold_samples(computing: Computing | None) -> ColdSamples | None:
-    """Return what a probe's computing shows; None without it, or where the clock is too coarse."""
+    """Return what a probe's computing shows.
+
+    None without it, where the clock is too coarse for a piece, and where the probe was disturbed.
+    """
     if computing is None:
         return None
     names = sorted(set(computing.kinds))
@@ -91,4 +108,6 @@ def cold_samples(computing: Computing | None) -> ColdSamples | None:
     if not (warm > 0).all():
         return None
     kinds = np.array([np.roll(numbers, -each.first) for each in computing.rounds])
-    return ColdSamples(warm, cold - warm, kinds)
+    samples = ColdSamples(warm, cold - warm, kinds)
+    cold_ns, share = samples.cost()
+    return samples if cold_ns <= _MOST_NS and share <= _MOST_SHARE else None

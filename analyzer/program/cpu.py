@@ -62,7 +62,8 @@ class CpuSamples:
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
         """Return the cost of a request and a page; with ``rng`` for pages drawn with replacement.
 
-        Such a draw is a possible cost, from an equal number of pages. Zero without pages.
+        Such a draw is a possible cost, from an equal number of pages. Without pages a request and a
+        page cost nothing. A request costs what it takes with warm caches.
         """
         cold = self.cold.cost(rng) if self.cold else (0.0, 0.0)
         if not len(self.page):
@@ -75,6 +76,8 @@ class CpuSamples:
         wakes = self.wake[rows][~np.isnan(self.wake[rows])]
         wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
         wake = max(wake - self.checked, 0.0)
+        cold_ns, share = cold  # the kernel's work after a wait is slow, too, until it ends
+        wake -= min(wake, cold_ns * (1 + share)) * share / (1 + share)
         return CpuCost(max(submit + wake, 0.0), max(page, 0.0) + self.checked, 0.0, *cold)
 
 

@@ -39,7 +39,7 @@ def test_the_fit_finds_what_the_lengths_were_computed_with(cold_ns, share):
 
 def test_computing_that_takes_no_longer_after_a_wait_has_no_share():
     lengths = np.geomspace(5_000, 640_000, 12)
-    assert fitted(lengths, np.zeros(12)) == (0.0, 0.0)
+    assert fitted(lengths, np.zeros(12))[1] == 0.0
     assert fitted(lengths, np.full(12, -500.0))[1] == 0.0
 
 
@@ -65,6 +65,23 @@ def test_without_a_probe_or_with_a_clock_that_is_too_coarse_nothing_is_known():
     assert cold_samples(None) is None
     coarse = ComputingRound(first=0, warm_ns=[0, 4_000_000], cold_ns=[0, 4_000_000])
     assert cold_samples(Computing(kinds=["a", "b"], rounds=[coarse])) is None
+
+
+def test_a_probe_that_was_disturbed_shows_nothing():
+    """Computing would be 20 times as slow; or slow for ten seconds."""
+    assert cold_samples(probed({"source": 19.0, "text": 19.0})) is None
+    long = [10**9] * 10
+    rounds = [ComputingRound(first=0, warm_ns=long, cold_ns=[2 * ns for ns in long])]
+    assert cold_samples(Computing(kinds=["any"] * 10, rounds=rounds)) is None
+
+
+def test_a_round_in_which_others_ran_does_not_change_the_fit():
+    quiet = probed({"source": 0.5, "text": 0.5})
+    late = round_of(0, {"source": 9.0, "text": 9.0}, 80_000)
+    disturbed = Computing(kinds=KINDS, rounds=[late, late, *quiet.rounds])
+    found = [cold_samples(each) for each in (quiet, disturbed)]
+    assert found[0] is not None and found[1] is not None
+    assert found[1].cost() == pytest.approx(found[0].cost(), rel=0.05)
 
 
 def test_a_processor_without_caches_is_known_to_be_as_fast_after_a_wait():

@@ -105,14 +105,17 @@ def test_shortest_times_after_a_completion_are_partly_kernel_work():
 
 
 def test_the_cost_of_computing_after_a_wait_is_that_of_the_probe():
-    """With pages that were read singly, and without any."""
+    """With pages that were read singly, and without any.
+
+    A request costs 1 µs to submit, and 1.3 µs on coming back with cold caches.
+    """
     rounds = (np.full((12, 8), 10_000.0), np.full((12, 8), 3_000.0), np.zeros((12, 8), int))
     nothing = np.zeros(0)
     samples = CpuSamples(nothing, nothing, nothing, cold=ColdSamples(*rounds))
     assert samples.cost().cold_share == pytest.approx(0.3)
     assert samples.cost(np.random.default_rng(1)).cold_share == pytest.approx(0.3)
     each = np.full(5, 1_000.0)
-    found = replace(samples, page=each, submit=each, wake=each).cost()
-    assert (found.request_ns, found.page_ns) == (2_000, 1_000)
+    found = replace(samples, page=each, submit=each, wake=1.3 * each).cost()
+    assert (found.request_ns, found.page_ns) == pytest.approx((2_000, 1_000))
     assert found.cold_share == pytest.approx(0.3)
     assert "and 30% of the first 80 µs of computing after a wait" in found.describe()
