@@ -72,6 +72,7 @@ class TimedReplay(Replay):
         self._operations = run.program.operations.tolist()
         self._work = np.zeros((len(run.steps), 4), np.int64)
         self._over = [False] * len(run.steps)
+        self._sent = False  # the running thread has just sent what it waits for
         self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
         self._threads = self.threads_type(run.cpus, self._tell)
@@ -122,9 +123,11 @@ class TimedReplay(Replay):
             saved = min(due, 0.0)
             yield Compute(max(due, 0.0))
             for wait in self._do(row, operation, read):
-                if wait.until_ns > kernel.clock_ns:
+                sleeps = wait.until_ns > kernel.clock_ns
+                if sleeps or (self._sent and wait.until_ns == kernel.clock_ns):
                     cold.waits()
                     self._work[row, 3] += 1
+                if sleeps:
                     yield wait
                     yield Compute(0.0)
             if self._recorded is not None and self._recorded.work[row, 3]:
@@ -136,8 +139,12 @@ class TimedReplay(Replay):
         yield Compute(max(cold.computing_ns(tail_ns) + change_ns + saved, 0.0))
 
     def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:
-        """Execute a step; yield its waits, which may be over already."""
+        """Execute a step; yield its waits, which may be over already.
+
+        A thread also waits for a request that it has just sent and that takes no time.
+        """
         kernel, work = self.kernel, self._work[row]
+        self._sent = False
         if operation < 0:
             sector, sectors, bios, _, meta = read
             if sectors:
@@ -148,6 +155,7 @@ class TimedReplay(Replay):
                     if meta & ONCE:
                         self._once.append((sector, sectors, request))
                     yield from self._accepted(kernel.taken()[0])
+                    self._sent = True
                 if not meta & AHEAD:
                     yield Sleep(request.done_ns, for_device=True, request=request)
             return
@@ -161,7 +169,9 @@ class TimedReplay(Replay):
                 kernel.block_sectors - sectors,
             )
             outside, held = kernel.taken()
+            self._sent, sent = False, kernel.made > requests
             yield from self._accepted(outside)
+            self._sent = sent
             held_ns = max((request.done_ns for request in held), default=0.0)
             if needed is None:
                 yield Sleep(held_ns, for_device=True)

@@ -233,6 +233,17 @@ def test_computing_is_slow_after_a_wait_and_merged_stretches_are_spared():
     assert larger.compute_ns == pytest.approx(10 + 10 + (496 + 1.33 / 2) + 30, abs=0.01)
 
 
+def test_a_request_that_takes_no_time_is_waited_for():
+    """A limiter alone has no time of a request within its slice; the thread sleeps all the same.
+
+    Pages 0-1 come at the first read, 2-5 at the second (ahead of 2), and 6-7 at the third, which
+    does not wait for them.
+    """
+    at_once = FixedCost(0, 0)
+    assert timed(three_reads(), 0, at_once).work[:, 3].tolist() == [0, 1, 1, 1]
+    assert timed(three_reads(), 4, at_once).work[:, 3].tolist() == [0, 1, 0, 0]
+
+
 def test_without_a_recorded_run_computing_after_a_wait_is_unchanged():
     """Nothing is known then of the waits that the computing time contains."""
     plain, cold = (timed(three_reads(), 4, DEVICE, cpu) for cpu in (None, CpuCost(0, 0, 0, 8, 0.5)))

@@ -93,6 +93,7 @@ LIMITS = (
 )
 COST = FixedCost(1e5, 1e4)
 DEVICES = [
+    FixedCost(0.0, 0.0),
     FixedCost(0.0, 5e4),
     FixedCost(1e6, 5e4),
     FixedCost(1e5, 5e4, handover_ns=3e4),

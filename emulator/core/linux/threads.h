@@ -33,6 +33,7 @@ struct lx_thread {
         room_since_ns; /* ``room_since_ns``: -1 while it waits for other things */
     size_t request;    /* that it waits for, or LX_NONE */
     bool operates;     /* its operation goes on, and needs pages */
+    bool sent;         /* it has just sent requests */
     struct lx_needed needed;
     double left_ns, since_ns, end_ns, over_ns;
     double tail_ns, saved_ns, behind_ns;

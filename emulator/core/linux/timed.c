@@ -102,6 +102,7 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
 {
     const struct lx_step *step = &r->run->steps[thread->row];
     bool once = step->meta & LX_ONCE;
+    thread->sent = false;
     thread->request = once && step->sectors ? read_before(r, step) : LX_NONE;
     if (thread->request != LX_NONE || !step->sectors)
         return;
@@ -111,6 +112,7 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
                            .bios = step->bios,
                            .meta = step->meta & LX_META};
     thread->request = lx_disk_send(&r->disk, read);
+    thread->sent = !(step->meta & LX_AHEAD);
     if (once && thread->request != LX_NONE)
         r->once[r->n_once++] = thread->request;
 }
@@ -123,6 +125,7 @@ operate(struct replay *r, struct lx_thread *thread)
     size_t requests = r->disk.n_requests;
     int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
     thread->operates = lx_go_on(&r->kernel, &thread->call, &thread->needed);
+    thread->sent = r->disk.n_requests > requests;
     work[0] += (int64_t)(r->disk.n_requests - requests);
     work[1] += r->disk.pages - pages;
     work[2] += r->disk.block_sectors - sectors;
@@ -199,19 +202,28 @@ end_step(struct replay *r, struct lx_thread *thread)
     return next_step(r, thread);
 }
 
+/* A thread waits for the device, maybe for a request that takes no time. */
+static void
+count_wait(struct replay *r, struct lx_thread *thread)
+{
+    thread->cold_ns = r->run->recorded ? r->current->cold_ns : 0;
+    r->work[LX_WORK * thread->row + LX_WAITS]++;
+}
+
 /* Go on with a step as far as possible, after what its thread has waited for. */
 static struct lx_waits
 go_through(struct replay *r, struct lx_thread *thread)
 {
     struct lx_waits waits;
     while (!is_outside(r, thread, &waits) && !awaits(r, thread, &waits)) {
+        if (thread->sent && waits.ns == r->disk.now_ns)
+            count_wait(r, thread);
         if (!thread->operates || r->disk.error)
             return end_step(r, thread);
         operate(r, thread);
         take_requests(r, thread);
     }
-    thread->cold_ns = r->run->recorded ? r->current->cold_ns : 0;
-    r->work[LX_WORK * thread->row + LX_WAITS]++;
+    count_wait(r, thread);
     return waits;
 }
 
