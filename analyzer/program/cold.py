@@ -18,7 +18,6 @@ from foreread.tracer.formats.disk_probe import Computing
 _LENGTHS = 12
 _SHORTEST = 1 / 64  # in parts of a round
 _CANDIDATES = 64  # of T
-_CUT = 0.1  # of the rounds at either end, at each length: the processor also served others
 # A probe that shows more was disturbed: no computing is ten times as slow for that long.
 _MOST_SHARE, _MOST_NS = 10.0, 1e9
 
@@ -42,9 +41,9 @@ class ColdSamples:
         random kind's share to that of all.
         """
         if rng is None:
-            return fitted(self._lengths, _mean(self._longer))
+            return fitted(self._lengths, np.median(self._longer, axis=0))
         rows = rng.integers(0, len(self._longer), len(self._longer))
-        cold_ns, share = fitted(self._lengths, _mean(self._longer[rows]))
+        cold_ns, share = fitted(self._lengths, np.median(self._longer[rows], axis=0))
         ratio = float(self._ratios[rng.integers(len(self._ratios))])
         return cold_ns, min(share * ratio, _MOST_SHARE)
 
@@ -74,12 +73,6 @@ class ColdSamples:
             return np.ones(1)
         shares = more[warm > 0] / warm[warm > 0]
         return np.asarray(np.maximum(shares * warm.sum() / more.sum(), 0.0))
-
-
-def _mean(longer: Array) -> Array:
-    """Return the mean of rounds at each length, without the most and the least of them."""
-    cut = int(_CUT * len(longer))
-    return np.asarray(np.sort(longer, axis=0)[cut : len(longer) - cut].mean(axis=0))
 
 
 def fitted(lengths: Array, longer: Array) -> tuple[float, float]:

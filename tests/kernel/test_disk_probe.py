@@ -21,7 +21,7 @@ from foreread.emulator.devices.paced import Paced
 from foreread.recording.steps import recorded as made
 from foreread.tracer.backends.tracefs import TracefsBackend
 from foreread.tracer.formats import capture as capture_files
-from foreread.tracer.local.disk.computing import FEWEST_ROUNDS
+from foreread.tracer.local.disk import computing
 from foreread.tracer.local.disk.probe import ProbeFailed, probe_disk
 from foreread.tracer.local.record import run_here
 from foreread.tracer.runs.options import RunOptions
@@ -82,16 +82,14 @@ def test_a_group_that_is_gone_gives_an_error_that_says_so(loop):
 
 
 @pytest.mark.thorough
-def test_the_disk_is_only_read(loop, tmp_path):
+def test_the_disk_is_only_read(loop, tmp_path, monkeypatch):
+    monkeypatch.setattr(computing, "_MOST_OTHERS", 1.0)  # the machine may be busy
+    monkeypatch.setattr(computing, "_LONGEST_NS", 10**10)
     written = Path(f"/sys/block/{loop}/stat").read_text().split()[6]
-    for attempt in range(ATTEMPTS):
-        script = f"dd if={tmp_path}/mnt/large of=/dev/null {ENOUGH}"
-        disk = recorded(tmp_path, script, f"capture-{attempt}").disk
-        assert disk is not None
-        if disk.computing is not None:  # a busy machine has too few rounds
-            break
+    disk = recorded(tmp_path, f"dd if={tmp_path}/mnt/large of=/dev/null {ENOUGH}", "capture").disk
+    assert disk is not None
     assert disk.group == ""
     assert disk.requests > 100
     assert disk.computing is not None
-    assert len(disk.computing.rounds) >= FEWEST_ROUNDS
+    assert len(disk.computing.rounds) >= computing.FEWEST_ROUNDS
     assert Path(f"/sys/block/{loop}/stat").read_text().split()[6] == written

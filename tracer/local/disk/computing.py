@@ -15,6 +15,8 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
 from foreread.tracer.formats.disk_probe import Computing, ComputingRound, ProbeTrial
 from foreread.tracer.local.disk.pages import Opened
@@ -29,12 +31,14 @@ _READ_BYTES = 4096
 _OF_EACH_KIND = 8
 _STEP = 13  # pieces from the first of a round to the first of the next: each is first in its turn
 _OBJECTS = 32  # of a piece
+# Of the processors' time: what others compute during a wait evicts more than the wait itself.
+_MOST_OTHERS = 0.25
 
 
 def compute_after_waits(places: Places, trials: list[ProbeTrial]) -> Computing | None:
-    """Return the rounds; None where the disk is too slow for them, as its ``trials`` show.
+    """Return the rounds; None where the disk is too slow for them, or others use the processors.
 
-    Raises OSError if the disk refuses a read.
+    ``trials`` are the reads of the disk so far. Raises OSError if the disk refuses a read.
     """
     if not places.fits(_READ_BYTES) or _usual_ns(trials) * FEWEST_ROUNDS > _LONGEST_NS:
         return None
@@ -43,6 +47,7 @@ def compute_after_waits(places: Places, trials: list[ProbeTrial]) -> Computing |
     pieces = [piece for row in zip(*kinds.values(), strict=True) for piece in row]
     rounds: list[ComputingRound] = []
     end = time.monotonic_ns() + _LONGEST_NS
+    before = _Used.now()
     gc.disable()
     try:
         with ExitStack() as stack:
@@ -59,7 +64,32 @@ def compute_after_waits(places: Places, trials: list[ProbeTrial]) -> Computing |
                     break
     finally:
         gc.enable()
-    return Computing(kinds=names, rounds=rounds) if len(rounds) >= FEWEST_ROUNDS else None
+    if len(rounds) < FEWEST_ROUNDS or _Used.now().by_others(before) > _MOST_OTHERS:
+        return None
+    return Computing(kinds=names, rounds=rounds)
+
+
+@dataclass(frozen=True)
+class _Used:
+    """The time of all processors (s): all of it, of it used, and used by this process."""
+
+    total_s: float
+    used_s: float
+    own_s: float
+
+    @staticmethod
+    def now() -> _Used:
+        """Return it as /proc/stat says (proc_stat(5)): user, nice, system, idle, iowait, …"""
+        of_all = Path("/proc/stat").read_text().partition("\n")[0]
+        ticks = [int(word) for word in of_all.split()[1:9]]
+        tick_s = 1 / os.sysconf("SC_CLK_TCK")
+        used = sum(ticks) - sum(ticks[3:5])
+        return _Used(sum(ticks) * tick_s, used * tick_s, time.process_time())
+
+    def by_others(self, before: _Used) -> float:
+        """Return the share of the time since ``before`` that others used."""
+        others_s = (self.used_s - before.used_s) - (self.own_s - before.own_s)
+        return others_s / max(self.total_s - before.total_s, others_s, 1e-9)
 
 
 def _usual_ns(trials: list[ProbeTrial]) -> float:

@@ -11,7 +11,7 @@ import pytest
 
 from foreread.tracer.formats.disk_probe import Computing, ComputingRound, DiskProbe, ProbeTrial
 from foreread.tracer.local.disk import computing
-from foreread.tracer.local.disk.computing import FEWEST_ROUNDS, compute_after_waits
+from foreread.tracer.local.disk.computing import FEWEST_ROUNDS, _Used, compute_after_waits
 from foreread.tracer.local.disk.spans import Places, Span
 
 MIB = 1 << 20
@@ -43,6 +43,7 @@ def places(tmp_path):
 
 def test_each_round_executes_all_pieces_before_and_after_a_wait(places, monkeypatch):
     monkeypatch.setattr(computing, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(computing, "_MOST_OTHERS", 1.0)
     found = compute_after_waits(places, reads(1000))
     assert found is not None
     assert len(found.kinds) == 32
@@ -58,6 +59,20 @@ def test_a_disk_that_is_too_slow_for_the_rounds_is_not_read(places, monkeypatch)
     monkeypatch.setattr(computing, "_LONGEST_NS", 100_000)  # over after the first round
     assert compute_after_waits(places, reads(1000)) is None
     assert FEWEST_ROUNDS > 1
+
+
+def test_rounds_while_others_use_the_processors_are_discarded(places, monkeypatch):
+    monkeypatch.setattr(computing, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(computing, "_MOST_OTHERS", -1.0)
+    assert compute_after_waits(places, reads(1000)) is None
+
+
+def test_the_share_of_others_is_that_of_all_processors_without_this_process():
+    """Of two seconds of all processors 1.3 were used, 0.3 of them by this process."""
+    before, after = _Used(10.0, 4.0, 0.5), _Used(12.0, 5.3, 0.8)
+    assert after.by_others(before) == pytest.approx(0.5)
+    assert before.by_others(before) == 0.0
+    assert 0 < _Used.now().used_s <= _Used.now().total_s
 
 
 def test_no_place_for_a_page_is_no_round():
