@@ -43,7 +43,7 @@ from foreread.emulator.images.erofs import ErofsImage, read_erofs
 from foreread.emulator.images.erofs_kernel import CountingOnErofs
 from foreread.emulator.images.erofs_reads import Read
 from foreread.emulator.linux.requests import SECTOR
-from foreread.emulator.linux.steps import CpuCost, Timed
+from foreread.emulator.linux.steps import Timed
 from foreread.tracer.formats.capture import dev_of
 
 _LEAST_READ = 0.75  # of the clusters that are read at window 0
@@ -166,12 +166,6 @@ class _TimedStart:
     at_zero: CountingOnErofs
     cost: ClusterCost
 
-    @property
-    def _cpu(self) -> CpuCost:
-        """The cost of clusters, and of computing after a wait."""
-        cold = self.replayed.cpu
-        return replace(self.cost.cpu, cold_ns=cold.cold_ns, cold_share=cold.cold_share)
-
     def runs(self, windows: Sequence[int]) -> list[Timed]:
         """Return the replays under windows (pages), 0 among them."""
         replayed = self.replayed
@@ -183,7 +177,7 @@ class _TimedStart:
         unpacking = self.cost.unpack_page_ns, self.cost.ready_page_ns
         before = self.start.replay(run, 0, replayed.device, None, None, *unpacking)
         # At window 0 the threads unpack themselves: each step's time there, in ns, is taken off.
-        cpu = replace(self._cpu, sector_ns=1.0)
+        cpu = replace(self.cost.cpu, sector_ns=1.0)
         ahead, spared = replayed.reading_ahead(run, before, cpu)
         replays = []
         for window in windows:
@@ -203,12 +197,12 @@ class _TimedStart:
         replayed, cost = self.replayed, self.cost
         runs = [self.runs(windows)]
         (seconds,) = seconds_of(runs)
-        same_cost = replace(replayed, cpu=self._cpu, cpu_samples=None)
+        same_cost = replace(replayed, cpu=cost.cpu, cpu_samples=None)
         plain = replayed_bands([same_cost], windows, windows)[1]
         rest = left_out(replayed.device, seconds, float(seconds[windows.index(0)]))
         bands = Bands(windows, seconds, plain.draws * (seconds / plain.seconds), windows, rest)
         described = (
-            f"{self._cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page and "
+            f"{cost.cpu.describe()}, {cost.unpack_page_ns / 1000:.1f} µs to unpack a page and "
             f"{cost.ready_page_ns / 1000:.1f} µs to hand it over"
         )
         notes = [note.changed(replayed.cpu.describe(), described) for note in replayed.notes]

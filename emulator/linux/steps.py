@@ -69,8 +69,8 @@ class CpuCost:
         if self.sector_ns:
             words += f", {2 * self.sector_ns / 1000:.1f} µs per compressed KiB"
         if self.cold_share:
-            words += f", and {self.cold_share:.0%} of the first {self.cold_ns / 1000:.0f} µs"
-            words += " of computing after a wait"
+            words += f"; after a wait the first {self.cold_ns / 1000:.0f} µs of computing take "
+            words += f"{self.cold_share:.0%} longer"
         return words
 
 

@@ -118,4 +118,4 @@ def test_the_cost_of_computing_after_a_wait_is_that_of_the_probe():
     found = replace(samples, page=each, submit=each, wake=1.3 * each).cost()
     assert (found.request_ns, found.page_ns) == pytest.approx((2_000, 1_000))
     assert found.cold_share == pytest.approx(0.3)
-    assert "and 30% of the first 80 µs of computing after a wait" in found.describe()
+    assert found.describe().endswith("; after a wait the first 80 µs of computing take 30% longer")
