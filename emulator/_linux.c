@@ -36,11 +36,12 @@ static const struct array OF_EMULATE[COUNTED] = {
     [PAGES] = {.name = "pages", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
 };
 
-enum { STEPS = COMMON, RECORDED, CASES, DEVICES, TIMES, ENDS, WORK, OVER, TIMED };
+enum { STEPS = COMMON, REPEATS, RECORDED, CASES, DEVICES, TIMES, ENDS, WORK, OVER, TIMED };
 
 static const struct array OF_REPLAY[TIMED] = {
     COMMON_ARRAYS,
     [STEPS] = {.name = "steps", .formats = RECORDS, .itemsize = sizeof(struct lx_step)},
+    [REPEATS] = {.name = "repeats", .formats = RECORDS, .itemsize = sizeof(struct lx_repeat)},
     [RECORDED] = {.name = "recorded", .formats = SIGNED, .itemsize = sizeof(int64_t)},
     [CASES] = {.name = "cases", .formats = RECORDS, .itemsize = sizeof(struct lx_case)},
     [DEVICES] = {.name = "devices", .formats = "d", .itemsize = sizeof(double)},
@@ -156,16 +157,21 @@ run_replay(const Py_buffer *views, double tail_ns, int64_t cpus, int64_t ends)
     size_t recorded = length(&views[RECORDED]), threads = length(&views[ENDS]);
     if (!common_agree(views) || !cases || length(&views[TIMES]) != LX_TIMES * cases ||
         threads % cases || !is_of_cases(&views[WORK], LX_WORK * steps, cases) ||
-        !is_of_cases(&views[OVER], steps, cases) || (recorded && recorded != LX_WORK * steps))
+        !is_of_cases(&views[OVER], steps, cases) || recorded % LX_WORK ||
+        recorded > LX_WORK * steps ||
+        (recorded && recorded < LX_WORK * steps && !length(&views[REPEATS])))
         return differ();
     struct lx_program program = program_of(views);
     struct lx_timed_run run = {
         .steps = views[STEPS].buf,
         .n_steps = steps,
+        .repeats = views[REPEATS].buf,
+        .n_repeats = length(&views[REPEATS]),
         .tail_ns = tail_ns,
         .cpus = cpus,
         .ends = ends,
         .recorded = recorded ? views[RECORDED].buf : NULL,
+        .n_recorded = recorded / LX_WORK,
     };
     struct lx_batch batch = {.cases = views[CASES].buf,
                              .n_cases = cases,
@@ -185,9 +191,11 @@ run_replay(const Py_buffer *views, double tail_ns, int64_t cpus, int64_t ends)
 
 PyDoc_STRVAR(replay_doc,
              "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
-             "       recorded, cases, devices, times, ends, work, over, tail_ns, cpus, last)\n\n"
+             "       repeats, recorded, cases, devices, times, ends, work, over, tail_ns, cpus,\n"
+             "       last)\n\n"
              "Replay steps (STEP) in time, case by case (CASE): under its window, on its device\n"
-             "(kind and numbers in devices). recorded: work as recorded, or empty.\n"
+             "(kind and numbers in devices). repeats: threads of loads (REPEAT). recorded: work\n"
+             "as recorded, of the steps without those of loads at least, or empty.\n"
              "Fill of each case in turn times (total, compute, waited, behind: ns), ends (ns, by\n"
              "thread), work (int64: requests, pages, sectors of compressed blocks by step) and\n"
              "over (ns, by step); an empty work or over is not filled. last: the thread whose end\n"
@@ -200,9 +208,9 @@ replay(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_buffer views[TIMED];
     double tail_ns;
     long long cpus, last;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOOdLL", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
-                          &o[6], &o[7], &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &o[14],
-                          &tail_ns, &cpus, &last) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOOOdLL", &o[0], &o[1], &o[2], &o[3], &o[4],
+                          &o[5], &o[6], &o[7], &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &o[14],
+                          &o[15], &tail_ns, &cpus, &last) ||
         get_arrays(OF_REPLAY, o, views, TIMED) < 0)
         return NULL;
     PyObject *none = run_replay(views, tail_ns, cpus, last);

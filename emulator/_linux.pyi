@@ -31,6 +31,7 @@ def replay(
     rules: npt.NDArray[np.int32],
     machine: npt.NDArray[np.int64],
     steps: npt.NDArray[Any],
+    repeats: npt.NDArray[Any],
     recorded: npt.NDArray[np.int64],
     cases: npt.NDArray[Any],
     devices: npt.NDArray[np.float64],

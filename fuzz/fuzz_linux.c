@@ -24,6 +24,8 @@ enum {
     THREADS = 4,
     WINDOWS = 2,
     DEVICE = 1 + LX_STATEFUL_NUMBERS,
+    LOAD_STEPS = 2,
+    HINTS = 6,
 };
 
 struct input {
@@ -34,7 +36,7 @@ struct input {
     struct lx_mapping mappings[MAPPINGS];
     struct lx_extent extents[EXTENTS];
     struct lx_operation operations[MAX_OPERATIONS];
-    struct lx_step steps[MAX_OPERATIONS];
+    struct lx_step steps[MAX_OPERATIONS + LOAD_STEPS];
     size_t n, n_extents;
     int64_t windows[WINDOWS], cpus, ends;
     double device[DEVICE];
@@ -274,6 +276,53 @@ replay(const struct input *in, int64_t window, int64_t *work, const int64_t *rec
     return LX_OK;
 }
 
+/*
+ * Replay beside a load: a thread of two steps, the first of which may do any operation of the
+ * input. ``hints`` say what it is like.
+ */
+static void
+replay_beside(struct input *in, const uint8_t *hints, const int64_t *recorded)
+{
+    static const double FROM[] = {0, -1e6, 3e5, NAN}, LONG[] = {1e5, 2e6, 1e7, -1};
+    struct lx_program program = program_of(in, false);
+    double times[LX_TIMES], ends[THREADS + 1];
+    unsigned kind = hints[0];
+    for (size_t i = 0; i < LOAD_STEPS; i++)
+        in->steps[in->n + i] = (struct lx_step){
+            .operation = i || !in->n || kind % 2 ? -1 : (int64_t)(hints[1] % in->n),
+            .cpu_ns = hints[2] * 1e3,
+            .sleep_ns = hints[3] % 4 ? 0 : 1e4,
+            .waits_for = -1,
+            .woken_by = kind == 255 ? 0 : -1,
+            .sector = hints[3],
+            .sectors = hints[4],
+            .bios = 1 + hints[4] % 3,
+            .meta = hints[5] & 15,
+            .thread = THREADS,
+        };
+    struct lx_repeat repeat = {.from_ns = FROM[kind / 2 % 16 < 15 ? kind / 2 % 3 : 3],
+                               .stride = kind / 64 ? 8 : UINT64_C(1) << hints[3] % 25,
+                               .span = kind / 32 % 2 ? (uint64_t)hints[1] << hints[2] % 40 : 0,
+                               .thread = THREADS};
+    repeat.until_ns = repeat.from_ns + LONG[kind / 8 % 16 < 15 ? kind / 8 % 3 : 3];
+    struct lx_timed_run run = {.steps = in->steps,
+                               .n_steps = in->n + LOAD_STEPS,
+                               .repeats = &repeat,
+                               .n_repeats = 1,
+                               .tail_ns = 100,
+                               .cpus = in->cpus,
+                               .ends = in->ends,
+                               .recorded = recorded,
+                               .n_recorded = in->n};
+    struct lx_case one = {
+        .cost_ns = {600, 70, 5}, .window = in->windows[0], .n_device = in->n_device};
+    struct lx_batch batch = {
+        .cases = &one, .n_cases = 1, .devices = in->device, .n_devices = in->n_device};
+    struct lx_timed result = {.times = times, .ends_ns = ends, .n_ends = THREADS + 1};
+    if (!lx_replay(&program, &in->rules, &in->machine, &run, &batch, &result))
+        check_sums(in, times, ends);
+}
+
 /* One thread that does all operations in order reads what the emulation without time does. */
 static void
 check_one_thread(struct input *in, int64_t window)
@@ -338,6 +387,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!replay(&in, 0, recorded, NULL)) {
         tried.replayed++;
         replay(&in, in.windows[0], work, recorded);
+        if (size >= HINTS)
+            replay_beside(&in, data + size - HINTS, recorded);
     }
     check_one_thread(&in, in.windows[1]);
     return 0;

@@ -26,6 +26,7 @@ LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 5
 # Random draws of each capture: as many as fit into a few seconds, always the same ones.
 FEWEST_DRAWS, MOST_DRAWS = 8, 100
 WORK = 1_000_000  # steps replayed, over windows and draws
+_LOAD_STEPS = 3_000  # of a load's thread, typically, before and during a start
 RESAMPLED = 200
 
 
@@ -136,7 +137,8 @@ def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:
 
 def number_of_draws(start: Start, windows: int) -> int:
     """Return how many random draws are replayed, each under so many windows."""
-    work = max(len(start.run.steps), 1) * windows
+    steps = len(start.run.steps) + _LOAD_STEPS * len(start.run.repeats)
+    work = max(steps, 1) * windows
     return min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
 
 

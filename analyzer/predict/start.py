@@ -67,7 +67,8 @@ class Start:
     and ``unlinked_ns`` the latest start of a thread with an unknown parent, 0 if there is none.
     ``inode_tables`` are read ahead in the run, and were not in the recorded run.
     ``version`` is the kernel of the readahead. ``openings``: ``opening``, once it was needed;
-    starts with other runs share it.
+    starts with other runs share it. Beside a load, ``run`` has the load's threads, and ``alone`` is
+    the run without them (analyzer/load); else it is None.
     """
 
     __repr__ = brief
@@ -89,6 +90,7 @@ class Start:
     inode_tables: tuple[InodeTables, ...] = ()
     version: Version = ()
     openings: list[Opening] = field(default_factory=list, repr=False)
+    alone: Run | None = None
 
     @property
     def recording(self) -> Recording:
@@ -115,6 +117,11 @@ class Start:
             return self
         return replace(self, run=read_ahead(self.run, self.inode_tables, 0)[0])
 
+    @property
+    def idle(self) -> Start:
+        """The start without the load beside it."""
+        return self if self.alone is None else replace(self, run=self.alone, alone=None)
+
     def recorded_s(self, replayed_s: float) -> float:
         """Return the seconds of the recorded run's replay; ``replayed_s`` are the run's at 0."""
         return replayed_s + self._spared_s
@@ -124,7 +131,8 @@ class Start:
         """The seconds that readahead in inode tables spares at a window of 0."""
         if not self.inode_tables:
             return 0.0
-        with_readahead, without = (start.timed([0])[0] for start in (self, self.as_recorded()))
+        idle = self.idle
+        with_readahead, without = (start.timed([0])[0] for start in (idle, idle.as_recorded()))
         return (without.total_ns - with_readahead.total_ns) / 1e9
 
     def without_strangers(self) -> Start | None:
@@ -195,8 +203,8 @@ class Start:
 
     @property
     def _without_cost(self) -> Case:
-        """The run at window 0, with the computing of the recorded run."""
-        return Case(self.run, 0, self.device)
+        """The run at window 0 without a load, with the computing of the recorded run."""
+        return Case(self.alone or self.run, 0, self.device)
 
     def _cases(self, windows: Sequence[int], before: Timed, plugged: Run) -> list[Case]:
         """Return the run under each window; ``before`` and ``plugged`` as of ``plugged``."""

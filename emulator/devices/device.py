@@ -18,12 +18,19 @@ class DeviceQueue(Protocol):
     """A device with requests in progress, idle at first."""
 
     def submit(
-        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+        self,
+        now_ns: float,
+        sector: int,
+        sectors: int,
+        bios: int = 1,
+        meta: bool = False,
+        unlimited: bool = False,
     ) -> float:
         """Submit a read; return its completion time.
 
         Calls come in the order of their times. ``bios`` is the number of bios in the request;
-        ``meta``: it reads metadata (REQ_META), which a limiter prefers.
+        ``meta``: it reads metadata (REQ_META), which a limiter prefers. ``unlimited``: no limiter
+        holds it.
         """
 
 
@@ -88,7 +95,13 @@ class FixedQueue:
     free_ns: float = 0.0
 
     def submit(
-        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+        self,
+        now_ns: float,
+        sector: int,
+        sectors: int,
+        bios: int = 1,
+        meta: bool = False,
+        unlimited: bool = False,
     ) -> float:
         """Serve a request after all earlier ones."""
         waited = now_ns < self.free_ns

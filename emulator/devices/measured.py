@@ -107,7 +107,13 @@ class MeasuredQueue:
     _known: dict[tuple[int, bool], tuple[float, float]] = field(default_factory=dict)
 
     def submit(
-        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+        self,
+        now_ns: float,
+        sector: int,
+        sectors: int,
+        bios: int = 1,
+        meta: bool = False,
+        unlimited: bool = False,
     ) -> float:
         """Submit a read; return its completion time."""
         latency, occupancy = self._times(sectors, sector == self.end)

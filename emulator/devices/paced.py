@@ -11,12 +11,13 @@ from math import inf
 
 import numpy as np
 
-from foreread.emulator.devices.device import DeviceQueue, FixedCost
+from foreread.emulator.devices.device import DeviceQueue, FixedCost, FixedQueue
 
 THROTL_SLICE_NS = 100e6  # DFL_THROTL_SLICE: HZ / 10
 TICK_NS = 4e6  # a jiffy at CONFIG_HZ=250, Debian's and most distributions' choice
 AT_ONCE = FixedCost(0.0, 0.0)
 _SECTOR = 512
+_COPIED_NS_PER_KIB = 500.0  # a disk of 2 GB/s is memory
 _WHEEL = 63  # ticks of the first level of the timer wheel; each level reaches 8 times as far
 
 
@@ -83,9 +84,17 @@ class EvenQueue:
         self.base = self.model.base.queue()
 
     def submit(
-        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+        self,
+        now_ns: float,
+        sector: int,
+        sectors: int,
+        bios: int = 1,
+        meta: bool = False,
+        unlimited: bool = False,
     ) -> float:
         """Submit a read; return its completion time."""
+        if unlimited:
+            return self.base.submit(now_ns, sector, sectors, bios, meta)
         model = self.model
         share = max(bios / model.requests_per_second, sectors * _SECTOR / model.bytes_per_second)
         self.free_ns = max(now_ns, self.free_ns) + share * 1e9
@@ -102,22 +111,44 @@ class LimiterQueue:
     passed_bytes: float = 0.0
     passed_bios: int = 0
     free_ns: float = 0.0  # when the last waiting bio passed
-    base: DeviceQueue = field(init=False)
+    at_once: bool = False  # the last read: no wait, and its data were copied meanwhile
+    overtaken_ns: float = 0.0  # when reads that the limiter did not hold are served
+    base: FixedQueue = field(init=False)
 
     def __post_init__(self) -> None:
         self.base = self.model.base.queue()
         self._slice = max(round(self.model.slice_ns / self.model.tick_ns), 1)
 
     def submit(
-        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+        self,
+        now_ns: float,
+        sector: int,
+        sectors: int,
+        bios: int = 1,
+        meta: bool = False,
+        unlimited: bool = False,
     ) -> float:
         """Submit a read; return its completion time."""
+        self.at_once = self.model.base.ns_per_kib < _COPIED_NS_PER_KIB
+        if unlimited:
+            return self._overtake(now_ns, sectors)
+        overtakes = meta and now_ns < self.free_ns
         at, rest = now_ns, sectors
         for bio in range(bios, 0, -1):
             part = rest // bio
             rest -= part
             at = self._pass(now_ns, part * _SECTOR, meta)
+        self.at_once &= at == now_ns
+        if overtakes:
+            return self._overtake(at, sectors)
         return self.base.submit(at, sector, sectors, bios, meta)
+
+    def _overtake(self, now_ns: float, sectors: int) -> float:
+        """Serve a read that the limiter does not hold: it passes those that it holds."""
+        base = FixedQueue(self.model.base, self.overtaken_ns)
+        self.overtaken_ns = base.submit(now_ns, 0, sectors)
+        self.base.free_ns = max(self.base.free_ns, self.overtaken_ns)
+        return self.overtaken_ns
 
     def _pass(self, now_ns: float, size: int, meta: bool) -> float:
         """Return when a bio passes (__blk_throtl_bio); later bios stay after it."""

@@ -120,7 +120,13 @@ class StatefulQueue:
         self.random = self.model.seed or 1
 
     def submit(
-        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+        self,
+        now_ns: float,
+        sector: int,
+        sectors: int,
+        bios: int = 1,
+        meta: bool = False,
+        unlimited: bool = False,
     ) -> float:
         """Submit a read; return its completion time."""
         model = self.model

@@ -24,6 +24,9 @@ class Op(IntEnum):
     PRESENT = 8  # handle: row of the file, at, length: pages that are there from now on, unread
 
 
+ADVICE = (Op.NORMAL, Op.SEQUENTIAL, Op.RANDOM)  # to a struct file, again and again the same
+
+
 class MapFlag(IntFlag):
     """Properties of a mapping that matter to readahead (vm_flags)."""
 

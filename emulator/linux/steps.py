@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foreread.emulator.fixed import EmulationError
-from foreread.emulator.linux.operations import Machine, Program
+from foreread.emulator.linux.operations import ADVICE, Machine, Op, Program
 from foreread.emulator.linux.requests import Layout, Limits
 from foreread.emulator.linux.rules import Rules
 from foreread.emulator.linux.windows import tables
@@ -18,13 +18,16 @@ from foreread.emulator.linux.windows import tables
 LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
-META, ONCE, AHEAD = 1, 2, 4  # of a step's ``meta``
+META, ONCE, AHEAD, UNLIMITED = 1, 2, 4, 8  # of a step's ``meta``
+# Of repeated steps: rounds in all, the least computing of a round, the longest stride, and places.
+MOST_ROUNDS, LEAST_ROUND_NS, MOST_STRIDE, MOST_AT = 1 << 24, 1000, 1 << 22, 1 << 46
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
 # row, or -1) has ended, waits until step waits_for (an earlier row, or -1) has ended, and computes
 # for cpu_ns. operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in
 # ``bios``, of metadata (``meta``) or not, that is as it was, whatever the window (metadata, other
 # processes), and is waited for, unless it is read AHEAD; of 0 sectors: nothing is done. A read ONCE
-# that lies within an earlier one ONCE is not made: it waits for that one.
+# that lies within an earlier one ONCE is not made: it waits for that one. No limiter holds the
+# requests of a step that is UNLIMITED.
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),
@@ -37,6 +40,21 @@ STEP = np.dtype(
         ("bios", "u4"),
         ("thread", "u2"),
         ("meta", "u1"),
+    ],
+    align=True,
+)
+
+# A thread of a load: it repeats its steps from ``from_ns`` to ``until_ns`` (from the beginning of
+# the other threads, with which the run's times count; it ends with them). In each round its reads
+# are further by ``stride``; or, if its reads fit into ``span``, at a random place of that. Both are
+# bytes for operations, and sectors for other reads. Its computing contains the cost of reading.
+REPEAT = np.dtype(
+    [
+        ("from_ns", "f8"),
+        ("until_ns", "f8"),
+        ("stride", "u8"),
+        ("span", "u8"),
+        ("thread", "u2"),
     ],
     align=True,
 )
@@ -79,7 +97,8 @@ class Run:
     """The steps to replay: ``steps`` (STEP) in the order recorded, of threads on ``cpus``.
 
     The run ends with thread ``ends`` (-1: with all). ``tail_ns`` is the computing time of that
-    thread (-1: that of the last step) after its last step.
+    thread (-1: that of the last step) after its last step. ``repeats`` (REPEAT) are the threads of
+    loads, whose steps follow all others: they are not counted in ends and last steps.
     """
 
     program: Program
@@ -91,6 +110,7 @@ class Run:
     layout: Layout
     cpus: int = 1
     ends: int = -1
+    repeats: npt.NDArray[np.void] = field(default_factory=lambda: np.zeros(0, REPEAT))
 
     @cached_property
     def tables(self) -> list[npt.NDArray[Any]]:
@@ -100,7 +120,18 @@ class Run:
         """
         self.check()
         core = tables(self.program, self.rules, self.machine, self.limits, self.layout.extents)
-        return [*core, np.ascontiguousarray(self.steps)]
+        return [*core, np.ascontiguousarray(self.steps), np.ascontiguousarray(self.repeats)]
+
+    @cached_property
+    def own_steps(self) -> int:
+        """The number of steps without those of loads."""
+        repeated = np.isin(self.steps["thread"], self.repeats["thread"])
+        return len(repeated) - int(np.argmin(repeated[::-1])) if not repeated.all() else 0
+
+    @cached_property
+    def lead_ns(self) -> float:
+        """How long before the others the first thread of a load begins."""
+        return max(-float(self.repeats["from_ns"].min(initial=0.0)), 0.0)
 
     def check(self) -> None:
         """Raise EmulationError for steps that no run can have."""
@@ -124,6 +155,35 @@ class Run:
             raise _damaged(f"a run on {self.cpus} CPUs")
         if self.ends != -1 and self.ends not in steps["thread"]:
             raise _damaged(f"no step is of thread {self.ends}, with which the run ends")
+        if self.repeats.dtype != REPEAT or self.repeats.ndim != 1:
+            raise EmulationError("repeats: expected a one-dimensional array of REPEAT", "pass one")
+        if len(self.repeats):
+            self._check_repeats()
+
+    def _check_repeats(self) -> None:
+        """Raise EmulationError for loads that cannot be."""
+        own, threads = self.steps[: self.own_steps], self.repeats["thread"]
+        sound = len(own) and len(np.unique(threads)) == len(threads) and self.ends not in threads
+        if not sound or np.isin(own["thread"], threads).any():
+            raise _damaged("the steps of a load are not the last ones")
+        if (own["woken_by"] >= len(own)).any():
+            raise _damaged("a step is woken by a load")
+        for row in self.repeats:
+            self._check_repeat(row)
+
+    def _check_repeat(self, repeat: np.void) -> None:
+        steps = self.steps[self.steps["thread"] == repeat["thread"]]
+        done = steps["operation"][steps["operation"] >= 0]
+        op, at = self.program.operations["op"][done], self.program.operations["at"][done]
+        begins = abs(repeat["from_ns"]) <= LONGEST_NS and repeat["until_ns"] > repeat["from_ns"]
+        places = repeat["stride"] <= MOST_STRIDE and repeat["span"] <= MOST_AT
+        waits = ((steps["waits_for"] != -1) | (steps["woken_by"] != -1)).any()
+        once = (steps["meta"] & ONCE).any()
+        computes = steps["cpu_ns"].sum() >= LEAST_ROUND_NS and (steps["cpu_ns"] >= 0).all()
+        reads = np.isin(op, (Op.READ, *ADVICE)).all() and not (at[op == Op.READ] > MOST_AT).any()
+        far = (steps["sector"] > MOST_AT).any()
+        if not (begins and places and computes and reads) or waits or once or far:
+            raise _damaged("a load's steps cannot be repeated")
 
 
 def _damaged(message: str) -> EmulationError:
@@ -134,7 +194,8 @@ def _damaged(message: str) -> EmulationError:
 class Timed:
     """The duration of a run, and its parts.
 
-    While ``compute_ns`` at least one thread computed; while ``waited_ns`` none did, and at least
+    The threads of loads are not among those in the times. While ``compute_ns`` at least one thread
+    computed; while ``waited_ns`` none did, and at least
     one waited for the device; while ``behind_ns`` of that the device read pages that were unused in
     the whole run. In the rest of ``total_ns`` all slept. ``ends_ns`` (by thread) is when each
     ended, NaN if it did not. ``work`` (steps × 4) are the requests and the pages that each step

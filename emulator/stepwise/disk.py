@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foreread.emulator.devices.device import DeviceQueue
+from foreread.emulator.devices.paced import LimiterQueue
 from foreread.emulator.fixed import EmulationError
 from foreread.emulator.linux.operations import Outcome
 from foreread.emulator.linux.requests import SECTOR, Layout, Limits, block_parts, requests
@@ -33,6 +34,7 @@ class Request:
     begin_ns: float = inf
     done_ns: float = inf
     goes_on: Request | None = None
+    copied: bool = False  # by the processor of its thread: the disk is memory
     pages: int = 0
     used: int = 0
 
@@ -46,7 +48,8 @@ class Request:
         return there_ns
 
 
-Read = tuple[Request, int, int, int, bool]  # with sector, sectors, bios, of metadata or not
+# With sector, sectors, bios, whether it is of metadata, and whether no limiter holds it.
+Read = tuple[Request, int, int, int, bool, bool]
 
 
 @dataclass
@@ -64,6 +67,9 @@ class TimedKernel(Kernel):
     files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
     made: int = 0  # requests so far
+    # Of the requests that are made now: no limiter holds them; room that is left to others.
+    unlimited: bool = False
+    left_to_others: int = 0
     sent: list[Request] = field(default_factory=list)
     _held: list[Request] = field(default_factory=list)  # ->readahead itself waits for these
     _outside: deque[Read] = field(default_factory=deque)  # of the present operation
@@ -84,7 +90,7 @@ class TimedKernel(Kernel):
         """Make a request, and pass it to the queue if the queue has room."""
         request = Request()
         self.made += 1
-        self._outside.append((request, sector, sectors, bios, meta))
+        self._outside.append((request, sector, sectors, bios, meta, self.unlimited))
         if len(self._outside) == 1:
             self.accept(self._outside)
         return request
@@ -101,21 +107,31 @@ class TimedKernel(Kernel):
     def accept(self, reads: deque[Read]) -> float:
         """Submit requests while the queue has room; return when it has room again."""
         while reads:
-            before = len(self.sent) - self.limits.nr_requests
+            before = len(self.sent) + self.left_to_others - self.limits.nr_requests
+            before = min(before, len(self.sent) - 1)
             if before >= 0 and self.sent[before].done_ns > self.clock_ns:
                 return self.sent[before].done_ns
             self._submit(*reads.popleft())
         return 0.0
 
-    def _submit(self, request: Request, sector: int, sectors: int, bios: int, meta: bool) -> None:
+    def _submit(
+        self,
+        request: Request,
+        sector: int,
+        sectors: int,
+        bios: int,
+        meta: bool,
+        unlimited: bool,
+    ) -> None:
         due_ns = self._due_ns()
-        done = self.queue.submit(due_ns, sector, sectors, bios, meta)
+        done = self.queue.submit(due_ns, sector, sectors, bios, meta, unlimited)
         if not done <= LONGEST_NS:
             raise EmulationError(
                 "a request of this device would take too long",
                 "give other numbers, or calibrate again",
             )
         request.begin_ns, request.done_ns = max(due_ns, self._busy_ns), done
+        request.copied = isinstance(self.queue, LimiterQueue) and self.queue.at_once
         self._busy_ns = max(self._busy_ns, done)
         self.sent.append(request)
 

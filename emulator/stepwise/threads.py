@@ -63,16 +63,19 @@ Life = Iterator[Compute | Sleep | Over]
 class Thread:
     """A thread; ``row`` is its step.
 
-    With a CPU, ``since_ns`` is when it got the CPU, and ``end_ns`` when its computing ends.
+    Those of loads are in no time of ``Threads``, which ends without them. With a CPU, ``since_ns``
+    is when it got the CPU, and ``end_ns`` when its computing ends.
     """
 
     row: int
+    begin_ns: float = 0.0
+    of_load: bool = False
     life: Life = field(init=False)
     has_cpu: bool = False
     left_ns: float = 0.0
     since_ns: float = 0.0
     end_ns: float = 0.0
-    waits: bool = False  # for a device
+    waits: bool = False  # for a device; never of a load
     woken_by: int = -1  # the step that may end its sleep
     request: Request | None = None  # the request that it waits for
     room_since_ns: float = NONE
@@ -97,12 +100,13 @@ class Threads:
     _sleepers: dict[int, list[Thread]] = field(default_factory=dict)  # by row they wait for
 
     def run(self, threads: Sequence[Thread], last: Thread | None) -> None:
-        """Run threads until ``last`` has ended, or all have."""
+        """Run threads until ``last`` has ended, or all have but those of loads."""
         if len(threads) > self.cpus:
             self._slice_ns = SLICE_NS * min(self.cpus, _MOST_FACTOR).bit_length()
         for thread in threads:
-            self._at(0.0, thread)
-        while self._events and (last is None or math.isnan(last.over_ns)):
+            self._at(thread.begin_ns, thread)
+        ending = [thread for thread in threads if not thread.of_load] if last is None else [last]
+        while self._events and any(math.isnan(thread.over_ns) for thread in ending):
             time, _, _, thread = heappop(self._events)
             self._pass(time)
             if thread.has_cpu and thread.end_ns > time:
@@ -139,7 +143,7 @@ class Threads:
     def _pass(self, time: float) -> None:
         """Advance the time."""
         if time > self.now_ns:
-            if self._running:
+            if not all(thread.of_load for thread in self._running):
                 self.compute_ns += time - self.now_ns
             elif self._waiting:
                 self.waited_ns += time - self.now_ns
@@ -164,9 +168,9 @@ class Threads:
                     self._want_cpu(thread)
                 return
             case Sleep(until_ns, for_device, woken_by, request, room_since_ns):
-                thread.waits = for_device
+                thread.waits = for_device and not thread.of_load
                 thread.request, thread.room_since_ns = request, room_since_ns
-                self._waiting += for_device
+                self._waiting += thread.waits
                 self._at(until_ns, thread)
                 if woken_by >= 0:
                     thread.woken_by = woken_by

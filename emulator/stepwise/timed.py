@@ -15,10 +15,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from foreread.emulator.devices.device import DeviceModel
-from foreread.emulator.linux.steps import AHEAD, META, ONCE, CpuCost, Run, Timed
+from foreread.emulator.fixed import EmulationError
+from foreread.emulator.linux.operations import Op
+from foreread.emulator.linux.steps import (
+    AHEAD,
+    META,
+    MOST_ROUNDS,
+    ONCE,
+    UNLIMITED,
+    CpuCost,
+    Run,
+    Timed,
+)
 from foreread.emulator.stepwise.disk import Read, Request, TimedKernel, wasted
 from foreread.emulator.stepwise.replay import Replay
 from foreread.emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
+
+_64_BITS = (1 << 64) - 1
 
 
 def timed(
@@ -75,6 +88,8 @@ class TimedReplay(Replay):
         self._sent = False  # the running thread has just sent what it waits for
         self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
+        self._rounds = 0  # of all loads
+        self._need_room = 0  # threads that wait for room in the queue, without those of loads
         self._threads = self.threads_type(run.cpus, self._tell)
 
     def timed(self) -> Timed:
@@ -83,24 +98,29 @@ class TimedReplay(Replay):
         rows: dict[int, list[int]] = {each: [] for each in sorted(set(number))}
         for row in range(len(self._steps)):
             rows[number[row]].append(row)
-        last = self._run.ends if self._run.ends >= 0 else number[-1]
-        all_threads = {each: Thread(min(rows[each], default=0)) for each in rows}
+        last = self._run.ends if self._run.ends >= 0 else number[self._run.own_steps - 1]
+        lead = self._run.lead_ns
+        all_threads = {each: Thread(min(rows[each], default=0), lead) for each in rows}
         for each, thread in all_threads.items():
             thread.life = self._live(thread, rows[each], self._run.tail_ns if each == last else 0.0)
+        for from_ns, until_ns, stride, span, each in self._run.repeats.tolist():
+            load = all_threads[each] = Thread(rows[each][0], lead + from_ns, of_load=True)
+            places = _Places(each, stride, span)
+            load.life = self._repeat(load, rows[each], lead + until_ns, places)
         threads = self._threads
         threads.run(list(all_threads.values()), all_threads.get(self._run.ends))
         ends = np.full(max(rows) + 1, np.nan)
         for each, thread in all_threads.items():
-            ends[each] = thread.over_ns
+            ends[each] = thread.over_ns - lead
         unused_ns = wasted(self.kernel.sent, threads.spans)
         return Timed(
-            threads.now_ns,
+            threads.now_ns - lead,
             threads.compute_ns,
             threads.waited_ns,
             unused_ns,
             ends,
             self._work,
-            self._over_ns,
+            self._over_ns - lead,
         )
 
     def _tell(self, now_ns: float) -> None:
@@ -138,47 +158,88 @@ class TimedReplay(Replay):
             self._over_ns[row] = kernel.clock_ns + max(change_ns + saved, 0.0)
         yield Compute(max(cold.computing_ns(tail_ns) + change_ns + saved, 0.0))
 
-    def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:
-        """Execute a step; yield its waits, which may be over already.
+    def _repeat(self, thread: Thread, rows: list[int], until_ns: float, places: _Places) -> Life:
+        """Execute the steps of a load, round by round."""
+        while True:
+            for row in rows:
+                thread.row = row
+                cpu_ns, sleep_ns, operation, _, _, *read = self._steps[row]
+                if sleep_ns:
+                    yield Sleep(self.kernel.clock_ns + sleep_ns)
+                yield Compute(cpu_ns)
+                for wait in self._do(row, operation, read, places):
+                    sleeps = wait.until_ns > self.kernel.clock_ns
+                    if sleeps or (self._sent and wait.until_ns == self.kernel.clock_ns):
+                        self._work[row, 3] += 1
+                    if sleeps:
+                        yield wait
+                        yield Compute(0.0)
+                self._over_ns[row] = self.kernel.clock_ns
+            if self.kernel.clock_ns >= until_ns:
+                break
+            self._rounds += 1
+            if self._rounds > MOST_ROUNDS:
+                raise EmulationError(
+                    "a load repeats its steps too often while the run lasts",
+                    "predict without this load",
+                )
+            places.round += 1
+            self._work[rows] = 0
+        yield Compute(0.0)
+
+    def _do(
+        self, row: int, operation: int, read: Sequence[int], places: _Places | None = None
+    ) -> Iterator[Sleep]:
+        """Execute a step, a load's at its place; yield its waits, which may be over already.
 
         A thread also waits for a request that it has just sent and that takes no time.
         """
         kernel, work = self.kernel, self._work[row]
         self._sent = False
+        flags = read[-1]
+        self._make_requests_of(flags, places)
         if operation < 0:
-            sector, sectors, bios, _, meta = read
+            sector, sectors, bios, *_ = read
+            sector += places.further(sectors) if places else 0
             if sectors:
-                request = self._read_before(sector, sectors) if meta & ONCE else None
+                request = self._read_before(sector, sectors) if flags & ONCE else None
                 if request is None:
                     work[0] = 1
-                    request = kernel.send(sector, sectors, bios, bool(meta & META))
-                    if meta & ONCE:
+                    request = kernel.send(sector, sectors, bios, bool(flags & META))
+                    if flags & ONCE:
                         self._once.append((sector, sectors, request))
-                    yield from self._accepted(kernel.taken()[0])
+                    yield from self._accepted(kernel.taken()[0], flags, places)
                     self._sent = True
-                if not meta & AHEAD:
+                if not flags & AHEAD:
                     yield Sleep(request.done_ns, for_device=True, request=request)
             return
-        needs = self.do(*self._operations[operation])
+        op, handle, mapping, at, length = self._operations[operation]
+        at += places.further(length) if places and op == Op.READ else 0
+        needs = self.do(op, handle, mapping, at, length)
         while True:
+            self._make_requests_of(flags, places)
             requests, pages, sectors = kernel.made, kernel.pages, kernel.block_sectors
+            sent = len(kernel.sent)
             needed = next(needs, None)
             work[:3] += (
                 kernel.made - requests,
                 kernel.pages - pages,
                 kernel.block_sectors - sectors,
             )
+            ahead = kernel.sent[sent:] if places else []
+            copies_ns = max((each.done_ns for each in ahead if each.copied), default=0.0)
             outside, held = kernel.taken()
-            self._sent, sent = False, kernel.made > requests
-            yield from self._accepted(outside)
-            self._sent = sent
+            self._sent, has_sent = False, kernel.made > requests
+            yield from self._accepted(outside, flags, places)
+            self._sent = has_sent
             held_ns = max((request.done_ns for request in held), default=0.0)
             if needed is None:
                 yield Sleep(held_ns, for_device=True)
                 return
             request = kernel.use(needed)
             there_ns = request.there_ns if request else 0.0
-            yield Sleep(max(there_ns, held_ns), for_device=True, request=request)
+            until_ns = max(there_ns, held_ns, copies_ns)
+            yield Sleep(until_ns, for_device=True, request=request)
 
     def _read_before(self, sector: int, sectors: int) -> Request | None:
         """Return the first request ONCE that contains a read."""
@@ -187,15 +248,26 @@ class TimedReplay(Replay):
                 return request
         return None
 
-    def _accepted(self, outside: deque[Read]) -> Iterator[Sleep]:
+    def _make_requests_of(self, flags: int, places: _Places | None) -> None:
+        """Prepare to make requests of a step: a load leaves room to threads that wait for it."""
+        self.kernel.unlimited = bool(flags & UNLIMITED)
+        self.kernel.left_to_others = self._need_room if places else 0
+
+    def _accepted(
+        self, outside: deque[Read], flags: int, places: _Places | None
+    ) -> Iterator[Sleep]:
         """Yield the waits of a thread until the queue has accepted its requests."""
         waiting, since_ns = len(outside), self.kernel.clock_ns
         while outside:
+            self._make_requests_of(flags, places)
             until_ns = self.kernel.accept(outside)
             self._threads.settle()
             if len(outside) < waiting:
                 waiting, since_ns = len(outside), self.kernel.clock_ns
+            needs_room = bool(outside) and not places
+            self._need_room += needs_room
             yield Sleep(until_ns, for_device=True, for_room_since_ns=since_ns)
+            self._need_room -= needs_room
 
     def _change(self, row: int) -> float:
         """Return the processor's work (ns) that a step needed more than when it was recorded."""
@@ -203,6 +275,31 @@ class TimedReplay(Replay):
             return 0.0
         cost = (self._cpu.request_ns, self._cpu.page_ns, self._cpu.sector_ns)
         return float((self._work[row] - self._recorded.work[row])[:3] @ cost)
+
+
+@dataclass
+class _Places:
+    """The places of a load's reads, round by round."""
+
+    thread: int
+    stride: int
+    span: int
+    round: int = 0
+
+    def further(self, unit: int) -> int:
+        """Return by how much a read of ``unit`` is further than in the first round."""
+        places = self.span // unit if unit else 0
+        if not places:
+            return self.round * self.stride
+        number = (self.thread << 32) + self.round + 1
+        return _mixed(number * 0x9E3779B97F4A7C15 & _64_BITS) % places * unit
+
+
+def _mixed(number: int) -> int:
+    """Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014: mix64."""
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & _64_BITS
+    return number ^ number >> 31
 
 
 @dataclass

@@ -36,3 +36,9 @@ lx_device_submit(struct lx_device *device, double now_ns, struct lx_read read)
         return lx_fixed_submit(&device->fixed, now_ns, read);
     }
 }
+
+bool
+lx_device_copied(const struct lx_device *device)
+{
+    return device->kind == LX_PACED && device->paced.at_once;
+}

@@ -29,4 +29,7 @@ bool lx_device_set(struct lx_device *device, const double *numbers, size_t n);
 /* Take in a read; return when it completes. */
 double lx_device_submit(struct lx_device *device, double now_ns, struct lx_read read);
 
+/* Whether the last read was copied by the processor of its thread, which went on after it. */
+bool lx_device_copied(const struct lx_device *device);
+
 #endif

@@ -66,6 +66,7 @@ submit(struct lx_disk *disk, size_t row)
     struct lx_request *request = &disk->requests[row];
     request->begin_ns = lx_later(disk->now_ns, disk->busy_ns);
     request->done_ns = lx_device_submit(&disk->device, disk->now_ns, request->read);
+    request->copied = lx_device_copied(&disk->device);
     disk->busy_ns = lx_later(disk->busy_ns, request->done_ns);
     disk->accepted[disk->n_accepted++] = row;
     if (!(request->done_ns <= LONGEST_NS))
@@ -76,8 +77,10 @@ double
 lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end)
 {
     for (; *next < end && !disk->error; ++*next) {
-        if (disk->n_accepted >= disk->nr_requests) {
-            size_t before = disk->accepted[disk->n_accepted - disk->nr_requests];
+        size_t needed = disk->n_accepted + disk->left_to_others;
+        if (disk->n_accepted && needed >= disk->nr_requests) {
+            size_t at = needed - disk->nr_requests, last = disk->n_accepted - 1;
+            size_t before = disk->accepted[at < last ? at : last];
             if (disk->requests[before].done_ns > disk->now_ns)
                 return disk->requests[before].done_ns;
         }
@@ -90,6 +93,7 @@ static size_t
 send(struct lx_disk *disk, struct lx_read read)
 {
     size_t row = disk->n_requests++;
+    read.unlimited = disk->unlimited;
     disk->requests[row].read = read;
     if (disk->outside == row)
         lx_disk_accept(disk, &disk->outside, disk->n_requests);

@@ -15,7 +15,7 @@ struct lx_request {
     struct lx_read read;
     double begin_ns, done_ns;
     uint32_t pages, used;
-    bool goes_on;
+    bool goes_on, copied; /* ``copied``: by the processor of its thread (lx_device_copied) */
 };
 
 /* A time in which no thread computed, and at least one waited. */
@@ -37,6 +37,9 @@ struct lx_disk {
     size_t n_spans, span_room;
     int64_t pages;         /* read so far */
     int64_t block_sectors; /* of compressed blocks that were read so far */
+    /* Of the requests that are made now: no limiter holds them; room that is left to others. */
+    bool unlimited;
+    size_t left_to_others;
     int error;
 };
 

@@ -30,7 +30,7 @@ lx_is_time(double ns)
 struct lx_read {
     uint64_t sector, sectors;
     uint32_t bios;
-    bool meta;
+    bool meta, unlimited; /* ``unlimited``: no limiter holds it */
 };
 
 struct lx_fixed {

@@ -19,8 +19,9 @@ enum lx_error {
     LX_BAD_LIMIT = -5,
     LX_BAD_STEP = -6,
     LX_BAD_DEVICE = -7,
+    LX_TOO_OFTEN = -8,
 };
-#define LX_LAST_ERROR LX_BAD_DEVICE
+#define LX_LAST_ERROR LX_TOO_OFTEN
 #define LX_MAX_WINDOW (1 << 20)          /* pages */
 #define LX_MAX_PAGES (UINT64_C(1) << 36) /* of a file: 256 TiB of 4 KiB pages */
 

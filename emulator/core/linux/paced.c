@@ -4,6 +4,7 @@
 #include <math.h>
 
 enum { SECTOR = 512, WHEEL = 63, LEVEL = 8 };
+static const double COPIED_NS_PER_KIB = 500; /* a disk of 2 GB/s is memory */
 static const double LARGEST = 4e18; /* ticks, bytes: fits into 63 bits, and exceeds any run */
 
 bool
@@ -175,11 +176,27 @@ evenly(struct lx_paced *p, double now_ns, struct lx_read read)
     return lx_later(p->free_ns, lx_fixed_submit(&p->base, now_ns, read));
 }
 
+/* LimiterQueue._overtake: a read that the limiter does not hold passes those that it holds. */
+static double
+overtake(struct lx_paced *p, double now_ns, struct lx_read read)
+{
+    struct lx_fixed base = p->base;
+    base.free_ns = p->overtaken_ns;
+    p->overtaken_ns = lx_fixed_submit(&base, now_ns, read);
+    p->base.free_ns = lx_later(p->base.free_ns, p->overtaken_ns);
+    return p->overtaken_ns;
+}
+
 double
 lx_paced_submit(struct lx_paced *p, double now_ns, struct lx_read read)
 {
+    p->at_once = p->slice_ns != 0 && p->base.ns_per_kib < COPIED_NS_PER_KIB;
+    if (read.unlimited)
+        return p->slice_ns == 0 ? lx_fixed_submit(&p->base, now_ns, read)
+                                : overtake(p, now_ns, read);
     if (p->slice_ns == 0)
         return evenly(p, now_ns, read);
+    bool overtakes = read.meta && now_ns < p->free_ns;
     double at = now_ns;
     uint64_t left = read.sectors;
     for (uint32_t bio = read.bios; bio; bio--) {
@@ -187,5 +204,6 @@ lx_paced_submit(struct lx_paced *p, double now_ns, struct lx_read read)
         left -= part;
         at = pass(p, now_ns, (double)(part * SECTOR), read.meta);
     }
-    return lx_fixed_submit(&p->base, at, read);
+    p->at_once &= at == now_ns;
+    return overtakes ? overtake(p, at, read) : lx_fixed_submit(&p->base, at, read);
 }

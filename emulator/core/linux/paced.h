@@ -10,6 +10,8 @@ struct lx_paced {
     struct lx_fixed base;
     int64_t slice, start, end, passed_bios;
     double passed_bytes, free_ns;
+    bool at_once;        /* the last read: no wait, and its data were copied meanwhile */
+    double overtaken_ns; /* when reads that the limiter did not hold are served */
 };
 
 /* The four numbers before those of ``base``, which stays. */

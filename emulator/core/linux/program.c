@@ -137,6 +137,8 @@ static const struct {
          .remedy = "the capture is damaged: record again"},
     [-LX_BAD_DEVICE] = {.message = "a device that cannot be, or that takes longer than can be",
                         .remedy = "give other numbers, or calibrate again"},
+    [-LX_TOO_OFTEN] = {.message = "a load repeats its steps too often while the run lasts",
+                       .remedy = "predict without this load"},
     [-LX_BAD_OP] = {.message = "an operation is of no known kind",
                     .remedy = "the capture is damaged: record again"},
 };

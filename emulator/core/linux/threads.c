@@ -113,7 +113,7 @@ pass(struct lx_threads *t, double time_ns)
     double now = t->disk->now_ns;
     if (time_ns <= now)
         return;
-    if (t->n_running) {
+    if (t->computing) {
         t->compute_ns += time_ns - now;
     } else if (t->waiting) {
         t->waited_ns += time_ns - now;
@@ -137,6 +137,7 @@ take_cpu(struct lx_threads *t, struct lx_thread *thread)
     thread->has_cpu = true;
     thread->since_ns = t->disk->now_ns;
     t->running[t->n_running++] = thread;
+    t->computing += !thread->repeat;
     compute(t, thread);
 }
 
@@ -148,6 +149,7 @@ lose_cpu(struct lx_threads *t, struct lx_thread *thread)
         i++;
     t->running[i] = t->running[--t->n_running];
     thread->has_cpu = false;
+    t->computing -= !thread->repeat;
 }
 
 static void
@@ -251,8 +253,8 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
             want_cpu(t, thread);
         return;
     case LX_DEVICE:
-        thread->waits = true;
-        t->waiting++;
+        thread->waits = !thread->repeat;
+        t->waiting += thread->waits;
         thread->room_since_ns = waits.for_room ? waits.room_since_ns : -1;
         at(t, waits.ns, thread);
         break;
@@ -269,6 +271,7 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
         break;
     case LX_OVER:
         thread->over_ns = t->disk->now_ns;
+        t->left -= !thread->repeat;
     }
     if (thread->has_cpu)
         leave(t, thread);
@@ -283,9 +286,11 @@ lx_threads_run(struct lx_threads *t, struct lx_thread *all, size_t n, const stru
         for (int64_t cpus = 2; cpus <= t->cpus && cpus <= MOST_FACTOR; cpus *= 2)
             t->slice_ns += SLICE_NS;
     }
-    for (size_t i = 0; i < n; i++)
-        at(t, 0, &all[i]);
-    while (t->n_events && !t->disk->error && (!last || isnan(last->over_ns))) {
+    for (size_t i = 0; i < n; i++) {
+        at(t, all[i].begin_ns, &all[i]);
+        t->left += !all[i].repeat;
+    }
+    while (t->n_events && !t->disk->error && (last ? isnan(last->over_ns) : t->left > 0)) {
         struct lx_event event = take_out(t, 0);
         pass(t, event.time_ns);
         if (event.thread->has_cpu && event.thread->end_ns > event.time_ns)

@@ -5,6 +5,8 @@
 #include "disk.h"
 #include "run.h"
 
+struct lx_repeat;
+
 /* A thread, and the function that continues it. */
 enum lx_phase {
     LX_NEXT,
@@ -24,7 +26,7 @@ struct lx_thread {
     const size_t *steps; /* its rows */
     size_t n_steps, at, row, number;
     enum lx_phase phase;
-    bool has_cpu, waits; /* ``waits``: for the device */
+    bool has_cpu, waits; /* ``waits``: for the device; never of a load */
     bool has_alarm;      /* it sleeps, and the end of step ``woken_by`` would wake it */
     size_t woken_by;
     size_t outside, outside_end; /* its requests that the queue has no room for */
@@ -39,6 +41,11 @@ struct lx_thread {
     double tail_ns, saved_ns, behind_ns;
     double was_cold_ns, cold_ns; /* of its computing recorded, and now: until caches are warm */
     struct lx_call call;
+    const struct lx_repeat *repeat; /* of a load's thread, else NULL */
+    bool needs_room;                /* it waits for room in the queue */
+    struct lx_operation operation;  /* that it repeats, at its present place */
+    double begin_ns, copies_ns; /* ``copies_ns``: until when it copies what a load has read ahead */
+    uint64_t round;
     struct lx_thread *next; /* in the queue, or among those that wait for the same step */
 };
 
@@ -62,6 +69,7 @@ struct lx_event {
 struct lx_threads {
     struct lx_disk *disk;
     int64_t cpus, waiting;
+    size_t computing, left; /* threads that have a CPU, or are not over, without those of loads */
     double slice_ns, compute_ns, waited_ns;
     struct lx_thread *first, *last; /* queue for a CPU */
     struct lx_thread **running;     /* those that have one */
@@ -73,8 +81,8 @@ struct lx_threads {
     void *self;
 };
 
-/* Run threads until ``last`` has ended, or all have. The arrays of events and of running threads *
- * have room for all of them. */
+/* Run threads until ``last`` has ended, or all have but those of loads. The arrays of events and of
+ * running threads * have room for all of them. */
 void lx_threads_run(struct lx_threads *threads, struct lx_thread *all, size_t n,
                     const struct lx_thread *last);
 

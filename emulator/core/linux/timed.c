@@ -10,6 +10,10 @@
 
 enum { MOST_CPUS = 1 << 16, MOST_BIOS = 1 << 20 };
 
+/* Of repeated steps: rounds in all, the least time of a round, the longest stride, and places. */
+enum { MOST_ROUNDS = 1 << 24, LEAST_ROUND_NS = 1000, MOST_STRIDE = 1 << 22 };
+static const uint64_t MOST_AT = UINT64_C(1) << 46;
+
 struct replay {
     struct lx_kernel kernel;
     struct lx_disk disk;
@@ -23,7 +27,11 @@ struct replay {
     size_t *once;    /* requests of steps with LX_ONCE */
     int64_t *unkept; /* room for the work of a case, if the batch keeps none */
     size_t n_once;
-    double *ends_ns; /* results of the case, as in struct lx_timed */
+    size_t n_own; /* steps that no load repeats */
+    uint64_t rounds;
+    size_t need_room; /* threads that wait for room in the queue, without those of loads */
+    double lead_ns;   /* from the beginning of the first load to that of the run */
+    double *ends_ns;  /* results of the case, as in struct lx_timed */
     int64_t *work;
     double *over_ns;
 };
@@ -41,6 +49,70 @@ check_case(const struct lx_case *one, size_t n_devices)
         error = LX_BAD_STEP;
     if (!error && (one->device > n_devices || one->n_device > n_devices - one->device))
         error = LX_BAD_DEVICE;
+    return error;
+}
+
+/* check_repeat of emulator/linux/steps.py. */
+static int
+check_repeat(const struct lx_program *program, const struct lx_timed_run *run,
+             const struct lx_repeat *repeat)
+{
+    bool times = fabs(repeat->from_ns) <= LX_MOST_NS && repeat->until_ns > repeat->from_ns;
+    double round_ns = 0;
+    if (!times || repeat->stride > MOST_STRIDE || repeat->span > MOST_AT ||
+        repeat->thread == run->ends)
+        return LX_BAD_STEP;
+    for (size_t row = 0; row < run->n_steps; row++) {
+        const struct lx_step *step = &run->steps[row];
+        if (step->thread != repeat->thread)
+            continue;
+        if (step->waits_for != -1 || step->woken_by != -1 || step->meta & LX_ONCE ||
+            step->cpu_ns < 0 || step->sector > MOST_AT)
+            return LX_BAD_STEP;
+        round_ns += step->cpu_ns;
+        if (step->operation < 0)
+            continue;
+        const struct lx_operation *operation = &program->operations[step->operation];
+        bool advice = operation->op >= LX_NORMAL && operation->op <= LX_RANDOM;
+        if (!(advice || (operation->op == LX_READ && operation->at <= MOST_AT)))
+            return LX_BAD_STEP;
+    }
+    return round_ns >= LEAST_ROUND_NS ? LX_OK : LX_BAD_STEP;
+}
+
+static const struct lx_repeat *
+repeat_of(const struct lx_timed_run *run, size_t thread)
+{
+    for (size_t i = 0; i < run->n_repeats; i++)
+        if (run->repeats[i].thread == thread)
+            return &run->repeats[i];
+    return NULL;
+}
+
+/* The number of steps that no load repeats: those of loads follow them. */
+static size_t
+own_steps(const struct lx_timed_run *run)
+{
+    size_t own = run->n_steps;
+    while (own && run->n_repeats && repeat_of(run, run->steps[own - 1].thread))
+        own--;
+    return own;
+}
+
+static int
+check_repeats(const struct lx_program *program, const struct lx_timed_run *run)
+{
+    size_t own = own_steps(run);
+    int error = LX_OK;
+    if (run->n_repeats && (!own || (run->recorded && run->n_recorded < own)))
+        return LX_BAD_STEP;
+    for (size_t row = 0; run->n_repeats && row < own; row++)
+        if (run->steps[row].woken_by >= (int64_t)own || repeat_of(run, run->steps[row].thread))
+            return LX_BAD_STEP;
+    for (size_t i = 0; i < run->n_repeats && !error; i++)
+        error = repeat_of(run, run->repeats[i].thread) == &run->repeats[i]
+                    ? check_repeat(program, run, &run->repeats[i])
+                    : LX_BAD_STEP;
     return error;
 }
 
@@ -65,15 +137,13 @@ check(const struct lx_program *program, const struct lx_timed_run *run, size_t n
     }
     if (!(sum <= LX_MOST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS)
         return LX_BAD_STEP;
-    return LX_OK;
+    return check_repeats(program, run);
 }
 
 /* The processor's work that a step needed more than when recorded. */
 static double
 change(const struct replay *r, size_t row)
 {
-    if (!r->run->recorded)
-        return 0;
     double more_ns = 0;
     for (size_t i = 0; i < LX_COSTS; i++) {
         size_t at = LX_WORK * row + i;
@@ -96,6 +166,36 @@ read_before(const struct replay *r, const struct lx_step *step)
     return LX_NONE;
 }
 
+/* Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014: their mix64. */
+static uint64_t
+mixed(uint64_t number)
+{
+    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+    return number ^ number >> 31;
+}
+
+/* By how much a load's step is further than in the first round; it takes ``unit``. */
+static uint64_t
+further(const struct lx_thread *thread, uint64_t unit)
+{
+    if (!thread->repeat)
+        return 0;
+    uint64_t places = unit ? thread->repeat->span / unit : 0;
+    if (!places)
+        return thread->round * thread->repeat->stride;
+    uint64_t number = ((uint64_t)thread->number << 32) + thread->round + 1;
+    return mixed(number * UINT64_C(0x9e3779b97f4a7c15)) % places * unit;
+}
+
+/* Prepare to make requests of a thread: a load leaves room to threads that wait for it. */
+static void
+make_requests_of(struct replay *r, const struct lx_thread *thread)
+{
+    r->disk.unlimited = r->run->steps[thread->row].meta & LX_UNLIMITED;
+    r->disk.left_to_others = thread->repeat ? r->need_room : 0;
+}
+
 /* A read at its recorded place. */
 static void
 read_as_it_was(struct replay *r, struct lx_thread *thread)
@@ -107,7 +207,8 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
     if (thread->request != LX_NONE || !step->sectors)
         return;
     r->work[LX_WORK * thread->row] = 1;
-    struct lx_read read = {.sector = step->sector,
+    make_requests_of(r, thread);
+    struct lx_read read = {.sector = step->sector + further(thread, step->sectors),
                            .sectors = step->sectors,
                            .bios = step->bios,
                            .meta = step->meta & LX_META};
@@ -124,11 +225,16 @@ operate(struct replay *r, struct lx_thread *thread)
     int64_t *work = &r->work[LX_WORK * thread->row];
     size_t requests = r->disk.n_requests;
     int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
+    make_requests_of(r, thread);
     thread->operates = lx_go_on(&r->kernel, &thread->call, &thread->needed);
     thread->sent = r->disk.n_requests > requests;
     work[0] += (int64_t)(r->disk.n_requests - requests);
     work[1] += r->disk.pages - pages;
     work[2] += r->disk.block_sectors - sectors;
+    thread->copies_ns = 0;
+    for (size_t row = requests; thread->repeat && row < r->disk.n_requests; row++)
+        if (r->disk.requests[row].copied)
+            thread->copies_ns = lx_later(thread->copies_ns, r->disk.requests[row].done_ns);
     if (r->kernel.arena.failed)
         r->disk.error = LX_NO_MEMORY;
 }
@@ -150,8 +256,11 @@ static bool
 is_outside(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
 {
     size_t before = thread->outside;
+    r->need_room -= thread->needs_room;
+    thread->needs_room = false;
     if (before == thread->outside_end)
         return false;
+    make_requests_of(r, thread);
     double until = lx_disk_accept(&r->disk, &thread->outside, thread->outside_end);
     lx_threads_settle(&r->threads);
     if (thread->outside > before)
@@ -161,14 +270,18 @@ is_outside(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
                                .ns = until,
                                .for_room = true,
                                .room_since_ns = thread->outside_since_ns};
-    return thread->outside < thread->outside_end && !r->disk.error;
+    if (thread->outside == thread->outside_end || r->disk.error)
+        return false;
+    thread->needs_room = !thread->repeat;
+    r->need_room += thread->needs_room;
+    return true;
 }
 
 /* Whether a thread has to wait for its requests, once the queue has accepted them. */
 static bool
 awaits(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
 {
-    double until = 0;
+    double until = thread->operates ? thread->copies_ns : 0;
     for (; thread->held < thread->held_end; thread->held++)
         until = lx_later(until, r->disk.requests[thread->held].done_ns);
     const struct lx_step *step = &r->run->steps[thread->row];
@@ -189,12 +302,13 @@ static struct lx_waits next_step(struct replay *r, struct lx_thread *thread);
 static struct lx_waits
 end_step(struct replay *r, struct lx_thread *thread)
 {
-    if (r->run->recorded && r->run->recorded[LX_WORK * thread->row + LX_WAITS])
+    bool counts = r->run->recorded && !thread->repeat;
+    if (counts && r->run->recorded[LX_WORK * thread->row + LX_WAITS])
         thread->was_cold_ns = r->current->cold_ns * (1 + r->current->cold_share);
     r->over[thread->row] = true;
     lx_threads_wake(&r->threads, thread->row);
-    bool own = r->run->steps[thread->row].operation >= 0;
-    thread->behind_ns = own ? change(r, thread->row) : 0;
+    bool reads = r->run->steps[thread->row].operation >= 0;
+    thread->behind_ns = reads && counts ? change(r, thread->row) : 0;
     if (r->over_ns)
         r->over_ns[thread->row] =
             r->disk.now_ns + lx_later(thread->behind_ns + thread->saved_ns, 0);
@@ -206,7 +320,7 @@ end_step(struct replay *r, struct lx_thread *thread)
 static void
 count_wait(struct replay *r, struct lx_thread *thread)
 {
-    thread->cold_ns = r->run->recorded ? r->current->cold_ns : 0;
+    thread->cold_ns = r->run->recorded && !thread->repeat ? r->current->cold_ns : 0;
     r->work[LX_WORK * thread->row + LX_WAITS]++;
 }
 
@@ -235,7 +349,13 @@ begin_step(struct replay *r, struct lx_thread *thread)
     if (step->operation < 0) {
         read_as_it_was(r, thread);
     } else {
-        lx_begin(&r->kernel, &thread->call, &r->kernel.program->operations[step->operation]);
+        const struct lx_operation *operation = &r->kernel.program->operations[step->operation];
+        if (thread->repeat && operation->op == LX_READ) {
+            thread->operation = *operation;
+            thread->operation.at += further(thread, operation->length);
+            operation = &thread->operation;
+        }
+        lx_begin(&r->kernel, &thread->call, operation);
         operate(r, thread);
     }
     take_requests(r, thread);
@@ -288,10 +408,24 @@ wait_for_step(struct replay *r, struct lx_thread *thread)
     return (struct lx_waits){.what = LX_STEP, .row = (size_t)step->waits_for};
 }
 
+/* Begin the steps of a load again; whether it goes on. */
+static bool
+begin_again(struct replay *r, struct lx_thread *thread)
+{
+    if (!thread->repeat || r->disk.now_ns >= r->lead_ns + thread->repeat->until_ns)
+        return false;
+    if (++r->rounds > MOST_ROUNDS)
+        r->disk.error = LX_TOO_OFTEN;
+    for (thread->at = thread->n_steps; thread->at; thread->at--)
+        memset(&r->work[LX_WORK * thread->steps[thread->at - 1]], 0, LX_WORK * sizeof(*r->work));
+    thread->round++;
+    return true;
+}
+
 static struct lx_waits
 next_step(struct replay *r, struct lx_thread *thread)
 {
-    if (thread->at == thread->n_steps)
+    if (thread->at == thread->n_steps && !begin_again(r, thread))
         return compute(r, thread, thread->tail_ns, LX_ENDS);
     thread->row = thread->steps[thread->at];
     const struct lx_step *step = &r->run->steps[thread->row];
@@ -355,13 +489,16 @@ set_threads(struct replay *r)
         end[i + 1] += end[i];
     for (size_t row = 0; row < run->n_steps; row++)
         r->rows[end[run->steps[row].thread]++] = row;
-    size_t last = run->n_steps ? run->steps[run->n_steps - 1].thread : 0;
+    size_t last = r->n_own ? run->steps[r->n_own - 1].thread : 0;
     if (run->ends >= 0)
         last = (size_t)run->ends;
     for (size_t i = 0; i < r->n_ends; begin = end[i++]) {
         if (begin == end[i] && run->n_steps)
             continue;
+        const struct lx_repeat *repeat = repeat_of(run, i);
         r->all[r->n_threads++] = (struct lx_thread){
+            .repeat = repeat,
+            .begin_ns = r->lead_ns + (repeat ? repeat->from_ns : 0),
             .steps = r->rows + begin,
             .n_steps = end[i] - begin,
             .number = i,
@@ -377,6 +514,9 @@ set_up(struct replay *r)
 {
     size_t steps = r->run->n_steps + 1, threads = r->n_ends;
     int error = lx_set_up(&r->kernel);
+    r->n_own = own_steps(r->run);
+    for (size_t i = 0; i < r->run->n_repeats; i++)
+        r->lead_ns = lx_later(r->lead_ns, -r->run->repeats[i].from_ns);
     r->rows = calloc(steps, sizeof(*r->rows));
     r->over = calloc(steps, sizeof(*r->over));
     r->once = calloc(steps, sizeof(*r->once));
@@ -404,6 +544,7 @@ renew(struct replay *r)
     for (size_t row = 0; r->over_ns && row < steps; row++)
         r->over_ns[row] = NAN;
     r->n_once = 0;
+    r->rounds = r->need_room = 0;
     memset(t->sleepers, 0, steps * sizeof(*t->sleepers));
     *t = (struct lx_threads){.disk = &r->disk,
                              .cpus = r->run->cpus,
@@ -414,7 +555,9 @@ renew(struct replay *r)
                              .sleepers = t->sleepers};
     for (size_t i = 0; i < r->n_threads; i++) {
         struct lx_thread *thread = &r->all[i];
-        *thread = (struct lx_thread){.steps = thread->steps,
+        *thread = (struct lx_thread){.repeat = thread->repeat,
+                                     .begin_ns = thread->begin_ns,
+                                     .steps = thread->steps,
                                      .n_steps = thread->n_steps,
                                      .row = thread->n_steps ? thread->steps[0] : 0,
                                      .number = thread->number,
@@ -443,8 +586,10 @@ run_case(struct replay *r, const struct lx_batch *batch, double *times)
     for (size_t i = 0; i < r->n_ends; i++)
         r->ends_ns[i] = NAN;
     for (size_t i = 0; i < r->n_threads; i++)
-        r->ends_ns[r->all[i].number] = r->all[i].over_ns;
-    times[LX_TOTAL_NS] = r->disk.now_ns;
+        r->ends_ns[r->all[i].number] = r->all[i].over_ns - r->lead_ns;
+    for (size_t row = 0; r->over_ns && row < r->run->n_steps; row++)
+        r->over_ns[row] -= r->lead_ns;
+    times[LX_TOTAL_NS] = r->disk.now_ns - r->lead_ns;
     times[LX_COMPUTE_NS] = r->threads.compute_ns;
     times[LX_WAITED_NS] = r->threads.waited_ns;
     times[LX_BEHIND_NS] = lx_disk_wasted(&r->disk);

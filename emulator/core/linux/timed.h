@@ -15,18 +15,31 @@ struct lx_step {
 };
 
 /* Of a step's ``meta``. */
-enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4 };
+enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4, LX_UNLIMITED = 8 };
 
 /* The work of a step: requests, pages, sectors of compressed blocks, which cost; and waits. */
 enum { LX_COSTS = 3, LX_WAITS = LX_COSTS, LX_WORK };
 
-/* Run, and the work recorded (LX_WORK numbers by step), or NULL. */
+/* REPEAT of emulator/linux/steps.py: a thread of a load, which repeats its steps. */
+struct lx_repeat {
+    double from_ns, until_ns;
+    uint64_t stride, span;
+    uint16_t thread;
+};
+
+/*
+ * Run, and the work recorded (LX_WORK numbers by step), or NULL. The steps of ``repeats`` are the
+ * last ones.
+ */
 struct lx_timed_run {
     const struct lx_step *steps;
     size_t n_steps;
+    const struct lx_repeat *repeats;
+    size_t n_repeats;
     double tail_ns;
     int64_t cpus, ends;
     const int64_t *recorded;
+    size_t n_recorded; /* steps; those of loads may be missing */
 };
 
 enum { LX_MOST_COLD_SHARE = 1000 };

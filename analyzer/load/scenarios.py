@@ -1,0 +1,116 @@
+"""The loads of `foreread tune --scenario`, as clients: what their programs do (load.sh)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from foreread.analyzer.load.client import Client, Load
+from foreread.analyzer.load.error import LoadError
+from foreread.analyzer.predict.start import Start
+from foreread.boards.base.units import KIB, MIB
+from foreread.emulator.linux.steps import CpuCost
+from foreread.tracer.formats.capture import Device, Mount, dev_text
+
+KINDS = ("idle", "reader", "writer", "memory")
+# Computing of a call, of a page that it copies, and of a new program, which begins a file again: on
+# x86_64 at 3 GHz, where a page read costs _READ_NS; others are slower in proportion. A copy of a
+# page takes 0.42 µs there. Beside a limiter a reader and the start race for the budget of a slice,
+# and the start, whose caches are cold, runs slower than it was recorded: 0.1 µs fit php and perl
+# beside cat, on a machine that was not idle.
+_CALL_NS, _PAGE_NS, _PROGRAM_NS = 2e3, 100.0, 3e6
+_READ_NS = 500.0
+_PAGE = 4 * KIB
+_DIRECT, _CAT, _WRITE = 128 * KIB, 128 * KIB, 64 * KIB  # bytes of a call
+_WRITTEN = 4 * MIB  # between two fsync
+_MEMORY = "a start beside one that is short of memory reads pages again, which is not predicted"
+
+
+def load_of_scenario(text: str, start: Start | None = None) -> Load:
+    """Return the load of a scenario: idle, reader, reader:FILE, writer, writer:FOLDER, memory.
+
+    ``start`` is the start that it is to run beside: its processor, and its disk. Raises LoadError
+    for an unknown name.
+    """
+    kind, _, rest = text.partition(":")
+    if kind not in KINDS or (kind == "idle" and rest):
+        raise LoadError(
+            f"{text!r} is not a load",
+            "use idle, reader, reader:FILE, writer, writer:FOLDER, or a capture of a load",
+        )
+    if kind in ("reader", "writer") and rest and not rest.startswith("/"):
+        raise LoadError(f"{rest!r} is not an absolute path", f"write {kind}:/PATH")
+    if kind == "memory":
+        return Load(text, unpredicted=_MEMORY)
+    if kind == "idle":
+        return Load(text)
+    elsewhere = _elsewhere(rest, start)
+    if elsewhere:
+        return Load(text, notes=(elsewhere,))
+    cpu = start.cpu if start is not None else CpuCost()
+    client = _writer(cpu) if kind == "writer" else _reader(rest, cpu, start)
+    return Load(text, (client,), tuple(_notes(client)))
+
+
+def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:
+    """``dd iflag=direct bs=128k`` of the disk, or ``cat FILE`` (load.sh)."""
+    call = Client(size=_DIRECT, think_ns=_slowness(cpu) * _CALL_NS + cpu.request_ns)
+    device = _device(start)
+    if not path or (device is not None and path == f"/dev/{device.name}"):
+        return call
+    return replace(call, cached=True, sequential=True, size=_CAT, think_ns=_copied(cpu, _CAT))
+
+
+def _writer(cpu: CpuCost) -> Client:
+    """``dd bs=64k count=64 conv=fsync``, again and again (load.sh)."""
+    think_ns = _slowness(cpu) * _PROGRAM_NS + _WRITTEN // _WRITE * _copied(cpu, _WRITE)
+    return Client(write=True, cached=True, size=_WRITE, think_ns=think_ns, burst_bytes=_WRITTEN)
+
+
+def _copied(cpu: CpuCost, size: int) -> float:
+    """Return the computing (ns) of a call that copies ``size`` bytes from or to the page cache."""
+    return _slowness(cpu) * (_CALL_NS + size // _PAGE * _PAGE_NS)
+
+
+def _slowness(cpu: CpuCost) -> float:
+    return max(cpu.page_ns / _READ_NS, 1.0)
+
+
+def _notes(client: Client) -> Iterator[str]:
+    if client.write:
+        yield f"the load writes {client.burst_bytes // MIB} MiB, then waits for the disk"
+    elif client.cached:
+        yield "the load reads as coreutils' cat does, which asks for twice the window"
+
+
+def _elsewhere(path: str, start: Start | None) -> str:
+    """Return a note if a path is on another disk than the start; empty if it may be on that."""
+    device = _device(start)
+    if start is None or device is None or not path:
+        return ""
+    mount = _mount_of(path, start.recording.capture.mounts)
+    below = mount is not None and mount.mountpoint.startswith("/dev/")
+    if path.startswith("/dev/") and not below:
+        other = path.removeprefix("/dev/")
+        return "" if other.startswith(device.name) else _no_effect(path, other)
+    if mount is None or mount.dev == device.dev or mount.dev in device.filesystems:
+        return ""
+    return _no_effect(path, mount.source)
+
+
+def _no_effect(path: str, disk: str) -> str:
+    return f"{path} is on another disk ({disk}): the load has no effect on the start's reads"
+
+
+def _mount_of(path: str, mounts: list[Mount]) -> Mount | None:
+    """Return the mount that a path is in, as far as the capture lists it."""
+    above = [one for one in mounts if f"{path}/".startswith(f"{one.mountpoint.rstrip('/')}/")]
+    return max(above, key=lambda one: len(one.mountpoint), default=None)
+
+
+def _device(start: Start | None) -> Device | None:
+    """Return what the capture has of the start's disk."""
+    if start is None:
+        return None
+    dev = dev_text(start.disk)
+    return next((one for one in start.recording.capture.devices if one.dev == dev), None)
