@@ -27,6 +27,7 @@ from foreread.analyzer.ingest.windows_seen import types_of, windows_of
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import kib_to_pages, pages_to_kib
 from foreread.tracer.formats.capture import Device, FileEntry, Metadata, dev_of, dev_text
+from foreread.tracer.formats.scenario import IDLE
 
 MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
 
@@ -87,11 +88,12 @@ def interpret(
     accesses = accesses.take(within_files(accesses, files, page_size, fstypes, kernel))
     files = acc.with_accessed(files, accesses)
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
+    requests, of_load = _requests(events, capture, threads)
     recording = Recording(
         trace=replace(trace, events=events, page_size_assumed=assumed),
         capture=capture,
         accesses=accesses,
-        requests=find_requests(events),
+        requests=requests,
         files=files,
         paths=paths,
         page_size=page_size,
@@ -106,6 +108,7 @@ def interpret(
         entries=row_entries,
         block_lengths=lengths,
         windows=windows,
+        load_requests=of_load,
         fstypes={**fstypes, **dict.fromkeys(inserts.on_f2fs, "f2fs")},
     )
     notes += [*unsure_pages(recording), *recognised(inserts)]
@@ -250,6 +253,19 @@ def _threads(
         roots = {capture.pid, *(capture.boot.processes if capture.boot else ())}
         threads = frozenset(acc.process_tree(events, roots))
     return acc.of_threads(inserts.data, threads), threads
+
+
+def _requests(
+    events: Table, capture: Metadata, threads: frozenset[int] | None
+) -> tuple[Table, Table | None]:
+    """Return the requests of the start, beside a load without those of others, and the load's."""
+    requests = find_requests(events)
+    if capture.is_load:
+        return requests, requests
+    if capture.scenario == IDLE or threads is None:
+        return requests, None
+    own = acc.of_threads(requests, threads)
+    return requests.take(own), requests.take(~own)
 
 
 def _decontaminate(

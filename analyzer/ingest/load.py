@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from foreread.analyzer.ingest import accesses as acc
 from foreread.analyzer.ingest.allowance import grant
@@ -132,6 +133,13 @@ def _is_bare_trace(directory: Path) -> bool:
 def _check_usable(recording: Recording) -> None:
     """Raise TraceError, naming event, kernel and remedy, if nothing can be emulated."""
     trace = recording.trace
+    if recording.capture.is_load:
+        path = quote(str(recording.path))
+        raise TraceError(
+            f"{recording.path} holds a load, and no start",
+            f"predict a recorded start beside it: foreread predict CAPTURE --load {path}; "
+            f"foreread show {path} lists its programs",
+        )
     if (trace.events["kind"] == Kind.INSERT).any():
         return
     where = f" (kernel {recording.kernel})" if recording.kernel else ""

@@ -70,8 +70,9 @@ class Recording:
     ``metadata``, ``other_process``, ``readahead``. ``devices`` maps a superblock's dev_t to that of
     the disk whose read_ahead_kb governs it. ``threads`` are those whose touches count; None for
     all. ``inserts`` are all that entered the page cache; ``entries[i]`` is what the capture says of
-    row i of ``files``. ``path`` is the file or directory that was read. ``block_lengths`` are those
-    of squashfs, by dev_t.
+    row i of ``files``. ``load_requests`` are those of the load: of all others, where a start was
+    recorded beside one, and all of a recorded load; None without a load. ``path`` is the file or
+    directory that was read. ``block_lengths`` are those of squashfs, by dev_t.
     """
 
     trace: Trace
@@ -94,6 +95,7 @@ class Recording:
     probe: DiskProbe | None = None
     windows: SeenWindows | None = None
     fstypes: dict[int, str] = field(default_factory=dict)
+    load_requests: Table | None = None
     block_lengths: Mapping[int, BlockLength] = field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Table
+from foreread.analyzer.ingest.tables import REQUESTS, Array, Table
 from foreread.analyzer.predict import remedy
 from foreread.analyzer.predict.basis import Answer, lacking
 from foreread.analyzer.predict.disk.device_model import DeviceModelError, UnexplainedError
@@ -43,6 +43,7 @@ from foreread.emulator.linux.rules import Version, rules_for, version_of
 from foreread.emulator.linux.steps import CpuCost, Run, Timed
 from foreread.emulator.linux.timed_windows import Case, timed_cases, total_ns
 from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.scenario import IDLE
 
 if TYPE_CHECKING:
     from foreread.analyzer.program.opening import Opening
@@ -62,9 +63,10 @@ class Start:
     ``cpu`` was estimated from, None without samples. Readahead spares each fault's read
     ``unplugged_ns``. ``requests`` are the disk's. ``recorded_on`` is the disk that the start was
     recorded on, known only where ``device`` was given. Steps of thread ``strangers`` are reads of
-    other processes. ``notes`` list the assumptions. ``threads`` are the thread ids by thread of
-    the run; empty if it is one sequence. ``recorded_ns`` is the duration of the recorded steps,
-    and ``unlinked_ns`` the latest start of a thread with an unknown parent, 0 if there is none.
+    other processes, but not of a load beside the start. ``notes`` list the assumptions. ``threads``
+    are the thread ids by thread of the run; empty if it is one sequence. ``recorded_ns`` is the
+    duration of the recorded steps, and ``unlinked_ns`` the latest start of a thread with an unknown
+    parent, 0 if there is none.
     ``inode_tables`` are read ahead in the run, and were not in the recorded run.
     ``version`` is the kernel of the readahead. ``openings``: ``opening``, once it was needed;
     starts with other runs share it. Beside a load, ``run`` has the load's threads, and ``alone`` is
@@ -228,7 +230,9 @@ def prepare(start_inputs: Inputs, version: Version, device: DeviceModel | None =
     row = _disk_row(start_inputs)
     disk, reads = start_inputs.disks[row], start_inputs.reads[row]
     requests, own, each_ns = reads.requests, reads.own, event_cost(recording.trace.events)
-    used, source = _device_in_use(recording, disk, requests, each_ns, device)
+    # Beside a load requests wait for those of others: they do not show what the disk costs.
+    shown = requests if recording.capture.scenario == IDLE else Table.empty(REQUESTS)
+    used, source = _device_in_use(recording, disk, shown, each_ns, device)
     machine, limits = start_inputs.machine(row)
     if isinstance(used, Paced):  # the limiter holds bios before they become requests
         limits = replace(limits, nr_requests=MOST_REQUESTS)

@@ -103,7 +103,7 @@ def _on_cpu(events: Table, ready: Table, switches: Table, cpu: int) -> Array:
     switched = np.zeros(own.rows, _SWITCHED)
     switched["time_ns"], switched["old"] = own["time_ns"], own["pid"]
     switched["new"] = own["value"].astype(np.int64)
-    switched["cpu"], switched["left"] = cpu, _left(own["index"], own["pid"])
+    switched["cpu"], switched["left"] = cpu, why_left(own["index"], own["pid"])
     unseen = np.flatnonzero(switched["new"][:-1] != switched["old"][1:])
     if not len(unseen):
         return switched
@@ -155,7 +155,7 @@ def _ready_before(ready: Table, task: Array, time_ns: Array) -> Array:
     return ready_ns[ready.rows :]
 
 
-def _left(state: Array, thread: Array) -> Array:
+def why_left(state: Array, thread: Array) -> Array:
     """Return why threads left (Left), from prev_state.
 
     Its lowest bits are S and D in all kernels, except from 4.15 on until that was corrected

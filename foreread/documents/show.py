@@ -6,7 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from foreread.analyzer.load.document import ShownLoad
 from foreread.boards.base.document import Document, says
+from foreread.tracer.formats.scenario import IDLE
 
 
 class ShownFile(msgspec.Struct, frozen=True):
@@ -64,4 +66,8 @@ class ShowDocument(Document, frozen=True, kw_only=True):
         dict[int, int], says("read requests of the application by length in 512-byte sectors")
     ]
     timeline: list[Slice]
+    scenario: Annotated[str, says("the load beside the start; idle without one")] = IDLE
+    load: Annotated[
+        ShownLoad | None, says("null unless a load, or a start beside a load, was recorded")
+    ] = None
     notes: list[str]

@@ -35,6 +35,7 @@ from foreread.tracer.formats.limits import (
     MOST_FILES_BYTES,
     MOST_METADATA_BYTES,
 )
+from foreread.tracer.formats.scenario import IDLE
 
 # Bounds of a capture's numbers: a capture may come from anybody.
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -226,7 +227,7 @@ class Metadata(Document, frozen=True, kw_only=True):
     backend: str | None = None
     backend_version: str = ""
     host: Host | None = None
-    command: list[str] | None = None  # empty for a boot
+    command: list[str] | None = None  # empty for a load
     cwd: str = ""
     pid: ThreadId | None = None
     exit_status: int | None = None
@@ -257,6 +258,13 @@ class Metadata(Document, frozen=True, kw_only=True):
     ] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     boot: Annotated[Boot | None, says("null unless a whole boot was recorded")] = None
+    scenario: Annotated[str, says("the load beside the start, as --scenario names it")] = IDLE
+    load_apart: Annotated[
+        str, says("why the scenario's load is not in the start's control group; empty if it is")
+    ] = ""
+    is_load: Annotated[
+        bool, says("true: what the machine read and wrote by itself, without a start")
+    ] = False
     confirmations: Annotated[list[Confirmation], says("measured proofs of the proposed window")] = (
         field(default_factory=list)
     )

@@ -19,6 +19,7 @@ from foreread.analyzer.predict.prediction import MINOR_SHARE
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import KIB, percent_text
 from foreread.tracer.formats.capture import dev_of
+from foreread.tracer.formats.scenario import IDLE
 
 
 def of_recording(recording: Recording) -> Iterator[Doubt]:
@@ -87,10 +88,11 @@ def _other_readers(recording: Recording) -> Iterator[Doubt]:
 
     Their requests are replayed at the recorded times. Under another window they delay the start by
     any time from zero to their full duration: a uniform distribution, whose standard deviation is
-    its width / √12. The width is their share of the pages.
+    its width / √12. The width is their share of the pages. The reads of a scenario's load are not
+    replayed.
     """
     inserts = recording.inserts
-    if inserts is None or recording.threads is None:
+    if inserts is None or recording.threads is None or recording.capture.scenario != IDLE:
         return
     disks = _disks_of_the_start(recording)
     devs = [dev for dev, disk in recording.devices.items() if disk in disks]

@@ -35,6 +35,7 @@ from foreread.emulator.devices.paced import Paced
 from foreread.emulator.devices.stateful import Stateful
 from foreread.emulator.linux.steps import Timed
 from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.scenario import IDLE, beside
 
 _EXIT = "sched:sched_process_exit"
 # In parts of the run: the latest acceptable start of a thread with unknown parent.
@@ -184,6 +185,13 @@ def _of_recorded_run(start: Start, replayed_s: float) -> Iterator[Doubt]:
     predict the start on it. The given disk counts as another one if the recorded run contradicts it
     but fits the disk in the capture.
     """
+    scenario = start.recording.capture.scenario
+    if scenario != IDLE:
+        yield Doubt(
+            f"the start was recorded{beside(scenario)}: the time that it took does not check the "
+            "replay"
+        )
+        return
     doubts = list(of_replay(start.recording, start.recorded_s(replayed_s)))
     if doubts and start.recorded_on is not None:
         own = replace(start.as_recorded(), device=start.recorded_on).timed([0])[0]

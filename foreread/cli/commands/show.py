@@ -13,6 +13,8 @@ from foreread.analyzer.ingest.load import load_any
 from foreread.analyzer.ingest.losses import losses_text, lost_by_cpu, lost_events
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs
+from foreread.analyzer.load.document import ShownLoad, shown
+from foreread.analyzer.load.recorded import seen_load
 from foreread.analyzer.predict.disk.probed import probe_text
 from foreread.analyzer.predict.kib import emulated_pages
 from foreread.analyzer.predict.prediction import NO_READAHEAD
@@ -27,11 +29,13 @@ from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.answer import answer_text, columns, cut, cut_path
+from foreread.cli.text.load import load_table
 from foreread.cli.text.table import render, render_cut
 from foreread.cli.text.tuning import outcome_text
 from foreread.cli.text.wording import ended_text
 from foreread.documents.show import ShowDocument, ShownFile, Slice
 from foreread.tracer.formats.capture import dev_text
+from foreread.tracer.formats.scenario import IDLE
 
 _TIMELINE_BINS = 20
 _FILES, _MORE_FILES = 8, 20
@@ -104,6 +108,8 @@ def document(recording: Recording, at_window: Waste | None) -> ShowDocument:
         disk=probe_text(probe) if probe else None,
         requests_by_sectors=request_sizes(recording),
         timeline=timeline(recording),
+        scenario=capture.scenario,
+        load=None if recording.load_requests is None else shown(seen_load(recording)),
         notes=[*recording.notes, *capture.notes],
     )
 
@@ -117,8 +123,10 @@ def event_counts(recording: Recording) -> dict[str, int]:
 def _waste(recording: Recording) -> Waste | None:
     """Return the unused pages of a fixed window of the size found on the board.
 
-    If that is unknown: of the kernel's default for the disk; None if both are.
+    If that is unknown: of the kernel's default for the disk; None if both are, and for a load.
     """
+    if recording.capture.is_load:
+        return None
     reference = predict(recording).reference
     if reference.name == NO_READAHEAD:
         return None
@@ -172,16 +180,18 @@ def _text(recording: Recording, at_window: Waste | None, args: argparse.Namespac
     by_waste = at_window.wasted if at_window and args.by == "wasted" else None
     order = _order(recording, by_waste)[:number]
     facts = _facts(recording, summary, verbose)
+    load = [load_table(summary.load)] if summary.load else []
+    notes = [*summary.notes, *(summary.load.notes if summary.load else [])]
     if not verbose:
         facts = [cut(fact, columns()) for fact in facts]
-    parts = ["\n".join(facts), _files_text(recording, order, at_window, verbose)]
+    parts = [*load, "\n".join(facts), _files_text(recording, order, at_window, verbose)]
     if verbose:
         parts += [_sizes_text(summary.requests_by_sectors), _timeline_text(summary.timeline)]
     return answer_text(
         [_answer(recording, summary)],
         filter(None, parts),
         doubts=list(_doubts(recording, summary)),
-        notes=summary.notes,
+        notes=notes,
         more=f"--verbose ({_MORE})",
         verbose=verbose,
     )
@@ -189,7 +199,9 @@ def _text(recording: Recording, at_window: Waste | None, args: argparse.Namespac
 
 def _answer(recording: Recording, summary: ShowDocument) -> str:
     """Return the command, its pages and files, and whether events were lost."""
-    capture = recording.capture
+    capture, load = recording.capture, summary.load
+    if capture.is_load and load is not None:
+        return _load_answer(recording, load)
     command, seconds = capture.command, capture.wall_seconds
     name = f"a recording of {summary.format}" if command is None else shlex.join(command)
     took = "" if seconds is None else f" in {seconds:.3f} s"
@@ -199,14 +211,24 @@ def _answer(recording: Recording, summary: ShowDocument) -> str:
     return f"{name}: {plural(summary.accesses, 'page')} of {files} accessed{took}{cold}{lost}"
 
 
+def _load_answer(recording: Recording, load: ShownLoad) -> str:
+    """Return how many programs use the disk."""
+    disks = {device.dev: device.name for device in recording.capture.devices}
+    disk = printable(disks.get(load.disk, load.disk))
+    programs = plural(len(load.clients), "program")
+    return f"a load of {load.seconds:.1f} s on disk {disk}, and no start: {programs}"
+
+
 def _doubts(recording: Recording, summary: ShowDocument) -> Iterator[str]:
     """Yield the differences from an undisturbed, completely recorded cold start."""
     cold = recording.capture.cold
-    if cold and not cold.proven:
+    if summary.load and summary.load.unpredicted:
+        yield f"nothing is predicted beside it: {summary.load.unpredicted}"
+    if cold and not cold.proven and not recording.capture.is_load:
         yield f"cold NOT PROVEN: {cold.how}"
     if summary.lost_events is None or summary.lost_events:
         yield f"lost events: {losses_text(recording)}"
-    if recording.contaminated:
+    if recording.contaminated and not recording.capture.is_load:
         yield "CONTAMINATED: pages of the kernel's own readahead are mixed in"
     if summary.page_size_assumed:
         yield (
@@ -217,10 +239,11 @@ def _doubts(recording: Recording, summary: ShowDocument) -> Iterator[str]:
 
 def _facts(recording: Recording, summary: ShowDocument, verbose: bool) -> list[str]:
     capture = recording.capture
-    window = summary.recorded_read_ahead_kb
+    of_load = summary.load if capture.is_load else None
+    window = of_load.read_ahead_kb if of_load else summary.recorded_read_ahead_kb
     lines = [f"format      {summary.format}"] if verbose else []
     lines.append(f"kernel      {printable(summary.kernel or 'unknown')}")
-    if capture.command is not None:
+    if capture.command:
         lines.append(f"command     {printable(' '.join(capture.command))}")
     if capture.wall_seconds is not None:
         took = f"{capture.wall_seconds:.3f} s"
@@ -229,7 +252,9 @@ def _facts(recording: Recording, summary: ShowDocument, verbose: bool) -> list[s
     if host is not None:
         name = printable(f"{host.machine}, {host.cpu_count} x {host.cpu_model}")
         lines.append(f"board       {name}, {host.memory_kib // KIB} MiB")
-    if cold is not None:
+    if capture.scenario != IDLE:
+        lines.append(f"beside      the load {printable(capture.scenario)}")
+    if cold is not None and not capture.is_load:
         proven = "proven" if cold.proven else "NOT PROVEN"
         lines.append(f"cold        {proven}: {printable(cold.how)}")
     by = f" ({recording.windows.event})" if recording.windows and window is not None else ""

@@ -6,9 +6,11 @@ from foreread.tracer.formats.capture import Metadata
 
 
 def ended_text(capture: Metadata) -> str:
-    """Return how the command's first process ended, or that it was a boot."""
+    """Return how the command's first process ended, or that it was a boot or a load."""
     if capture.boot is not None:
         return "a whole boot"
+    if capture.is_load:
+        return "a load"
     if capture.signal:
         return f"killed by signal {capture.signal}"
     if capture.exit_status is None:
