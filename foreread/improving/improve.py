@@ -85,7 +85,7 @@ def improve(
     Raises:
         ArgumentError: arguments that make no sense.
         ForereadError: the folder has the results of another command, or is in use.
-        KeyboardInterrupt, foreread.boards.base.interrupts.Interrupted: after the folder has what was reached.
+        KeyboardInterrupt, SystemExit: stopped, after the folder has what was reached.
     """
     folder, seen = checked_path(output, "output"), watch or Watch()
     plan = _plan(run, folder, suite, target, identity, tune, wait_s, seen)
