@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from foreread.objects.start import predict as predict
     from foreread.question import Question as Question
     from foreread.recording.boot import record_boot as record_boot
+    from foreread.recording.load import record_load as record_load
     from foreread.recording.start import record as record
     from foreread.recording.suite import record_suite as record_suite
     from foreread.tracer.formats.capture import Capture as Capture
@@ -194,6 +195,7 @@ __all__ = [
     "reading_now",
     "record",
     "record_boot",
+    "record_load",
     "record_suite",
     "report",
     "row_of_advice",
@@ -281,6 +283,7 @@ _EXPORTS = {
     "reading_now": "foreread.machine.reading_now",
     "record": "foreread.recording.start",
     "record_boot": "foreread.recording.boot",
+    "record_load": "foreread.recording.load",
     "record_suite": "foreread.recording.suite",
     "report": "foreread.analyzer.report.make",
     "row_of_advice": "foreread.measuring.advice_row",

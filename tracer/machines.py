@@ -12,19 +12,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import structs
+
+from foreread.boards.device import Devices
 from foreread.boards.target import LocalTarget, Target
 from foreread.tracer.backends.base import Backend
 from foreread.tracer.backends.select import AUTO, choose
 from foreread.tracer.error import RecordError
+from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import Capture, Metadata
+from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.local.journal import restore_leftovers
 from foreread.tracer.local.journal_folder import make_lock
-from foreread.tracer.local.record import run_here
-from foreread.tracer.local.repeat import repeated
+from foreread.tracer.local.record import probed, run_here
+from foreread.tracer.local.repeat import cgroups, environment, repeated
 from foreread.tracer.remote.probed import Row
-from foreread.tracer.remote.record import run_on
+from foreread.tracer.remote.record import TargetRun, run_on
 from foreread.tracer.remote.trials import trials_on
+from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.recording import RecordOptions
 from foreread.tracer.runs.restored import unrestored
 from foreread.tracer.trials.trial import TrialBench, TrialOptions
@@ -105,13 +111,18 @@ def bench_on(
 @contextmanager
 def trials_here(target: Target, options: TrialOptions) -> Iterator[TrialBench]:
     """Yield this machine as a bench; it shares guards and locks with all forereads here."""
-    notes = unrestored(restore_leftovers())
-    make_lock()
-    options.run.executable()  # its errors are about this machine
-    run = replace(options.run, cwd=options.run.directory())
+    notes, run = _prepared_here(options.run)
     with trials_on(target, replace(options, run=run), shell_here()) as bench:
         bench.notes += notes
         yield bench
+
+
+def _prepared_here(run: RunOptions) -> tuple[list[str], RunOptions]:
+    """Prepare this machine for a job of its shell; return notes, and the run for that job."""
+    notes = unrestored(restore_leftovers())
+    make_lock()
+    run.executable()  # its errors are about this machine
+    return notes, replace(run, cwd=run.directory())
 
 
 def shell_here() -> tuple[str, ...]:
@@ -160,7 +171,56 @@ class _Here:
                 "kernel probes are for targets",
                 "on this machine remove --probes, or add --target ssh://root@localhost",
             )
-        return run_here(options, self.backend, output, probe_disk)
+        if options.scenario == IDLE and not options.is_load:
+            return run_here(options, self.backend, output, probe_disk)
+        if self.backend.name != TARGETS_BACKEND:
+            raise RecordError(
+                f"back-end {self.backend.name} does not record a load",
+                f"only {TARGETS_BACKEND} does: --backend {TARGETS_BACKEND}",
+            )
+        return _loaded_here(options, output)
+
+
+@contextmanager
+def _loaded_here(options: RecordOptions, output: Path) -> Iterator[_LoadedRun]:
+    """Record beside a load, or a load, on this machine: its shell does it, as it makes trials."""
+    notes, run = _prepared_here(options.run)
+    with run_on(LocalTarget(), replace(options, run=run), output, shell_here()) as made:
+        yield _LoadedRun(made, notes)
+
+
+class _LoadedRun:
+    """A run of this machine's shell that has ended; its disk is probed in the command's group."""
+
+    capture: Capture
+
+    def __init__(self, made: TargetRun, notes: list[str]) -> None:
+        self._made, self._notes = made, notes
+        self.trace = made.trace
+
+    @property
+    def pids(self) -> Collection[int]:
+        """The command's first process."""
+        return self._made.pids
+
+    def name_files(self, seen: Seen) -> None:
+        """Name the files of ``seen``, write the capture and end the job."""
+        self._made.name_files(seen)
+        capture = self._made.capture
+        if not capture.is_load:
+            capture = structs.replace(capture, environment=environment(), cgroups=cgroups())
+        self._write(capture, self._notes)
+
+    def probe_disk(self, seen: Seen, _scratch: Path) -> None:
+        """Probe the disk that the command read most from."""
+        self._made.options.tell("learning what requests of the disk cost, a few seconds")
+        notes: list[str] = []
+        disk = probed(self._made.group, Devices(), self._made.files, seen, notes)
+        self._write(structs.replace(self.capture, disk=disk), notes)
+
+    def _write(self, capture: Capture, notes: list[str]) -> None:
+        self.capture = structs.replace(capture, notes=[*capture.notes, *notes])
+        capture_files.write(self._made.output, self.capture, self._made.files)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,11 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.machines import recorder_for
 from foreread.tracer.runs.output import recording_folder
 from foreread.tracer.runs.recording import RecordOptions
+from foreread.tracer.trials.trial import Scenario
 from foreread.version import VERSION
 
 
@@ -36,6 +38,7 @@ def record(
     buffer_kib: int | None = None,
     probes: bool = False,
     probe_disk: bool = True,
+    scenario: str = IDLE,
     search_s: float | None = None,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
@@ -57,6 +60,8 @@ def record(
         buffer_kib: trace buffer per CPU; None: by the machine's memory.
         probes: use kernel probes where a target's kernel lacks events.
         probe_disk: read the disk for about one second after the run, to measure its cost.
+        scenario: the load beside the start: "idle", "reader", "reader:FILE", "writer",
+            "writer:FOLDER", "memory" or "memory:MIB", as a trial of :func:`foreread.tune` has it.
         search_s: how long paths of files are looked up; None: 20 s, on a target 60 s.
         wait_s: how long to wait for another foreread that holds the machine's settings.
         tell: is called with each step, in words.
@@ -67,6 +72,8 @@ def record(
         boards.target.TargetError: the target cannot be reached.
     """
     options = checked_run(run)
+    scenario = Scenario.parse(scenario).text
+    load_words = [] if scenario == IDLE else ["--scenario", scenario]
     words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
     recording = RecordOptions(
         run=options,
@@ -75,9 +82,10 @@ def record(
         probes=probes,
         wait_s=wait_s,
         foreread=VERSION,
-        words=(*words, *words_of(options, read_ahead_kb)),
+        words=(*words, *words_of(options, read_ahead_kb), *load_words),
         search_s=search_s,
         tell=tell,
+        scenario=scenario,
     )
     with (
         orderly_exit(),

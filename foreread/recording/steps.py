@@ -26,6 +26,13 @@ def recorded(running: AbstractContextManager[TracedRun], probe_disk: bool = True
     return run.capture
 
 
+def recorded_load(running: AbstractContextManager[TracedRun]) -> Capture:
+    """Record a load, whose trace is not read, and return its capture. Raises as ``recorded``."""
+    with running as run:
+        run.name_files(Seen())
+    return run.capture
+
+
 def _probe_disk(run: TracedRun, trace: SeenTrace, seen: Seen) -> None:
     with scratch_folder() as scratch:
         probe = run.probe_disk(seen, Path(scratch))

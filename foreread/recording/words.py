@@ -16,6 +16,7 @@ _VALUED = {
     "--duration",
     "--identity",
     "--read-ahead-kb",
+    "--scenario",
     "--target",
     "--until-idle",
     "--until-output",

@@ -20,6 +20,13 @@ def record_here(output, command, shell=BUSYBOX, inodes_of=None, **run):
     return record_inodes(run_on(LocalTarget(), options, output, shell), inodes_of)
 
 
+def record_beside(output, command, scenario, shell=BUSYBOX):
+    """Record a command beside the load of a scenario."""
+    run = RunOptions([str(word) for word in command], allow_warm=True)
+    options = RecordOptions(run, wait_s=left_s(), scenario=scenario)
+    return record_inodes(run_on(LocalTarget(), options, output, shell))
+
+
 def is_running(pid):
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -69,6 +69,21 @@ WANTED_EVENTS: tuple[str, ...] = (
     "task:task_newtask",
 )
 
+# What a machine reads and writes by itself: its requests, who asks for them and when that sleeps,
+# and how a file that is read ahead is read.
+LOAD_EVENTS: tuple[str, ...] = (
+    "block:block_rq_issue",
+    "block:block_bio_queue",
+    "block:block_rq_complete",
+    "sched:sched_process_fork",
+    "sched:sched_process_exec",
+    "sched:sched_process_exit",
+    "sched:sched_switch",
+    "sched:sched_waking",
+    "readahead:page_cache_sync_ra",
+    "readahead:page_cache_async_ra",
+)
+
 # Replacements for events on kernels that lack them. sched_waking (from 4.3 on) is emitted by the
 # waker; sched_wakeup may be reported by the CPU of the woken thread.
 STANDINS = {"sched:sched_waking": "sched:sched_wakeup"}

@@ -113,7 +113,7 @@ class LocalRun:
     def probe_disk(self, seen: Seen, _scratch: Path) -> None:
         """Probe the disk that the command read most from."""
         self.options.tell("learning what requests of the disk cost, a few seconds")
-        disk = _probed(self.run, self.devices, self.files, seen, self.capture.notes)
+        disk = probed(self.run.group, self.devices, self.files, seen, self.capture.notes)
         self.capture = structs.replace(self.capture, disk=disk)
 
     def _capture(self, seen: Seen) -> Capture:
@@ -234,10 +234,10 @@ def _files(
     return files
 
 
-def _probed(
-    run: Run, devices: Devices, files: list[FileEntry], seen: Seen, notes: list[str]
+def probed(
+    group: str, devices: Devices, files: list[FileEntry], seen: Seen, notes: list[str]
 ) -> DiskProbe | None:
-    """Probe the disk that the command read most from; Ctrl-C cuts it."""
+    """Probe the disk that the command read most from, in its control group; Ctrl-C cuts it."""
     try:
         if seen.error is not None:
             raise seen.error
@@ -249,7 +249,7 @@ def _probed(
         ours = [file for file in files if file.path and file.dev in on_disk and not file.link]
         ours.sort(key=lambda file: -file.size_bytes)
         paths = [Path(file.path) for file in ours if file.path]
-        return probe_disk(devices, name, seen.reads[dev], paths, run.group)
+        return probe_disk(devices, name, seen.reads[dev], paths, group)
     except (ValueError, LookupError, ProbeFailed) as error:
         notes.append(f"the disk was not probed: {error}")
     except KeyboardInterrupt:

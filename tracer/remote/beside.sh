@@ -1,7 +1,10 @@
-# shellcheck shell=sh disable=SC2154
-# What a trial does beside its start, from its release on: a replayer reads a prefetch list, settings
-# change after a time, and the load follows the start into its control group. All are held before the caches are dropped, as the command is.
+# shellcheck shell=sh disable=SC2034,SC2154,SC3045
+# What a trial does beside its start, and a recording beside a load: the load of the scenario runs
+# (load.sh) from before the start until after it. From the start's release on a replayer reads a
+# prefetch list, settings change after a time, and the load follows the start into its control group.
+# These are held before the caches are dropped, as the command is.
 #
+# scenario, load_path, load_mib and load_disk are what load.sh is given; scenario is "idle" for no load.
 # replayer is "program", "script" or empty; the files replayer and list are in the job's folder.
 # later has a line "SECONDS KNOB VALUE BEFORE" for each change, with tabs in between.
 
@@ -17,7 +20,7 @@ hold_beside() {
     exec 7<>"$job/beside"
     [ -z "$replayer" ] || held_beside replay
     [ -z "$later" ] || held_beside change_later
-    [ -z "$follows" ] || held_beside follow_start # the load (measure.sh)
+    [ -z "$follows" ] || held_beside follow_start
 }
 
 # held_beside FUNCTION: start it, and wait until it waits: what it reads until then from the disk would
@@ -74,4 +77,78 @@ end_beside() {
     done <<EOF
 $later
 EOF
+}
+
+# start_load: start the load, and check that it is effective.
+start_load() {
+    [ "$scenario" != idle ] || return 0
+    mkdir "$job/load"
+    exec 0<>"$job/load.out"
+    # shellcheck disable=SC2086
+    $shell "$job/load.sh" "$scenario" "$load_path" "$load_mib" "$load_disk" "$job/load" \
+        <"$job/load.in" >"$job/load.out" 2>/dev/null &
+    start_of $!
+    echo "$! $started" >"$job/load.pid"
+    ask_load look
+    [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
+}
+
+# follow_start: from the release on, see which control group the start joins, and have the load join
+# it: a wrapper joins one soon, or never.
+follow_start() {
+    exec 9<>"$job/never"
+    find_group </proc/self/cgroup
+    last=$group looks=0
+    echo >"$job/beside.held"
+    read -r _ <&7
+    while :; do
+        { find_group <"/proc/$command/cgroup"; } 2>/dev/null
+        start_of "$command" # one that is exiting is in no group of version 1
+        [ -n "$started" ] || return 0
+        if [ "$group" != "$last" ]; then
+            last=$group
+            echo "$group" >"$job/group"
+            echo "join $group" >"$job/load.in"
+        fi
+        looks=$((looks + 1))
+        if [ $looks -lt 20 ]; then pause "$tick_s"; else pause 1; fi
+    done
+}
+
+# find_group: set group to the control group for block I/O in the lines of a process's cgroup file:
+# version 1's blkio, else version 2's.
+find_group() {
+    group=''
+    while IFS=: read -r number controllers path; do
+        case ,$controllers, in
+        *,blkio,*)
+            group=$path
+            return
+            ;;
+        ,,) [ "$number" != 0 ] || group=$path ;;
+        esac
+    done
+}
+
+# ask_load KEY: check that the load is effective, or set why_not; print the bytes it has read.
+ask_load() {
+    why_not='' answer='' apart=''
+    [ "$scenario" != idle ] || return 0
+    read -r load <"$job/load.pid"
+    echo >"$job/load.in"
+    until read -r ${for_1s:+-t 1} answer; do
+        ! alive "$load" || continue
+        ! read -r ${for_1s:+-t 1} answer || break # it has just reported why it ended
+        why_not="the $scenario of the scenario was killed|check that there is enough memory"
+        return
+    done
+    case $answer in
+    ready*)
+        answer=${answer#ready} apart=${answer#*|}
+        for bytes in ${answer%%|*}; do
+            echo "io $1 $bytes"
+        done
+        ;;
+    *) why_not=${answer#error } ;;
+    esac
 }

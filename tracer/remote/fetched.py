@@ -34,6 +34,8 @@ from foreread.tracer.runs.recording import RecordOptions, inodes_to_find, lookin
 from foreread.tracer.runs.residency import with_cached
 from foreread.tracer.runs.restored import unrestored
 from foreread.tracer.runs.result import MachineState, TraceSummary
+from foreread.tracer.trials.load import NO_LOAD
+from foreread.tracer.trials.trial import apart_notes
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Prepared:
     unpacks: str  # file system of whose pages touches are to be shown, empty for none
     notes: list[str]
     places: Mapping[str, Places] = field(default_factory=dict)  # of inode tables, by device
+    load: Mapping[str, str] = field(default_factory=lambda: NO_LOAD)  # as load_settings returns it
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,9 @@ class Fetched:
         """Name the files of ``seen``, write the capture and return it. Raises RecordError."""
         devices, machine, mapped = self.prepared.devices, self.prepared.machine, self.mapped
         notes = self._notes()
-        files = _files(self.options, self.job, self.run, devices, seen, notes)
+        files = []
+        if not self.options.is_load:
+            files = _files(self.options, self.job, self.run, devices, seen, notes)
         if mapped is not None:
             files = with_cached(files, of_layers(mapped.pages, mapped.paths, files, devices))
         images = images_on(self.job, devices.mounts, machine.squashfs, {file.dev for file in files})
@@ -101,7 +106,9 @@ class Fetched:
             *living_notes(run.by, run.living, self.options.run),
             *lost_notes(self.lost),
             *unrestored(run.restored),
-            *([UNKNOWN_PAGES] if self.mapped is None else []),
+            *([f"the load did not last until the end: {run.unloaded}"] if run.unloaded else []),
+            *apart_notes(run.apart),
+            *([UNKNOWN_PAGES] if self.mapped is None and not self.options.is_load else []),
         ]
 
     def _capture(self, images: dict[str, Squashfs], notes: list[str]) -> Capture:
@@ -119,7 +126,14 @@ class Fetched:
             images=images,
         )
         return metadata.capture_of(
-            self.options, self.created, run, trace, state, notes, boot=self.boot
+            self.options,
+            self.created,
+            run,
+            trace,
+            state,
+            notes,
+            boot=self.boot,
+            load_apart=run.apart,
         )
 
 

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # The verbs of a job that makes one cold run of a command. The next file of the script defines what
-# happens around the run: prepare, begin, mark NAME, end and print_result. One process on the
-# target, the guard, owns the job. It restores everything when the run has ended, when the host has
+# happens around the run: prepare, begin, mark NAME, end and print_result. With as_found the caches stay
+# as they are. One process on the target, the guard, owns the job. It restores everything when the run has ended, when the host has
 # not called within its lease, or when the recorder has died.
 
 # probe: print what the host needs to choose the settings.
@@ -136,15 +136,14 @@ make_run() {
     start_watchers
     run_command hold "$executable"
     rehearse_end
-    drop_and_prove "$allowed_kib"
-    case $? in
-    1) die "the caches of the target cannot be dropped" "reach it as root" ;;
-    2) die "the target's caches are not cold ($cached KiB are cached, $pinned KiB mapped)" \
-        "end what reads files meanwhile, or accept it with --allow-warm" ;;
-    esac
+    [ -n "${as_found-}" ] || make_cold
     begin
-    untraced displace_squashfs
-    drop_caches
+    if [ -n "${as_found-}" ]; then
+        echo "as_found $as_found"
+    else
+        untraced displace_squashfs
+        drop_caches
+    fi
     begin_counting
     : >"$job/released"
     mark start
@@ -152,6 +151,16 @@ make_run() {
     end
     check_knobs
     print_run
+}
+
+# make_cold: drop the caches, or fail.
+make_cold() {
+    drop_and_prove "$allowed_kib"
+    case $? in
+    1) die "the caches of the target cannot be dropped" "reach it as root" ;;
+    2) die "the target's caches are not cold ($cached KiB are cached, $pinned KiB mapped)" \
+        "end what reads files meanwhile, or accept it with --allow-warm" ;;
+    esac
 }
 
 # untraced COMMAND...: run it without recording events of it, which would fill the buffers.

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from foreread.boards.target import TargetError
 from foreread.tracer.error import RecordError
@@ -76,6 +77,15 @@ def check(run: RunOptions) -> None:
     if not run.command:
         raise RecordError("no command was given", "add -- COMMAND [ARGUMENT ...]")
     run.ending.check()
+
+
+def executable_on(job: Job, machine: Machine, run: RunOptions, wait_s: float) -> Path:
+    """Return the file on the target that is executed for the command; raises RecordError."""
+    job.settings(settings(machine, run, wait_s), run.command)
+    answer = job.ask("locate", step="looking for the command")
+    if len(answer) != 1 or not answer[0].value.startswith("/"):
+        raise RecordError("cannot find the command on the target", "give its full path")
+    return Path(answer[0].value)
 
 
 def run_to_end(job: Job, limit_s: float | None = None) -> None:

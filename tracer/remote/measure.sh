@@ -1,7 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154,SC3045
-# What a trial does around its run: starts the load of the scenario, takes the time, reads the
-# counters of disks, memory and processors and, if watched names disks, records their bios
-# (bios.sh). load.sh is the load.
+# What a trial does around its run: takes the time, reads the counters of disks, memory and processors
+# and, if watched names disks, records their bios (bios.sh). beside.sh has the load of the scenario.
 
 # prepare: make an ftrace instance whose marks have microsecond times, if the kernel supports it;
 # once for all runs of a series.
@@ -38,20 +37,6 @@ begin_counting() {
     [ -z "$watched" ] || echo 1 >"$bios/tracing_on"
 }
 
-# start_load: start the load, and check that it is effective.
-start_load() {
-    [ "$scenario" != idle ] || return 0
-    mkdir "$job/load"
-    exec 0<>"$job/load.out"
-    # shellcheck disable=SC2086
-    $shell "$job/load.sh" "$scenario" "$load_path" "$load_mib" "$load_disk" "$job/load" \
-        <"$job/load.in" >"$job/load.out" 2>/dev/null &
-    start_of $!
-    echo "$! $started" >"$job/load.pid"
-    ask_load look
-    [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
-}
-
 # try_load: start the load, check that it is effective, and end it.
 try_load() {
     take_lock || exit 1
@@ -61,65 +46,6 @@ try_load() {
     trap 'end_load "$job"; release_lock "$job"' EXIT
     trap 'exit 1' HUP INT TERM
     (start_load) 5>&- || exit 1 # a load that held its own input open would not end
-}
-
-# follow_start: from the release on, see which control group the start joins, and have the load join
-# it: a wrapper joins one soon, or never.
-follow_start() {
-    exec 9<>"$job/never"
-    find_group </proc/self/cgroup
-    last=$group looks=0
-    echo >"$job/beside.held"
-    read -r _ <&7
-    while :; do
-        { find_group <"/proc/$command/cgroup"; } 2>/dev/null
-        start_of "$command" # one that is exiting is in no group of version 1
-        [ -n "$started" ] || return 0
-        if [ "$group" != "$last" ]; then
-            last=$group
-            echo "join $group" >"$job/load.in"
-        fi
-        looks=$((looks + 1))
-        if [ $looks -lt 20 ]; then pause "$tick_s"; else pause 1; fi
-    done
-}
-
-# find_group: set group to the control group for block I/O in the lines of a process's cgroup file:
-# version 1's blkio, else version 2's.
-find_group() {
-    group=''
-    while IFS=: read -r number controllers path; do
-        case ,$controllers, in
-        *,blkio,*)
-            group=$path
-            return
-            ;;
-        ,,) [ "$number" != 0 ] || group=$path ;;
-        esac
-    done
-}
-
-# ask_load KEY: check that the load is effective, or set why_not; print the bytes it has read.
-ask_load() {
-    why_not='' answer='' apart=''
-    [ "$scenario" != idle ] || return 0
-    read -r load <"$job/load.pid"
-    echo >"$job/load.in"
-    until read -r ${for_1s:+-t 1} answer; do
-        ! alive "$load" || continue
-        ! read -r ${for_1s:+-t 1} answer || break # it has just reported why it ended
-        why_not="the $scenario of the scenario was killed|check that there is enough memory"
-        return
-    done
-    case $answer in
-    ready*)
-        answer=${answer#ready} apart=${answer#*|}
-        for bytes in ${answer%%|*}; do
-            echo "io $1 $bytes"
-        done
-        ;;
-    *) why_not=${answer#error } ;;
-    esac
 }
 
 # mark NAME: note the time; with a resolution of 0.01 s if the kernel has no marks. With the start,

@@ -15,18 +15,20 @@ from foreread.boards.base.silent import silent
 from foreread.boards.device import Devices
 from foreread.boards.target import Target, TargetError
 from foreread.tracer import touches
-from foreread.tracer.backends.base import INDISPENSABLE, STANDINS
+from foreread.tracer.backends.base import STANDINS
 from foreread.tracer.backends.tracefs import EVENT_PROBE
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe
+from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.probes import ProbePlan
 from foreread.tracer.remote import guarded_run, probes
 from foreread.tracer.remote.fetched import Fetched, Prepared, fetch
 from foreread.tracer.remote.guarded_run import (
     directory,
+    executable_on,
     losing_no_target,
     pass_on_output,
     run_to_end,
@@ -49,8 +51,11 @@ from foreread.tracer.runs.inode_tables import knobs_off
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.output import no_space_as_error, output_directory
 from foreread.tracer.runs.recording import RecordOptions, default_buffer_kib
+from foreread.tracer.trials.load import load_settings
+from foreread.tracer.trials.trial import Scenario, TrialOptions
+from foreread.tracer.trials.tuned_disks import disks_to_count, disks_to_tune
 
-PARTS = (*guarded_run.PARTS, "probes.sh", "inodes.sh", "unread.sh", "record.sh")
+PARTS = (*guarded_run.PARTS, "probes.sh", "inodes.sh", "unread.sh", "beside.sh", "record.sh")
 
 
 @contextmanager
@@ -77,8 +82,11 @@ def run_on(
         job.saw_clock(machine.uptime_s)
         devices = opened.enter_context(machine.devices())
         prepared = prepare(target, machine, devices, options)
-        if options.touches and not options.read_ahead_kb:
+        if options.touches and not options.read_ahead_kb and not options.is_load:
             prepared = replace(prepared, places=places_on(job, devices))
+        if options.scenario != IDLE:
+            prepared = replace(prepared, load=_load(job, prepared, options))
+            job.bring("load.sh")
         yield TargetRun(target, _run(job, prepared, options, output), opened, shell)
 
 
@@ -108,6 +116,11 @@ class TargetRun:
     def pids(self) -> Collection[int]:
         """The command's first process, or all that a boot started."""
         return self._fetched.pids
+
+    @property
+    def group(self) -> str:
+        """The control group for block I/O that the command joined, empty for the recorder's own."""
+        return self._fetched.run.group
 
     def name_files(self, seen: Seen) -> None:
         """Name the files of ``seen``, write the capture and end the job."""
@@ -158,6 +171,7 @@ class TargetRun:
             events=EVENTS,
             probes=False,
             touches=False,
+            scenario=IDLE,
         )
 
 
@@ -179,8 +193,12 @@ class TargetProbe:
         return self.made.trace
 
     def store(self, own: Sequence[Row], rows: Sequence[Row]) -> None:
-        """Add the probe to the capture; ``own`` are the timed reads of the capture itself."""
-        self.run.store(self.made.probe(own, rows))
+        """Add the probe to the capture; ``own`` are the timed reads of the capture itself.
+
+        Beside a load those waited for its requests, and say nothing about the disk.
+        """
+        beside_load = self.run.options.scenario != IDLE
+        self.run.store(self.made.probe([] if beside_load else own, rows))
 
     def fail(self, error: BaseException) -> None:
         """Note in the capture why its disk was not probed."""
@@ -191,16 +209,33 @@ def _run(job: Job, prepared: Prepared, options: RecordOptions, output: Path) -> 
     created = datetime.now(UTC).isoformat(timespec="seconds")
     described, settings = described_settings(prepared, options)
     job.settings(settings, options.run.command)
-    options.tell(f"running the command on the target, cold, at {options.read_ahead_kb} KiB")
+    options.tell(_step(options))
     run_to_end(job)
     pass_on_output(job, options.run.streams)
     return fetch(job, prepared, described, created, options, output)
 
 
+def _step(options: RecordOptions) -> str:
+    if options.is_load:
+        return "recording what the target reads and writes"
+    load = beside(options.scenario)
+    return f"running the command on the target, cold, at {options.read_ahead_kb} KiB{load}"
+
+
+def _load(job: Job, prepared: Prepared, options: RecordOptions) -> dict[str, str]:
+    """Return the shell variables of the load beside the run, on the disk of its executable."""
+    scenario, devices = Scenario.parse(options.scenario), prepared.devices
+    executable = executable_on(job, prepared.machine, options.run, options.wait_s)
+    chosen = TrialOptions(options.run, devices=options.devices)
+    with making_sense("reading its disks"):
+        disks = disks_to_count(disks_to_tune(chosen, devices, executable), devices)
+        return load_settings(scenario, disks, devices)
+
+
 def prepare(target: Target, machine: Machine, devices: Devices, options: RecordOptions) -> Prepared:
     """Return what is needed to record on that target; raises RecordError."""
     unpacks = ""
-    if options.touches and not options.read_ahead_kb:
+    if options.touches and not options.read_ahead_kb and not options.is_load:
         unpacks = touches.hidden(devices, options.run.command, directory(options.run))
     probed, notes = _planned(target, machine, options, unpacks)
     return Prepared(machine, devices, probed, unpacks, notes)
@@ -234,16 +269,22 @@ def _planned(
 def _settings(prepared: Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:
     """Return the shell variables with the settings of the target's recorder."""
     machine, devices = prepared.machine, prepared.devices
-    knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
-    windows = [(knob, str(options.read_ahead_kb)) for knob in knobs]
-    windows += knobs_off(prepared.places, devices)
-    windows += [(touches.KNOB, str(machine.page_size))] if prepared.unpacks else []
+    windows = []
+    if not options.is_load:
+        knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
+        windows = [(knob, str(options.read_ahead_kb)) for knob in knobs]
+        windows += knobs_off(prepared.places, devices)
+        windows += [(touches.KNOB, str(machine.page_size))] if prepared.unpacks else []
     buffer_kib = options.buffer_kib or default_buffer_kib(machine.available_kib, machine.cpu_count)
     return {
         **settings(machine, options.run, options.wait_s, windows),
+        **prepared.load,
+        "replayer": "",
+        "later": "",
+        "as_found": "yes" if options.is_load else "",
         "events": " ".join(options.events),
         "standins": " ".join(f"{event}={standin}" for event, standin in STANDINS.items()),
-        "indispensable": INDISPENSABLE,
+        "indispensable": options.events[0],
         "open_probe": EVENT_PROBE,
         "debugfs": "yes" if prepared.unpacks else "",
         "kprobes": probes.lines(prepared.probes) if prepared.probes else "",

@@ -1,16 +1,22 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What a recording does around its run; then the search for the files that were read.
+# What a recording does around its run; then the search for the files that were read. beside.sh has the
+# load that runs beside it.
 
 prepare() {
     prepare_tracing
 }
 
 begin() {
+    hold_beside
+    start_load
     note_mapped
     start_tracing
 }
 
-begin_counting() { :; } # a recording counts its events
+begin_counting() {
+    ask_load before
+    [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
+}
 
 # note_mapped: save which file pages processes map, since drop_caches keeps those. maps has the
 # lines of /proc/PID/maps; pagemap the matching parts of /proc/PID/pagemap; pieces a line "PID FIRST
@@ -55,12 +61,18 @@ print_pagemap() {
     dd if="$piece/pagemap" bs=$bytes skip=$first count=$pages || :
 }
 
+# mark NAME: note the time; with the start, release what runs beside it.
 mark() {
     echo "$1" >"$marks/trace_marker"
+    [ "$1" != start ] || release_beside
 }
 
 end() {
     echo 0 >"$instance/tracing_on"
+    ask_load after
+    [ -z "$why_not" ] || echo "unloaded $why_not"
+    [ -z "$apart" ] || echo "apart $apart"
+    fact group "$job/group"
 }
 
 print_result() {

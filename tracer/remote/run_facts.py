@@ -80,13 +80,18 @@ class RunFacts(RunResult):
     """A run on a target; times are of a trace's clock, CLOCK_MONOTONIC if the kernel has it.
 
     ``living`` processes of the command outlived the first one. ``windows`` are in force,
-    ``before`` were found, by knob; inode_readahead_blks among them.
+    ``before`` were found, by knob; inode_readahead_blks among them. ``unloaded`` says why the load
+    beside the run ended early, ``apart`` why it is not in the control group ``group``, which the
+    command has joined; each empty if it did not happen.
     """
 
     living: int
     windows: dict[str, int]
     before: dict[str, int]
     restored: list[Restored]
+    unloaded: str
+    apart: str
+    group: str
 
     @classmethod
     def parse(cls, facts: list[Fact], machine: Machine) -> RunFacts:
@@ -109,9 +114,7 @@ class RunFacts(RunResult):
             living=living,
             start_ns=start_ns,
             end_ns=end_ns,
-            cold=_restarted(lines["restarted"][0], machine.page_size)
-            if lines["restarted"]
-            else _cold(lines["cold"][0], machine.page_size, machine.allowed_kib),
+            cold=_caches(lines, machine),
             windows=_windows({**setting.before, **setting.in_force}),
             before=_windows(setting.before),
             mapped=dict(filter(None, map(parse_mapping, lines["map"]))),
@@ -122,6 +125,9 @@ class RunFacts(RunResult):
                 *setting.notes,
                 *map(str, setting.changed),
             ],
+            unloaded=next((why.partition("|")[0] for why in lines["unloaded"]), ""),
+            apart=next(iter(lines["apart"]), ""),
+            group=next(iter(lines["group"]), ""),
         )
 
 
@@ -237,6 +243,16 @@ def _mark(line: str) -> tuple[str, int] | None:
     """Return name and time (ns) of a line of the instance of marks."""
     match = _MARK.fullmatch(line)
     return (match[3], (int(match[1]) * 1_000_000 + int(match[2])) * 1000) if match else None
+
+
+def _caches(lines: Lines, machine: Machine) -> Cold:
+    """Return whether the caches were cold: by a restart, by a drop, or not at all."""
+    if lines["restarted"]:
+        return _restarted(lines["restarted"][0], machine.page_size)
+    if lines["as_found"]:
+        how = "the caches were left as they were"
+        return Cold(proven=False, how=how, resident_pages=0, resident=[])
+    return _cold(lines["cold"][0], machine.page_size, machine.allowed_kib)
 
 
 def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:

@@ -139,5 +139,5 @@ end_run() {
         "$job/gate.idle" "$job"/std???.pipe "$job"/std???.copy "$job/load.pid" "$job/load" \
         "$job/set" "$job/displaced" "$job/moved" "$job/others" "$job/journal.done" \
         "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy" "$job/beside" "$job/beside.held" \
-        "$job/replayer.said"
+        "$job/replayer.said" "$job/group"
 }

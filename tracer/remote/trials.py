@@ -7,13 +7,18 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from foreread.boards.device import Disk
 from foreread.boards.target import Target, TargetError
 from foreread.tracer.error import RecordError
 from foreread.tracer.remote import guarded_run
-from foreread.tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
+from foreread.tracer.remote.guarded_run import (
+    NotOverError,
+    executable_on,
+    losing_no_target,
+    settings,
+    write_out,
+)
 from foreread.tracer.remote.job import Fact, Job, making_sense
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
@@ -22,7 +27,7 @@ from foreread.tracer.runs.knobs import check_readable
 from foreread.tracer.runs.options import exit_notes, living_notes
 from foreread.tracer.runs.restored import unrestored
 from foreread.tracer.trials.changed import overridden
-from foreread.tracer.trials.load import words
+from foreread.tracer.trials.load import NO_LOAD, load_settings
 from foreread.tracer.trials.trial import (
     Outcome,
     Scenario,
@@ -53,7 +58,7 @@ def trials_on(
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            executable = _executable(job, machine, options)
+            executable = executable_on(job, machine, options.run, options.wait_s)
             disks = disks_to_tune(options, devices, executable)
             mounted = mounted_on(disks, devices, executable)
             windows = devices.read_ahead_knobs(disks)
@@ -64,14 +69,6 @@ def trials_on(
             yield bench
         finally:
             bench.close()
-
-
-def _executable(job: Job, machine: Machine, options: TrialOptions) -> Path:
-    job.settings(settings(machine, options.run, options.wait_s), options.run.command)
-    answer = job.ask("locate", step="looking for the command")
-    if len(answer) != 1 or not answer[0].value.startswith("/"):
-        raise RecordError("cannot find the command on the target", "give its full path")
-    return Path(answer[0].value)
 
 
 class TargetTrials:
@@ -285,18 +282,13 @@ class TargetTrials:
         return "\n".join(f"{k}={shlex.quote(v)}" for k, v in self._variables(trial).items())
 
     def _variables(self, trial: Trial) -> dict[str, str]:
-        scenario = trial.scenario
-        kind, path, mib, disk = scenario.kind, "", "0", ""
-        replayer = self._options.replayer
-        if kind != "idle":
+        load, replayer = NO_LOAD, self._options.replayer
+        if trial.scenario.kind != "idle":
             with self._machine.devices() as devices:
-                _, path, mib, disk = words(scenario, self._counted, devices)
+                load = load_settings(trial.scenario, self._counted, devices)
         return {
             "knobs": guarded_run.knobs_text(trial.settings),
-            "scenario": kind,
-            "load_path": path,
-            "load_mib": mib,
-            "load_disk": disk,
+            **load,
             "replayer": replayer.kind if replayer and trial.replays else "",
             "later": "\n".join(setting.line for setting in trial.later),
         }

@@ -24,11 +24,12 @@ def capture_of(
     notes: list[str],
     reads: Reads | None = None,
     boot: Boot | None = None,
+    load_apart: str = "",
 ) -> Capture:
     """Return the metadata of a recording that began at ``created``; its disk is not probed yet.
 
     ``reads``: the disks' reads in the trace, which leave inode tables out that were not read; all
-    tables stay with None.
+    tables stay with None. ``load_apart``: why the load beside the run is not limited as the run is.
     """
     mounted = mounts(machine.devices, machine.images)
     return Capture(
@@ -37,7 +38,7 @@ def capture_of(
         backend=trace.backend,
         backend_version=trace.version,
         host=machine.host,
-        command=options.run.command,
+        command=[] if options.is_load else options.run.command,
         cwd=str(options.run.cwd or "/"),
         pid=run.pid,
         exit_status=run.ended.exit_status if run.ended else None,
@@ -60,6 +61,9 @@ def capture_of(
         stacks=list(machine.stacks),
         notes=notes,
         boot=boot,
+        scenario=options.scenario,
+        load_apart=load_apart,
+        is_load=options.is_load,
     )
 
 

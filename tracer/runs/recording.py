@@ -10,6 +10,7 @@ from foreread.boards.base.silent import silent
 from foreread.tracer.backends.base import WANTED_EVENTS
 from foreread.tracer.formats.capture import FileEntry, dev_text
 from foreread.tracer.formats.limits import LimitError
+from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.residency import Inode
@@ -30,7 +31,9 @@ class RecordOptions:
     ``foreread`` is the version and ``words`` are the command-line options that the capture names.
     ``search_s`` is how long paths are looked up after the run, None for as long as usual. ``tell``
     is called with each step. ``note_mapped``: on a target, find out which pages its processes
-    have mapped and so keep in the cache, which takes seconds on a slow board.
+    have mapped and so keep in the cache, which takes seconds on a slow board. ``scenario`` is the
+    load beside the run. ``is_load``: the machine is recorded as it is while ``run`` sleeps, with
+    its windows and its caches. The first of ``events`` is indispensable.
     """
 
     run: RunOptions
@@ -46,6 +49,8 @@ class RecordOptions:
     search_s: float | None = None
     tell: Callable[[str], None] = silent
     note_mapped: bool = True
+    scenario: str = IDLE
+    is_load: bool = False
 
 
 def inodes_to_find(seen: Seen, mapped: Iterable[Inode], notes: list[str]) -> set[Inode]:

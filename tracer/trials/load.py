@@ -10,15 +10,24 @@ from foreread.boards.mounts import MountPoint, mount_of
 from foreread.tracer.error import RecordError
 from foreread.tracer.trials.trial import Scenario
 
+NO_LOAD = {"scenario": "idle", "load_path": "", "load_mib": "0", "load_disk": ""}
 
-def words(scenario: Scenario, disks: Sequence[str], devices: Devices) -> list[str]:
-    """Return its arguments: kind, path, MiB, disk."""
+
+def load_settings(scenario: Scenario, disks: Sequence[str], devices: Devices) -> dict[str, str]:
+    """Return the shell variables of the load; ``disks``: those of the start. Raises RecordError."""
+    if scenario.kind == "idle":
+        return NO_LOAD
     path = scenario.path
     if scenario.kind == "reader":
         path = path or f"/dev/{disks[0]}"
     if scenario.kind == "writer":
         path = path or str(_writable(disks[0], devices).mountpoint)
-    return [scenario.kind, path, str(scenario.mib), _disk_of(path, devices) or disks[0]]
+    return {
+        "scenario": scenario.kind,
+        "load_path": path,
+        "load_mib": str(scenario.mib),
+        "load_disk": _disk_of(path, devices) or disks[0],
+    }
 
 
 def _disk_of(path: str, devices: Devices) -> str | None:

@@ -1,4 +1,4 @@
-"""``foreread record``: one cold run of a command, one boot of a board, or what a suite lacks."""
+"""``foreread record``: a run of a command, a boot of a board, a load, or what a suite lacks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
 from foreread.boards.open import LOCAL
 from foreread.cli.arguments import LARGEST, UsageError, duration, refuse, whole_number
+from foreread.cli.arguments.budget import parse_time
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, given_run, run_options
+from foreread.cli.arguments.scenario import add_scenario, scenario_of
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.arguments.windows import window_kb
 from foreread.cli.text.wording import ended_text
 from foreread.documents.record import record_document
 from foreread.documents.suite import SuiteRecordDocument
 from foreread.recording.boot import record_boot
+from foreread.recording.load import record_load
 from foreread.recording.start import record
 from foreread.recording.suite import record_suite
 from foreread.tracer.backends.select import AUTO
@@ -99,6 +102,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "next boot; the folder must survive a power cut, and be writable when the first init "
         f"script runs (default: {HOOK_FOLDER})",
     )
+    parser.add_argument(
+        "--load",
+        type=parse_time,
+        metavar="TIME",
+        help="record for this time (10s, 2m) what the machine reads and writes by itself: nothing "
+        "is started, and no setting is changed",
+    )
+    add_scenario(parser)
     add_run(parser, optional=True)
 
 
@@ -112,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
         return _suite(args)
     if args.output is None:
         raise UsageError("the following arguments are required: -o/--output")
-    capture = _boot(args) if args.boot else _command(args)
+    capture = _load(args) if args.load else _boot(args) if args.boot else _command(args)
     if args.json:
         print(record_document(capture, str(args.output)).to_json())
     else:
@@ -122,7 +133,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _command(args: argparse.Namespace) -> Capture:
     if not args.command_line:
-        raise UsageError("no command: add -- COMMAND [ARGUMENT ...], or --boot --target TARGET")
+        raise UsageError(
+            "no command: add -- COMMAND [ARGUMENT ...], --boot --target TARGET, or --load TIME"
+        )
     if args.state_dir:
         raise UsageError("--state-dir is for --boot")
     return record(
@@ -135,7 +148,32 @@ def _command(args: argparse.Namespace) -> Capture:
         buffer_kib=args.buffer_kib,
         probes=args.probes,
         probe_disk=not args.no_probe,
+        scenario=scenario_of(args, "a capture"),
         search_s=args.search,
+        wait_s=args.wait,
+        tell=tell,
+    )
+
+
+def _load(args: argparse.Namespace) -> Capture:
+    others = {
+        **given_run(args),
+        "--backend": args.backend not in (AUTO, "tracefs"),
+        "--boot": args.boot,
+        "--no-probe": args.no_probe,
+        "--probes": args.probes,
+        "--read-ahead-kb": args.read_ahead_kb,
+        "--scenario": args.scenario,
+        "--search": args.search is not None,
+        "--state-dir": args.state_dir is not None,
+    }
+    refuse(others, "--load records the machine as it is")
+    return record_load(
+        args.output,
+        args.load,
+        target=args.target,
+        identity=args.identity,
+        buffer_kib=args.buffer_kib,
         wait_s=args.wait,
         tell=tell,
     )
@@ -153,6 +191,8 @@ def _suite(args: argparse.Namespace) -> int:
         "--read-ahead-kb": args.read_ahead_kb,
         "--buffer-kib": args.buffer_kib is not None,
         "--probes": args.probes,
+        "--load": args.load is not None,
+        "--scenario": args.scenario,
         "--search": args.search is not None,
         "--state-dir": args.state_dir is not None,
     }
@@ -204,7 +244,7 @@ def _check_boot(args: argparse.Namespace) -> None:
             "--boot reboots a target: name it with --target, for example --target ssh://root@BOARD"
         )
     of_boot = {"--duration": False, "--until-output": False}
-    others = {"--backend": args.backend not in (AUTO, "tracefs")}
+    others = {"--backend": args.backend not in (AUTO, "tracefs"), "--scenario": args.scenario}
     refuse({**given_run(args), **of_boot, **others}, "--boot records the boot itself")
 
 
