@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table, of_kinds, order_by
+from foreread.analyzer.ingest.tables import (
+    EVENTS,
+    REQUESTS,
+    Array,
+    Kind,
+    Rwbs,
+    Table,
+    of_kinds,
+    order_by,
+)
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 
@@ -61,6 +70,23 @@ def requests_for(recording: Recording, disk: int) -> Table:
     return requests
 
 
+def asked_ns(requests: Table, events: Table) -> Array:
+    """Return when the bio with which, or within which, each of ``requests`` begins was queued.
+
+    ``events``: those that the requests were found in. Without a recorded bio it is the issue.
+    """
+    issued = Table.empty(EVENTS, requests.rows)
+    names = {"time_ns": "issue_ns", "index": "sector", "value": "sectors", "dev": "dev"}
+    for name, column in names.items():
+        issued[name][:] = requests[column]
+    queued = events.take(events["kind"] == Kind.BIO_QUEUE)
+    bio = _bios_of(issued, queued)
+    has_bio = bio >= 0
+    asked = requests["issue_ns"].copy()
+    asked[has_bio] = queued["time_ns"][bio[has_bio]]
+    return asked
+
+
 def _askers(issued: Table, queued: Table) -> Array:
     """Return the thread that queued the bio with which, or within which, each request begins.
 
@@ -68,16 +94,24 @@ def _askers(issued: Table, queued: Table) -> Array:
     the request may be issued by a kernel worker (block/blk-mq.c); the thread that queued the bio
     still asked for it. Without a recorded bio it is the thread that issued the request.
     """
-    askers = issued["pid"].copy()
+    askers, bio = issued["pid"].copy(), _bios_of(issued, queued)
+    has_bio = bio >= 0
+    askers[has_bio] = queued["pid"][bio[has_bio]]
+    return askers
+
+
+def _bios_of(issued: Table, queued: Table) -> Array:
+    """Return the row of the bio of each request, of any disk; -1 without one."""
+    bio = np.full(issued.rows, -1)
     disks = np.unique(issued["dev"])
     partitions = ~np.isin(queued["dev"], disks)
     for dev in disks.tolist():
         rows = np.flatnonzero(issued["dev"] == dev)
-        bios = queued.take(np.flatnonzero(partitions | (queued["dev"] == dev)))
-        asker = _bio_of(issued.take(rows), bios)
-        has_bio = asker >= 0
-        askers[rows[has_bio]] = bios["pid"][asker[has_bio]]
-    return askers
+        own = np.flatnonzero(partitions | (queued["dev"] == dev))
+        of_disk = _bio_of(issued.take(rows), queued.take(own))
+        has_bio = of_disk >= 0
+        bio[rows[has_bio]] = own[of_disk[has_bio]]
+    return bio
 
 
 def _bio_of(requests: Table, bios: Table) -> Array:

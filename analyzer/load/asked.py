@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.requests import requests_for
+from foreread.analyzer.ingest.requests import asked_ns, requests_for
 from foreread.analyzer.ingest.tables import Array, Kind, Rwbs, Table, order_by
-from foreread.analyzer.program.event_owners import askers
 from foreread.analyzer.program.schedule import IDLE, Left, rows_by, why_left
 
 _BIOS = "block:block_bio_queue"
@@ -45,10 +44,9 @@ def requests_of(recording: Recording, load: Table, disk: int) -> tuple[Array, di
     requests = requests_for(replace(recording, requests=load), disk)
     requests = requests.take((requests["sectors"] > 0) & (requests["complete_ns"] > 0))
     events, flags = recording.trace.events, requests["flags"]
-    _, asked_ns = askers(requests, events)
     rows = np.zeros(requests.rows, ASKED)
-    asked_ns = np.minimum(asked_ns, requests["issue_ns"])
-    rows["asked_ns"] = np.minimum(asked_ns, requests["complete_ns"]).astype(np.int64)
+    asked = np.minimum(asked_ns(requests, events), requests["complete_ns"])
+    rows["asked_ns"] = asked.astype(np.int64)
     for name, column in (
         ("done_ns", "complete_ns"),
         ("pid", "pid"),

@@ -15,6 +15,7 @@ _WORKERS = "kworker/"
 WRITEBACK = "kernel writeback"
 JOURNAL = "journal"
 HELD = "reads that a limiter held back"
+KERNEL = (WRITEBACK, JOURNAL, HELD)  # threads of the kernel, which work for several programs
 MOST = 16  # programs; the others are too small to matter beside so many
 _MOST_THREADS = 1 << 12  # those with most requests
 
@@ -57,7 +58,7 @@ def askers_of(rows: Array, names: Mapping[int, str]) -> list[Asker]:
                 by_name.setdefault((name, write), {})[thread] = chosen
     askers = []
     for (name, _), parts in by_name.items():
-        for threads in _lanes(parts, name in (WRITEBACK, JOURNAL, HELD)):
+        for threads in _lanes(parts, name in KERNEL):
             own = np.concatenate([parts[thread] for thread in threads])
             own = own[np.argsort(own["asked_ns"], kind="stable")]
             askers.append(Asker(name, tuple(threads), own))

@@ -8,29 +8,29 @@ from pathlib import Path
 
 import numpy as np
 
-from foreread.analyzer.error import AnalyzerError
 from foreread.analyzer.ingest.accesses import process_tree
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.load import load_any
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.tables import Array, Table
 from foreread.analyzer.load.asked import requests_of
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.derived import Frame, SeenClient
-from foreread.analyzer.load.programs import MOST, Asker, askers_of, busy_periods
+from foreread.analyzer.load.error import LoadError
+from foreread.analyzer.load.programs import JOURNAL, KERNEL, MOST, Asker, askers_of, busy_periods
 from foreread.analyzer.predict.basis import MOST_LOST, lost_share
+from foreread.analyzer.predict.start import Start
 from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
-from foreread.boards.base.units import KIB
+from foreread.boards.base.units import KIB, size_text
 from foreread.tracer.formats.capture import dev_of, dev_text
 from foreread.tracer.formats.scenario import IDLE
 
 _SECTOR = 512
 _LEAST_SHARE = 0.02  # of the load's bytes, requests or time: less is not a client
+_LEAST_REQUESTS = 20
 _LEAST_ENDS = 0.5  # of the requests: without their ends nothing is known of a client
 _QUIET = 0.01  # of the time: a disk that works less rests
-
-
-class NotALoadError(AnalyzerError):
-    """A capture of a start on an idle machine; ``remedy`` records a load."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,40 @@ class SeenLoad:
     clients: tuple[SeenClient, ...]
 
 
+def load_in(path: StrPath, start: Start | None = None) -> Load:
+    """Return the load of the capture ``path``, on the disk of the start that it is to run beside.
+
+    Raises LoadError for a capture without a load, or of a machine without that disk; TraceError and
+    CaptureError for one that cannot be read.
+    """
+    recording = load_any(path)
+    return load_of(recording, None if start is None else _disk_like(start, recording))
+
+
+def _disk_like(start: Start, recording: Recording) -> int:
+    """Return the disk (dev_t) of a load's recording that is the start's."""
+    disk = start.taken.device(start.taken.disks.index(start.disk))
+    if disk is None:
+        return start.disk
+    devices = recording.capture.devices
+    same = [
+        each for each in devices if (each.name, each.size_bytes) == (disk.name, disk.size_bytes)
+    ]
+    if not same:
+        names = ", ".join(printable(each.name) for each in devices)
+        raise LoadError(
+            f"{recording.path} is of another machine: it has no disk {printable(disk.name)} of "
+            f"{size_text(disk.size_bytes)} (it has {names})",
+            "record the load on the board of the start: foreread record --load 10s --target TARGET",
+        )
+    return dev_of(same[0].dev)
+
+
 def load_of(recording: Recording, disk: int | None = None) -> Load:
     """Return the load of a capture of ``record --load`` or ``record --scenario``.
 
     ``disk`` is the start's (dev_t); None: the disk that the load moved most bytes of. Raises
-    NotALoadError.
+    LoadError.
     """
     return seen_load(recording, disk).load
 
@@ -61,7 +90,7 @@ def seen_load(recording: Recording, disk: int | None = None) -> SeenLoad:
     capture = recording.capture
     load = recording.load_requests
     if load is None:
-        raise NotALoadError(
+        raise LoadError(
             f"{recording.path or 'the capture'} holds no load",
             "record what the machine does: foreread record --load 10s -o load.capture",
         )
@@ -75,7 +104,10 @@ def seen_load(recording: Recording, disk: int | None = None) -> SeenLoad:
     took_ns = max(end_ns - begin_ns, 1)
     frame = Frame(recording, disk, begin_ns, took_ns)
     matter = [asker for asker in askers if _matters(asker, rows, took_ns)][:MOST]
-    clients = tuple(frame.client(asker) for asker in matter)
+    clients = tuple(map(frame.client, matter))
+    if any(client.client.burst_bytes and client.name not in KERNEL for client in clients):
+        # What a sync writes to the journal is a part of it (load/replayed.py).
+        clients = tuple(client for client in clients if client.name != JOURNAL)
     periods = busy_periods(rows)
     if float((periods[1] - periods[0]).sum()) < _QUIET * took_ns:
         clients = ()
@@ -131,7 +163,7 @@ def _matters(asker: Asker, rows: Array, took_ns: int) -> bool:
     moved = int(rows["sectors"].sum()) * _SECTOR
     return (
         asker.nbytes >= _LEAST_SHARE * moved
-        or len(asker.rows) >= _LEAST_SHARE * len(rows)
+        or len(asker.rows) >= max(_LEAST_SHARE * len(rows), _LEAST_REQUESTS)
         or asker.busy_ns >= _LEAST_SHARE * took_ns
     )
 

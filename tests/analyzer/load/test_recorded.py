@@ -13,7 +13,8 @@ from foreread.analyzer.ingest.interpret import interpret
 from foreread.analyzer.ingest.recording import Trace
 from foreread.analyzer.ingest.tables import Kind, Rwbs
 from foreread.analyzer.load.document import shown
-from foreread.analyzer.load.recorded import NotALoadError, load_of, seen_load
+from foreread.analyzer.load.error import LoadError
+from foreread.analyzer.load.recorded import load_of, seen_load
 from foreread.boards.base.document import encode
 
 MS, US = 1_000_000, 1000
@@ -153,6 +154,24 @@ def test_a_writer_that_syncs_writes_in_bursts():
     assert client.think_ns == pytest.approx(20 * MS, rel=0.01)
 
 
+def test_the_journal_is_a_part_of_a_writers_sync():
+    data = [
+        row
+        for n in range(40)
+        for part in range(2)
+        for row in asked(n * 20 * MS + part, 8 * MS, (2 * n + part) * MIB, MIB, write=True)
+    ]
+    journal = [
+        row
+        for n in range(40)
+        for row in asked(n * 20 * MS + 9 * MS, MS, (1 << 20) + n * 8, 8, pid=12, write=True)
+    ]
+    seen = seen_load(recorded([*data, *journal]))
+    assert [client.name for client in seen.clients] == ["dd"]
+    alone = seen_load(recorded(journal))
+    assert [client.name for client in alone.clients] == ["journal"]
+
+
 def test_programs_of_one_name_that_follow_each_other_are_one_client():
     events = []
     for n in range(10):
@@ -205,10 +224,15 @@ def test_a_loop_with_uneven_service_stays_closed():
 
 
 def test_the_start_and_its_children_are_not_of_the_load():
-    start = in_turn(50, 0, 4 * MS, 8, pid=ROOT_PID) + in_turn(50, 0, 4 * MS, 8, pid=101)
+    places = np.arange(100) * 8 + (1 << 20)
+    start = in_turn(50, 0, 4 * MS, 8, places, pid=ROOT_PID)
+    start += in_turn(50, 0, 4 * MS, 8, places[50:], pid=101)
     forks = [event(Kind.FORK, pid=ROOT_PID, value=101, time_ns=1)]
     load = in_turn(200, 10 * US, 4 * MS, 128 * KIB)
-    seen = seen_load(recorded([*start, *forks, *load], scenario="reader"))
+    recording = recorded([*start, *forks, *load], scenario="reader")
+    assert set(recording.requests["pid"].tolist()) == {ROOT_PID, 101}
+    assert set(recording.load_requests["pid"].tolist()) == {7}
+    seen = seen_load(recording)
     assert [client.name for client in seen.clients] == ["dd"]
     assert seen.load.name == "reader"
     assert seen.load.limited is True
@@ -256,7 +280,7 @@ def test_memory_and_lost_events_are_not_predicted():
 
 
 def test_a_start_on_an_idle_machine_has_no_load():
-    with pytest.raises(NotALoadError, match="holds no load") as error:
+    with pytest.raises(LoadError, match="holds no load") as error:
         load_of(recorded([], is_load=False))
     assert "--load 10s" in error.value.remedy
 
