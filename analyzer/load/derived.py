@@ -24,7 +24,7 @@ from foreread.tracer.formats.capture import dev_of
 _SECTOR = 512
 _CALL = 128 << 10  # bytes of a read of cat and dd, where the recording does not show the calls
 _MOST_PAGES = 1 << 12  # of a call
-_LARGE_CALLS = 0.9  # quantile of the pages that are left of a call when readahead answers it
+_OFTEN = 0.01  # of the calls
 _NEAR = 2048  # sectors: a file goes on after its own metadata, and after a hole
 _IN_ORDER = 0.5  # of the requests follow the one before
 _PARTS = 8  # requests of the bios that are in flight together
@@ -121,7 +121,7 @@ class Frame:
         page, window = self.recording.page_size, self.window
         wanted, windows = _of_threads(self.calls, np.array(asker.threads))
         if len(wanted):
-            pages = float(np.quantile(wanted, _LARGE_CALLS if in_order else 0.5))
+            pages = _usual_most(wanted) if in_order else float(np.median(wanted))
             size = int(np.clip(pages, 1, _MOST_PAGES)) * page
             return size, bool(window and np.median(windows) >= _SEQUENTIAL * window), []
         run = _run_bytes(data) if in_order else int(np.median(data["sectors"])) * _SECTOR
@@ -215,6 +215,12 @@ def _readahead_calls(recording: Recording) -> Iterator[_Calls]:
         except TraceError:  # a kernel without the field
             continue
         yield _Calls(fields["pid"], fields["req_count"], fields["ra_pages"])
+
+
+def _usual_most(pages: Array) -> float:
+    """Return the most pages that are often wanted: the rest of a call that was answered in part."""
+    values, counts = np.unique(pages, return_counts=True)
+    return float(values[counts >= min(_OFTEN * len(pages), counts.max())].max())
 
 
 def _of_threads(calls: Sequence[_Calls], threads: Array) -> tuple[Array, Array]:

@@ -134,6 +134,12 @@ def test_a_reader_through_the_cache_is_seen_by_the_calls_that_readahead_answers(
     assert client.think_ns == pytest.approx(250 * US, rel=0.05)
 
 
+def test_a_call_is_as_large_as_what_is_often_left_of_it():
+    parts = [(8, pages, 0) for pages in range(1, 33)] * 10 + [(8, 4096, 0)]
+    (client,) = load_of(recorded(cached(100, 8), calls=parts, window_kb=0)).clients
+    assert (client.size, client.sequential) == (128 << 10, False)
+
+
 def test_without_these_events_requests_of_two_windows_mean_sequential_reading():
     loads = {kib: load_of(recorded(cached(100, kib * KIB))) for kib in (128, 256, 512)}
     seen = {kib: (load.clients[0].sequential, load.clients[0].size) for kib, load in loads.items()}
