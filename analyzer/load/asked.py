@@ -16,7 +16,7 @@ _SWITCHES = "sched:sched_switch"
 _WORKER = "kworker/"
 _NO_TIMES = np.zeros(0, np.int64)
 _SLEEP = np.dtype([("woken_ns", "i8"), ("since_ns", "i8"), ("pid", "i8")])
-_MOST_OF_A_CALL = 16  # requests of one call that a limiter held
+_MOST_OF_A_CALL = 8  # requests of one call that a limiter held
 _LATEST_WAKE_NS = 5_000_000  # after the end of the request that a thread waited for
 
 # A request of a load: ``asked_ns`` is when its thread asked for it, ``done_ns`` when it ended.
@@ -85,8 +85,9 @@ def _give_back(rows: Array, events: Table) -> None:
     rows["pid"][held] = sleeper["pid"]
     rows["asked_ns"][held] = np.minimum(rows["asked_ns"][held], sleeper["since_ns"])
     rows["held"][held] = False
+    waiters = np.unique(sleeper["pid"])
     for write in (False, True):
-        _give_neighbours(rows, write)
+        _give_neighbours(rows, write, waiters)
 
 
 def _have_ended(sleepers: Array, rows: Array) -> Array:
@@ -101,11 +102,11 @@ def _have_ended(sleepers: Array, rows: Array) -> Array:
     return ended
 
 
-def _give_neighbours(rows: Array, write: bool) -> None:
-    """Give requests that are still a worker's to the thread that has the ones beside them."""
+def _give_neighbours(rows: Array, write: bool, waiters: Array) -> None:
+    """Give requests that are still a worker's to the one of ``waiters`` with those beside them."""
     for _ in range(_MOST_OF_A_CALL):
         of_kind = rows["write"] == write
-        known = np.flatnonzero(of_kind & ~rows["held"])
+        known = np.flatnonzero(of_kind & ~rows["held"] & np.isin(rows["pid"], waiters))
         held = np.flatnonzero(of_kind & rows["held"])
         if not len(known) or not len(held):
             return

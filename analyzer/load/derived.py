@@ -14,6 +14,14 @@ import numpy as np
 
 from foreread.analyzer.ingest.recording import Recording, TraceError
 from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.load.calls import (
+    asks_at_own_times,
+    calls_of,
+    gaps_until,
+    is_in_order,
+    run_bytes,
+    writer_of,
+)
 from foreread.analyzer.load.client import Client
 from foreread.analyzer.load.programs import Asker, busy_periods
 from foreread.analyzer.program.schedule import Left, stays
@@ -25,15 +33,8 @@ _SECTOR = 512
 _CALL = 128 << 10  # bytes of a read of cat and dd, where the recording does not show the calls
 _MOST_PAGES = 1 << 12  # of a call
 _OFTEN = 0.01  # of the calls
-_NEAR = 2048  # sectors: a file goes on after its own metadata, and after a hole
 _IN_ORDER = 0.5  # of the requests follow the one before
-_PARTS = 8  # requests of the bios that are in flight together
-_LONG_GAP = 0.5  # of the mean: a shorter gap is within a sync
-_AFTER_AN_END = 0.1  # of the requests: fewer are asked for while another one is in flight
-_TOGETHER_NS = 1_000_000  # bios of one call of readahead
 _EARLY = 0.1  # of the recording
-_LEAST_GAPS = 20  # to see whether a client waits for its requests
-_FOLLOWS = -0.5  # slope of think time by service time: 0 in a closed loop, -1 if a timer asks
 _MOST_OPEN = 0.5  # of the time that requests of an open loop are in flight
 _SEQUENTIAL = 2  # times the window, after POSIX_FADV_SEQUENTIAL (mm/fadvise.c)
 _ASYNC, _SYNC = "readahead:page_cache_async_ra", "readahead:page_cache_sync_ra"
@@ -72,13 +73,13 @@ class Frame:
         data = data if len(data) else asker.rows
         notes: list[str] = []
         if bool(asker.rows["write"][0]):
-            client = _writer(data)
+            client = writer_of(data)
         elif data["ahead"].mean() >= _IN_ORDER or np.isin(asker.threads, self.inserters).any():
             client, notes = self._cached(asker, data)
         else:
             client = self._direct(asker, data)
         busy = asker.busy_ns / self.took_ns
-        at_own_times = not client.cached and _asks_at_own_times(data)
+        at_own_times = not client.cached and asks_at_own_times(data)
         why = ""
         if at_own_times:
             each_s = self.took_ns / 1e9 / max(len(busy_periods(data)[0]), 1)
@@ -97,18 +98,18 @@ class Frame:
 
     def _direct(self, asker: Asker, data: Array) -> Client:
         """Return a client whose requests are its calls."""
-        size, outstanding, think_ns = _calls(data)
+        size, outstanding, think_ns = calls_of(data)
         waited = self._waited(asker, data)
         if waited is not None and outstanding == 1:
             number = max(len(busy_periods(data)[0]) - 1, 1)
-            think_ns = max(think_ns - waited.ready_ns / number, 0.0)
+            think_ns = max(think_ns - waited.ready_in_gaps_ns / number, 0.0)
         return Client(
-            in_order=_in_order(data), size=size, outstanding=outstanding, think_ns=think_ns
+            in_order=is_in_order(data), size=size, outstanding=outstanding, think_ns=think_ns
         )
 
     def _cached(self, asker: Asker, data: Array) -> tuple[Client, list[str]]:
         """Return a client that reads through the page cache."""
-        in_order = _in_order(data)
+        in_order = is_in_order(data)
         size, sequential, notes = self._call_size(asker, data, in_order)
         between_ns, unknown = self._between(asker, data)
         per_call = between_ns * len(data) / max(asker.nbytes / size, 1.0)
@@ -124,7 +125,7 @@ class Frame:
             pages = _usual_most(wanted) if in_order else float(np.median(wanted))
             size = int(np.clip(pages, 1, _MOST_PAGES)) * page
             return size, bool(window and np.median(windows) >= _SEQUENTIAL * window), []
-        run = _run_bytes(data) if in_order else int(np.median(data["sectors"])) * _SECTOR
+        run = run_bytes(data) if in_order else int(np.median(data["sectors"])) * _SECTOR
         if not in_order:
             return max(run, page), False, []
         if not window:
@@ -150,7 +151,8 @@ class Frame:
         begin, end = int(data["asked_ns"].min()), int(data["done_ns"].max())
         own = stays(self.recording.trace.events, asker.threads, end)
         end = min(end, max((int(rows["end_ns"][-1]) for rows in own.values()), default=end))
-        blocked_ns = ready_ns = 0.0
+        gaps = gaps_until(data)
+        blocked_ns = ready_ns = in_gaps_ns = 0.0
         for rows in own.values():
             left = np.clip(rows["end_ns"][:-1].astype(np.int64), begin, end)
             came = np.clip(rows["begin_ns"][1:].astype(np.int64), left, end)
@@ -160,7 +162,8 @@ class Frame:
             blocked = rows["left"][:-1] == Left.BLOCKED
             blocked_ns += float((ready - left)[blocked].sum())
             ready_ns += float((came - ready).sum())
-        return _Waited(end - begin, blocked_ns, ready_ns) if own else None
+            in_gaps_ns += float((gaps(came) - gaps(ready)).sum())
+        return _Waited(end - begin, blocked_ns, ready_ns, in_gaps_ns) if own else None
 
     def _limits(self, asker: Asker) -> tuple[float | None, float | None]:
         """Return from when to when it worked beside a start, in seconds from the start's begin."""
@@ -187,12 +190,14 @@ class Frame:
 class _Waited:
     """How long threads were blocked, and how long they could have run while others did (ns).
 
-    ``took_ns``: from their first request to their last time on a processor.
+    ``took_ns``: from their first request to their last time on a processor. ``ready_in_gaps_ns``:
+    while no request of theirs was in flight.
     """
 
     took_ns: float
     blocked_ns: float
     ready_ns: float
+    ready_in_gaps_ns: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,89 +233,3 @@ def _of_threads(calls: Sequence[_Calls], threads: Array) -> tuple[Array, Array]:
     own = [(call, np.isin(call.pids, threads)) for call in calls]
     pages = np.concatenate([_NONE, *(call.pages[rows] for call, rows in own)])
     return pages, np.concatenate([_NONE, *(call.window[rows] for call, rows in own)])
-
-
-def _in_order(data: Array) -> bool:
-    """Return whether most requests begin where one of the last ended, or a little later.
-
-    The parts of a large bio, and those of the next, are issued in turn.
-    """
-    if len(data) < 2:
-        return True
-    begin, end = data["sector"], data["sector"] + data["sectors"]
-    follows = np.zeros(len(data), bool)
-    for back in range(1, min(_PARTS, len(data) - 1) + 1):
-        step = begin[back:] - end[:-back]
-        follows[back:] |= (step >= 0) & (step <= _NEAR)
-    return bool(follows[1:].mean() >= _IN_ORDER)
-
-
-def _calls(data: Array) -> tuple[int, int, float]:
-    """Return bytes, requests in flight and think time (ns) of a client's calls.
-
-    A call that the kernel splits asks for several requests at once, and waits for all of them.
-    """
-    begins, ends = busy_periods(data)
-    period = np.searchsorted(begins, data["asked_ns"], side="right") - 1
-    each = np.bincount(period, data["sectors"].astype(np.float64), len(begins)) * _SECTOR
-    gaps = begins[1:] - ends[:-1]
-    think_ns = float(gaps.mean()) if len(gaps) else 0.0
-    first_end = np.full(len(begins), np.iinfo(np.int64).max)
-    np.minimum.at(first_end, period, data["done_ns"])
-    later = data["asked_ns"] > first_end[period]
-    if later.mean() < _AFTER_AN_END:
-        return int(np.median(each)), 1, think_ns
-    size = int(np.median(data["sectors"])) * _SECTOR
-    flying = np.searchsorted(np.sort(data["done_ns"]), data["asked_ns"], side="right")
-    depth = max(int(np.median(np.arange(1, len(data) + 1) - flying)), 1)
-    ends_in_order = np.sort(data["done_ns"])
-    after = data["asked_ns"][depth:] - ends_in_order[: len(data) - depth]
-    return size, depth, float(np.maximum(after, 0).mean()) if len(after) else 0.0
-
-
-def _run_bytes(data: Array) -> int:
-    """Return the bytes of a usual run of requests that were asked for together, in order."""
-    step = data["sector"][1:] - (data["sector"] + data["sectors"])[:-1]
-    later = data["asked_ns"][1:] - data["asked_ns"][:-1] > _TOGETHER_NS
-    run = np.concatenate(([0], np.cumsum(later | (step != 0))))
-    each = np.bincount(run, data["sectors"].astype(np.float64)) * _SECTOR
-    order = np.argsort(each)
-    half = np.searchsorted(np.cumsum(each[order]), each.sum() / 2)
-    return int(each[order[min(half, len(order) - 1)]])
-
-
-def _writer(data: Array) -> Client:
-    """Return a client that writes: call by call, or through the cache, until it syncs the file.
-
-    A sync waits for several requests, one after another, with little between them.
-    """
-    size, outstanding, think_ns = _calls(data)
-    largest = int(data["sectors"].max()) * _SECTOR
-    in_order = _in_order(data)
-    if outstanding == 1 and size <= largest:
-        return Client(write=True, in_order=in_order, size=size, think_ns=think_ns)
-    begins, ends = busy_periods(data)
-    gaps = (begins[1:] - ends[:-1]).astype(np.float64)
-    between = gaps[gaps >= _LONG_GAP * gaps.mean()] if len(gaps) else gaps
-    return Client(
-        write=True,
-        in_order=in_order,
-        cached=True,
-        size=largest,
-        think_ns=float(between.mean()) if len(between) else 0.0,
-        burst_bytes=int(data["sectors"].sum()) * _SECTOR // (len(between) + 1),
-    )
-
-
-def _asks_at_own_times(data: Array) -> bool:
-    """Return whether the next call does not follow the end of the last: an open loop.
-
-    A program that waits thinks as long after a slow request as after a fast one. Where a timer or
-    another machine asks, a slow request leaves less time until the next.
-    """
-    begins, ends = busy_periods(data)
-    service, gap = (ends - begins)[:-1].astype(np.float64), (begins[1:] - ends[:-1]).astype(float)
-    if len(gap) < _LEAST_GAPS or not service.std() or not gap.std():
-        return False
-    slope = float(np.cov(service, gap)[0, 1] / service.var(ddof=1))
-    return slope <= _FOLLOWS and abs(float(np.corrcoef(service, gap)[0, 1])) >= -_FOLLOWS

@@ -17,7 +17,15 @@ from foreread.analyzer.load.asked import requests_of
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.derived import Frame, SeenClient
 from foreread.analyzer.load.error import LoadError
-from foreread.analyzer.load.programs import JOURNAL, KERNEL, MOST, Asker, askers_of, busy_periods
+from foreread.analyzer.load.programs import (
+    JOURNAL,
+    KERNEL,
+    MOST,
+    WRITEBACK,
+    Asker,
+    askers_of,
+    busy_periods,
+)
 from foreread.analyzer.predict.basis import MOST_LOST, lost_share
 from foreread.analyzer.predict.start import Start
 from foreread.boards.base.counted import plural
@@ -105,9 +113,7 @@ def seen_load(recording: Recording, disk: int | None = None) -> SeenLoad:
     frame = Frame(recording, disk, begin_ns, took_ns)
     matter = [asker for asker in askers if _matters(asker, rows, took_ns)][:MOST]
     clients = tuple(map(frame.client, matter))
-    if any(client.client.burst_bytes and client.name not in KERNEL for client in clients):
-        # What a sync writes to the journal is a part of it (load/replayed.py).
-        clients = tuple(client for client in clients if client.name != JOURNAL)
+    clients = _without_parts_of_syncs(clients)
     periods = busy_periods(rows)
     if float((periods[1] - periods[0]).sum()) < _QUIET * took_ns:
         clients = ()
@@ -129,6 +135,19 @@ def _name(recording: Recording) -> str:
     if recording.capture.scenario != IDLE:
         return recording.capture.scenario
     return Path(recording.path or "load").name
+
+
+def _without_parts_of_syncs(clients: tuple[SeenClient, ...]) -> tuple[SeenClient, ...]:
+    """Return the clients without the kernel's writes for a program that syncs what it writes.
+
+    The replay of a sync writes the journal (replayed.py); what the kernel wrote back beside a
+    larger writer is that program's.
+    """
+    syncing = (each for each in clients if each.client.burst_bytes and each.name not in KERNEL)
+    most = max((each.nbytes for each in syncing), default=0)
+    return tuple(
+        each for each in clients if each.name not in (JOURNAL, WRITEBACK) or each.nbytes > most
+    )
 
 
 def _unpredicted(recording: Recording, load: Table, clients: Sequence[SeenClient]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of, device_of
-from event_table import DISK, event, switch, table, wake
+from event_table import DISK, RUNS, event, switch, table, wake
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -203,6 +203,23 @@ def test_reads_that_a_limiter_held_back_belong_to_the_thread_that_waited():
     assert [client.name for client in seen.clients] == ["dd"]
     # It computed for 20 µs; the 7 ms were the limiter's.
     assert seen.clients[0].client.think_ns == pytest.approx(20 * US, rel=0.1)
+
+
+def test_waits_for_a_processor_are_not_thought():
+    events = []
+    for n in range(100):
+        at = n * 10 * MS
+        events += [
+            switch(at, 0, 7),
+            *asked(at + 30 * US, 5 * MS, n * 256, 128 * KIB),
+            # Another thread runs before it sleeps, and before it comes back.
+            switch(at + 40 * US, 7, 5, RUNS),
+            switch(at + 90 * US, 5, 7),
+            switch(at + 95 * US, 7, 5, BLOCKED),
+            wake(at + 5 * MS + 31 * US, 0, 7),
+        ]
+    (client,) = load_of(recorded(events)).clients
+    assert client.think_ns == pytest.approx(31 * US, rel=0.1)
 
 
 def test_a_timer_is_not_a_closed_loop():
