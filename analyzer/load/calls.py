@@ -17,7 +17,7 @@ _SECTOR = 512
 _NEAR = 2048  # sectors: a file goes on after its own metadata, and after a hole
 _IN_ORDER = 0.5  # of the requests follow the one before
 _PARTS = 8  # requests of the bios that are in flight together
-_LONG_GAP = 0.5  # of the mean: a shorter gap is within a sync
+_APART = 4.0  # times as long are the gaps between two syncs, at least, as those within one
 _AFTER_AN_END = 0.1  # of the requests: fewer are asked for while another one is in flight
 _TOGETHER_NS = 1_000_000  # bios of one call of readahead
 _LEAST_GAPS = 20  # to see whether a client waits for its requests
@@ -94,8 +94,7 @@ def writer_of(data: Array) -> Client:
     if outstanding == 1 and size <= largest:
         return Client(write=True, in_order=in_order, size=size, think_ns=think_ns)
     begins, ends = busy_periods(data)
-    gaps = (begins[1:] - ends[:-1]).astype(np.float64)
-    between = gaps[gaps >= _LONG_GAP * gaps.mean()] if len(gaps) else gaps
+    between = _long_gaps((begins[1:] - ends[:-1]).astype(np.float64))
     return Client(
         write=True,
         in_order=in_order,
@@ -104,6 +103,23 @@ def writer_of(data: Array) -> Client:
         think_ns=float(between.mean()) if len(between) else 0.0,
         burst_bytes=int(data["sectors"].sum()) * _SECTOR // (len(between) + 1),
     )
+
+
+def _long_gaps(gaps: Array) -> Array:
+    """Return the gaps between two syncs: the longer of two kinds, or all if they are of one.
+
+    The two kinds differ most in the logarithm (Otsu 1979, equation 14).
+    """
+    if len(gaps) < 2:
+        return gaps
+    logs = np.sort(np.log(np.maximum(gaps, 1.0)))
+    below = np.arange(1, len(logs))
+    low = np.cumsum(logs)[:-1] / below
+    high = (logs.sum() - np.cumsum(logs)[:-1]) / (len(logs) - below)
+    split = int(np.argmax(below * (len(logs) - below) * (high - low) ** 2))
+    if np.exp(high[split] - low[split]) < _APART:
+        return gaps
+    return np.asarray(gaps[gaps > np.exp((logs[split] + logs[split + 1]) / 2)])
 
 
 def asks_at_own_times(data: Array) -> bool:

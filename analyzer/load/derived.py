@@ -7,6 +7,7 @@ that they are derived from the requests and the window.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -38,6 +39,7 @@ _EARLY = 0.1  # of the recording
 _MOST_OPEN = 0.5  # of the time that requests of an open loop are in flight
 _SEQUENTIAL = 2  # times the window, after POSIX_FADV_SEQUENTIAL (mm/fadvise.c)
 _ASYNC, _SYNC = "readahead:page_cache_async_ra", "readahead:page_cache_sync_ra"
+_ADVICE = "syscalls:sys_enter_fadvise64"
 _NONE = np.zeros(0, np.int64)
 
 
@@ -64,6 +66,7 @@ class Frame:
         kib = self.window_kb = next(known, None)
         self.window = None if kib is None else kib_to_pages(kib, recording.page_size)
         self.calls = [*_readahead_calls(recording)]
+        self.advised = _advised(recording)
         inserts = recording.inserts
         self.inserters = np.unique(inserts.data["pid"]) if inserts else np.zeros(0, np.int32)
 
@@ -124,7 +127,9 @@ class Frame:
         if len(wanted):
             pages = _usual_most(wanted) if in_order else float(np.median(wanted))
             size = int(np.clip(pages, 1, _MOST_PAGES)) * page
-            return size, bool(window and np.median(windows) >= _SEQUENTIAL * window), []
+            if not window:
+                return size, bool(np.isin(asker.threads, self.advised).any()), []
+            return size, bool(np.median(windows) >= _SEQUENTIAL * window), []
         run = run_bytes(data) if in_order else int(np.median(data["sectors"])) * _SECTOR
         if not in_order:
             return max(run, page), False, []
@@ -220,6 +225,15 @@ def _readahead_calls(recording: Recording) -> Iterator[_Calls]:
         except TraceError:  # a kernel without the field
             continue
         yield _Calls(fields["pid"], fields["req_count"], fields["ra_pages"])
+
+
+def _advised(recording: Recording) -> Array:
+    """Return the threads that asked for sequential reading, as far as that was recorded."""
+    trace = recording.trace
+    if trace.read_fields is None or _ADVICE not in trace.event_names:
+        return _NONE
+    fields = trace.read_fields(_ADVICE, ("advice",))
+    return np.unique(fields["pid"][fields["advice"] == os.POSIX_FADV_SEQUENTIAL])
 
 
 def _usual_most(pages: Array) -> float:

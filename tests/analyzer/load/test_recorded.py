@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from capture_builder import ROOT_PID, capture_of, device_of
@@ -37,7 +39,9 @@ def asked(at, took, sector, sectors, pid=7, write=False, ahead=False, dev=DISK):
     ]
 
 
-def recorded(events, seconds=1.0, calls=None, scenario="idle", window_kb=128, **capture):
+def recorded(
+    events, seconds=1.0, calls=None, scenario="idle", window_kb=128, advised=(), **capture
+):
     """Return a recording of a load; ``calls``: pid, pages wanted, window of readahead's calls."""
     events = sorted(events, key=lambda each: each[0])
 
@@ -45,11 +49,15 @@ def recorded(events, seconds=1.0, calls=None, scenario="idle", window_kb=128, **
         if name in PIDS:
             pids = np.array(sorted(NAMES), np.int32)
             return {PIDS[name]: pids, fields[-1]: np.array([NAMES[p] for p in pids], object)}
+        if name == "syscalls:sys_enter_fadvise64":
+            pids = np.array(advised, np.int32)
+            return {"pid": pids, "advice": np.full(len(pids), os.POSIX_FADV_SEQUENTIAL)}
         columns = np.array(calls or [], np.int64).reshape(-1, 3).T
         return dict(zip(("pid", "req_count", "ra_pages"), columns, strict=True))
 
     names = {*PIDS}
     names |= {"readahead:page_cache_async_ra"} if calls is not None else set()
+    names |= {"syscalls:sys_enter_fadvise64"} if advised else set()
     trace = Trace(
         "tracefs pages", table(*events), event_names=frozenset(names), read_fields=read_fields
     )
@@ -138,6 +146,8 @@ def test_a_call_is_as_large_as_what_is_often_left_of_it():
     parts = [(8, pages, 0) for pages in range(1, 33)] * 10 + [(8, 4096, 0)]
     (client,) = load_of(recorded(cached(100, 8), calls=parts, window_kb=0)).clients
     assert (client.size, client.sequential) == (128 << 10, False)
+    recording = recorded(cached(100, 8), calls=parts, window_kb=0, advised=[8])
+    assert load_of(recording).clients[0].sequential
 
 
 def test_without_these_events_requests_of_two_windows_mean_sequential_reading():
@@ -158,6 +168,19 @@ def test_a_writer_that_syncs_writes_in_bursts():
     assert (client.write, client.cached, client.in_order) == (True, True, True)
     assert client.burst_bytes == 4 << 20
     assert client.think_ns == pytest.approx(20 * MS, rel=0.01)
+
+
+def test_gaps_within_a_sync_do_not_end_its_burst():
+    rng, events, at = np.random.default_rng(1), [], 0
+    for n in range(50):
+        for part in range(2):
+            events += asked(at, 8 * MS, (2 * n + part) * MIB, MIB, write=True)
+            events += asked(at + 1, 8 * MS, (1 << 20) + (2 * n + part) * MIB, MIB, write=True)
+            at += 8 * MS + 200 * US
+        at += int(rng.uniform(1, 9) * MS)  # dd writes into the cache, on a busy machine
+    (client,) = load_of(recorded(events, at / SECOND)).clients
+    assert client.burst_bytes == 4 << 20
+    assert client.think_ns == pytest.approx(5.2 * MS, rel=0.1)
 
 
 def test_the_journal_is_a_part_of_a_writers_sync():
