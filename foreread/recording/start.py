@@ -39,6 +39,7 @@ def record(
     probes: bool = False,
     probe_disk: bool = True,
     scenario: str = IDLE,
+    device: str | None = None,
     search_s: float | None = None,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
@@ -62,6 +63,7 @@ def record(
         probe_disk: read the disk for about one second after the run, to measure its cost.
         scenario: the load beside the start: "idle", "reader", "reader:FILE", "writer",
             "writer:FOLDER", "memory" or "memory:MIB", as a trial of :func:`foreread.tune` has it.
+        device: name of the disk that the scenario uses, such as "mmcblk0"; None: the command's.
         search_s: how long paths of files are looked up; None: 20 s, on a target 60 s.
         wait_s: how long to wait for another foreread that holds the machine's settings.
         tell: is called with each step, in words.
@@ -74,6 +76,7 @@ def record(
     options = checked_run(run)
     scenario = Scenario.parse(scenario).text
     load_words = [] if scenario == IDLE else ["--scenario", scenario]
+    load_words += ["--device", device] if device else []
     words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
     recording = RecordOptions(
         run=options,
@@ -86,6 +89,7 @@ def record(
         search_s=search_s,
         tell=tell,
         scenario=scenario,
+        devices=(device,) if device else (),
     )
     with (
         orderly_exit(),

@@ -13,6 +13,7 @@ from foreread.tracer.formats.capture import CaptureError, Metadata
 from foreread.tracer.runs.options import Ending, RunOptions, Streams
 
 _VALUED = {
+    "--device",
     "--duration",
     "--identity",
     "--read-ahead-kb",

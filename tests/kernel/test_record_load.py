@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from limited_disks import limiting_group
 from loop_image import WINDOW_KB, loop_image
 from shells import each_shell
 from target_recordings import record_beside
@@ -80,12 +81,14 @@ def test_a_start_is_recorded_beside_a_scenario(loop, tmp_path):
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         streams = Streams(nowhere.fileno(), nowhere.fileno())
         run = RunOptions(command, allow_warm=True, streams=streams)
-        capture = foreread.record(run, path, scenario="reader", wait_s=left_s())
+        capture = foreread.record(run, path, scenario="reader", search_s=0.1, wait_s=left_s())
     assert (capture.scenario, capture.load_apart, capture.exit_status) == ("reader", "", 0)
     assert capture.options[-2:] == ["--scenario", "reader"]
     start = foreread.load(path)
-    row = start.paths.index(str(loop.data))
-    assert start.files["accessed"][row] == 64
+    inode = loop.data.stat()
+    dev = os.major(inode.st_dev) << 20 | os.minor(inode.st_dev)
+    own = (start.files["dev"] == dev) & (start.files["ino"] == inode.st_ino)
+    assert start.files["accessed"][own].tolist() == [64]
     disk = dev_of(disk_of(capture, loop).dev)
     # dd's requests are the load's, and none of them is the start's.
     assert start.requests["sectors"][start.requests["dev"] == disk].max() < CALL // 512
@@ -104,6 +107,22 @@ def readers_of(loop):
             if f"/dev/{loop.device}" in map(os.readlink, (process / "fd").iterdir()):
                 readers.append(process.name)
     return readers
+
+
+@pytest.mark.thorough
+def test_the_load_and_the_probe_are_limited_as_the_start_is(loop, tmp_path):
+    path = tmp_path / "start.capture"
+    with limiting_group(loop.device, 1000, 40_000_000) as group:
+        script = f"echo $$ >{group}/cgroup.procs; sleep 1; exec {loop.busybox} cat {loop.data}"
+        run = RunOptions(["sh", "-c", f"{script} >/dev/null"], allow_warm=True)
+        more = {"scenario": "reader", "device": loop.device, "search_s": 0.1}
+        capture = foreread.record(run, path, **more, wait_s=left_s())
+    assert capture.load_apart == ""
+    assert capture.disk is not None
+    assert capture.disk.group == f"/{group.name}"
+    seen = seen_load(load_any(path), dev_of(disk_of(capture, loop).dev))
+    assert only_reader(seen).size == CALL
+    assert seen.load.limited is True
 
 
 @pytest.mark.thorough

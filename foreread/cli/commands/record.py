@@ -27,6 +27,7 @@ from foreread.recording.start import record
 from foreread.recording.suite import record_suite
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.install.boot_hook import HOOK_FOLDER
 from foreread.tracer.runs.options import Streams
 from foreread.tracer.runs.output import check_capture
@@ -110,6 +111,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "is started, and no setting is changed",
     )
     add_scenario(parser)
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="with --scenario: disk that the load uses, where the command is a script or a wrapper "
+        "(default: the disk that holds the command)",
+    )
     add_run(parser, optional=True)
 
 
@@ -138,6 +145,9 @@ def _command(args: argparse.Namespace) -> Capture:
         )
     if args.state_dir:
         raise UsageError("--state-dir is for --boot")
+    scenario = scenario_of(args, "a capture")
+    if args.device and scenario == IDLE:
+        raise UsageError("--device is for --scenario")
     return record(
         run_options(args),
         args.output,
@@ -148,7 +158,8 @@ def _command(args: argparse.Namespace) -> Capture:
         buffer_kib=args.buffer_kib,
         probes=args.probes,
         probe_disk=not args.no_probe,
-        scenario=scenario_of(args, "a capture"),
+        scenario=scenario,
+        device=args.device,
         search_s=args.search,
         wait_s=args.wait,
         tell=tell,
@@ -160,6 +171,7 @@ def _load(args: argparse.Namespace) -> Capture:
         **given_run(args),
         "--backend": args.backend not in (AUTO, "tracefs"),
         "--boot": args.boot,
+        "--device": args.device,
         "--no-probe": args.no_probe,
         "--probes": args.probes,
         "--read-ahead-kb": args.read_ahead_kb,
@@ -191,6 +203,7 @@ def _suite(args: argparse.Namespace) -> int:
         "--read-ahead-kb": args.read_ahead_kb,
         "--buffer-kib": args.buffer_kib is not None,
         "--probes": args.probes,
+        "--device": args.device,
         "--load": args.load is not None,
         "--scenario": args.scenario,
         "--search": args.search is not None,
@@ -244,7 +257,11 @@ def _check_boot(args: argparse.Namespace) -> None:
             "--boot reboots a target: name it with --target, for example --target ssh://root@BOARD"
         )
     of_boot = {"--duration": False, "--until-output": False}
-    others = {"--backend": args.backend not in (AUTO, "tracefs"), "--scenario": args.scenario}
+    others = {
+        "--backend": args.backend not in (AUTO, "tracefs"),
+        "--device": args.device,
+        "--scenario": args.scenario,
+    }
     refuse({**given_run(args), **of_boot, **others}, "--boot records the boot itself")
 
 

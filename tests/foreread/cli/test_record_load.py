@@ -77,6 +77,7 @@ def test_the_document_says_that_it_is_a_load(received, run):
         ["--no-probe"],
         ["--read-ahead-kb", "16"],
         ["--scenario", "reader"],
+        ["--device", "sdb"],
         ["--search", "3"],
         ["--backend", "perf"],
     ],
@@ -87,8 +88,10 @@ def test_a_load_is_recorded_as_it_is(received, run, words):
 
 
 def test_a_scenario_reaches_the_library(received, run):
-    run("record", "--scenario", "reader:/data", "-o", "c", "--", "app")
-    assert received["scenario"] == "reader:/data"
+    run("record", "--scenario", "reader", "--device", "sdb", "-o", "c", "--", "app")
+    assert (received["scenario"], received["device"]) == ("reader", "sdb")
+    alone = run("record", "--device", "sdb", "-o", "c", "--", "app", code=2).err
+    assert "--device is for --scenario" in alone
     run("record", "-o", "c", "--", "app")
     assert received["scenario"] == "idle"
     two = ["--scenario", "reader", "--scenario", "writer"]
