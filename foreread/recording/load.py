@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from foreread.analyzer.ingest.arguments import StrPath
+from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import checked_path, key_of
@@ -13,7 +14,6 @@ from foreread.recording.steps import recorded_load
 from foreread.recording.words import target_words
 from foreread.tracer.backends.base import LOAD_EVENTS
 from foreread.tracer.formats.capture import Capture
-from foreread.tracer.interrupts import orderly_exit
 from foreread.tracer.machines import TARGETS_BACKEND, recorder_for
 from foreread.tracer.runs.options import Ending, RunOptions
 from foreread.tracer.runs.output import recording_folder
