@@ -23,17 +23,19 @@ from foreread.analyzer.advise.settings import (
     with_windows,
 )
 from foreread.analyzer.advise.situation import AdviceError, Situation, situation_of
-from foreread.analyzer.advise.windows import phases, proposed, windows
+from foreread.analyzer.advise.windows import phases, proposed, setting, windows
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.ingest.shown_table import html_of, text_of
 from foreread.analyzer.ingest.tables import TEXT, Column, Schema, Table
 from foreread.analyzer.predict.choice import check_same
 from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.predict.holds_for import machine
 from foreread.analyzer.predict.linux import PREFIX
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.predict.tables import table_of
 from foreread.boards.base.document import Document
+from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.silent import silent
 from foreread.boards.base.written import write_whole
 from foreread.emulator.devices.device import DeviceModel
@@ -307,7 +309,15 @@ def _document(bench: Bench, rows: list[AdviceRow], further_notes: list[str]) -> 
 
 
 def _about_windows(situation: Situation) -> list[str]:
-    verdict = situation.prediction.verdict
+    verdict, loads = situation.prediction.verdict, situation.prediction.loads
+    notes: list[str] = []
+    if loads is not None and loads.beside:
+        to_set = f"; to set it: {setting(situation)}" if verdict.action == "set" else ""
+        text = (
+            f"seconds are of an idle machine; the window is that of {machine(loads.beside)}: "
+            f"{verdict.why}{to_set}"
+        )
+        notes.append(Note(text, NoteKind.ANSWER))
     if verdict.action == "set":
-        return []
-    return [f"no other window is proposed ({verdict.action}): {verdict.why}"]
+        return notes
+    return [*notes, f"no other window is proposed ({verdict.action}): {verdict.why}"]

@@ -33,10 +33,14 @@ _WORK = 3_000_000  # steps replayed to search for phases
 
 
 def windows(situation: Situation) -> dict[int, Offer]:
-    """Return an offer for each window (pages) other than the present, which combinations try."""
-    proposed = situation.prediction.verdict.read_ahead_kb or 0
-    at = kib_to_pages(proposed, situation.prediction.page_size)
-    wanted = {window for window in (*LADDER, at) if window <= MAX_WINDOW} - {situation.now}
+    """Return an offer for each window (pages) other than the present, which combinations try.
+
+    Beside loads it is the window of the verdict alone: others may be too slow beside one of them.
+    """
+    prediction = situation.prediction
+    at = kib_to_pages(prediction.verdict.read_ahead_kb or 0, prediction.page_size)
+    tried = LADDER if prediction.loads is None else ()
+    wanted = {window for window in (*tried, at) if window <= MAX_WINDOW} - {situation.now}
     return {window: _window(situation, window) for window in sorted(wanted)}
 
 
@@ -48,15 +52,18 @@ def proposed(situation: Situation, offers: dict[int, Offer]) -> Offer | None:
     return offers.get(kib_to_pages(verdict.read_ahead_kb, situation.prediction.page_size))
 
 
+def setting(situation: Situation) -> str:
+    """Return the command line that sets the window of the verdict."""
+    loads = situation.prediction.loads
+    words = ["foreread", "script", situation.path, *(loads.words if loads else [])]
+    return shlex.join([*words, "-o", "boot-script"])
+
+
 def _window(situation: Situation, window: int) -> Offer:
     kib = situation.kib(window)
-    capture = shlex.quote(situation.path)
-    chosen = situation.prediction.verdict.read_ahead_kb
-    how = (
-        f"foreread script {capture} -o boot-script"
-        if kib == chosen
-        else f"foreread sweep --windows {kib} -o sweep.json {capture}"
-    )
+    how = f"foreread sweep --windows {kib} -o sweep.json {shlex.quote(situation.path)}"
+    if kib == situation.prediction.verdict.read_ahead_kb:
+        how = setting(situation)
     return Offer(
         "window",
         GENE,
@@ -77,9 +84,12 @@ def phases(bench: Bench) -> Iterator[Offer]:
     """Yield the best pair of windows found, one up to the first use of a file and one from then on.
 
     For each boundary the windows are improved in turn until neither helps. The seconds are those
-    with the worst moment for the change around the boundary.
+    with the worst moment for the change around the boundary. Beside loads there is no pair: their
+    windows would change, too.
     """
     situation = bench.situation
+    if situation.prediction.loads is not None:
+        return
     variant = situation.present[0]
     cuts = boundaries(variant, _BOUNDARIES)
     budget = _WORK // bench.steps

@@ -87,7 +87,8 @@ def plan_from(
 def _load(prediction: Prediction, asked_kb: int | None) -> str:
     """Return for which load the settings hold; empty for a window that was not predicted."""
     verdict = prediction.verdict
-    return holds_for(verdict) if asked_kb in (None, verdict.read_ahead_kb) else ""
+    predicted = asked_kb in (None, verdict.read_ahead_kb)
+    return holds_for(verdict, beside=prediction.beside) if predicted else ""
 
 
 def _choice(

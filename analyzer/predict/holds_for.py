@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from foreread.analyzer.predict.prediction import Verdict
 
 
-def holds_for(verdict: Verdict, measured: str = "CAPTURE") -> str:
+def holds_for(verdict: Verdict, measured: str = "CAPTURE", beside: Sequence[str] = ()) -> str:
     """Return for which load a verdict holds; empty if it names no window.
 
-    ``measured``: the words that name the start to ``foreread confirm``.
+    ``measured``: the words that name the start to ``foreread confirm``; ``beside``: the loads that
+    the verdict is about.
     """
     if verdict.read_ahead_kb is None:
         return ""
     return (
-        "predicted for an idle machine; beside other readers or writers measure it: "
+        f"predicted for {machine(beside)}; beside other readers or writers measure it: "
         f"foreread confirm {measured} --scenario reader"
     )
+
+
+def machine(beside: Sequence[str]) -> str:
+    """Return the machine for which a verdict holds, by the loads that the verdict is about."""
+    return f"an idle machine, and beside {', '.join(beside)}" if beside else "an idle machine"

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from foreread.analyzer.predict.bands import Bands
+from foreread.analyzer.predict.beside import Loads
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import Document, says
 from foreread.boards.base.units import kib_to_pages
@@ -161,7 +162,8 @@ class PredictionDocument(Document, frozen=True, kw_only=True):
     """The prediction for one start: ``predict --json``, and part of a report's figures.
 
     ``verdict`` is decided by predicted seconds, or by F² + G² with ``--criterion published``;
-    ``published`` is always that of F² + G². ``doubts`` widen the band of the seconds.
+    ``published`` is always that of F² + G². ``doubts`` widen the band of the seconds. With
+    ``--load`` the verdict is about an idle machine and all loads together.
     """
 
     kernel: Annotated[str | None, says("uname -r of the recorded kernel; null if unknown")]
@@ -186,6 +188,7 @@ class PredictionDocument(Document, frozen=True, kw_only=True):
         list[Confirmation] | UnsetType, says("measured proofs stored in the capture")
     ] = UNSET
     scenario: Annotated[str, says("load of the machine for which the prediction holds")] = IDLE
+    loads: Annotated[Loads | UnsetType, says("the start beside each --load")] = UNSET
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,8 @@ class Prediction:
     and decide nothing. ``notes`` are about the basis of the figures, ``criterion_notes`` about the
     published criterion and the columns. ``disk_cost`` is the cost of the disk's requests in words,
     None if no seconds were replayed. ``bands`` are the errors of the seconds, None without seconds.
-    ``starts`` are the recordings as they were replayed, none without seconds.
+    ``starts`` are the recordings as they were replayed, none without seconds. ``loads`` is the
+    start beside loads, which the verdict is about, too; None: the verdict is about an idle machine.
     """
 
     kernel: str | None
@@ -216,6 +220,22 @@ class Prediction:
     disk_cost: str | None = None
     bands: Bands | None = field(default=None, compare=False, repr=False)
     starts: tuple[Start, ...] = field(default=(), compare=False, repr=False)
+    loads: Loads | None = None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The loads that the verdict is about, beside an idle machine."""
+        return () if self.loads is None else tuple(self.loads.beside)
+
+    @property
+    def under_load(self) -> dict[str, dict[int, float]]:
+        """The predicted seconds by read_ahead_kb, beside each load that is predicted."""
+        rows = self.loads.rows if self.loads else []
+        return {
+            row.load: self.loads.seconds_of(row.load)
+            for row in rows
+            if self.loads and row.predicted and row.load != IDLE
+        }
 
     @property
     def ordered_notes(self) -> tuple[str, ...]:
@@ -283,6 +303,8 @@ class Prediction:
             notes=list(self.ordered_notes),
             doubts=list(self.doubts),
             confirmations=confirmations,
+            scenario=IDLE if self.loads is None else ", ".join(self.loads.names) or IDLE,
+            loads=UNSET if self.loads is None else self.loads,
         )
 
     def to_json(self) -> str:

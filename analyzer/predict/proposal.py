@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS, Criterion
 from foreread.analyzer.predict.kib import whole_pages
@@ -15,9 +15,9 @@ class Proposal:
     """A window, in KiB.
 
     ``by_disk``: the disks that matter, and the window proposed for each. ``seconds``: predicted
-    by read_ahead_kb, where the model predicts seconds. ``criterion``: what decided. ``settings``:
-    values of other genes, predicted together with the window ``beside_kb``, which is None without
-    such genes.
+    by read_ahead_kb, where the model predicts seconds; ``under_load``: the same beside each load.
+    ``criterion``: what decided. ``settings``: values of other genes, predicted together with the
+    window ``beside_kb``, which is None without such genes.
     """
 
     read_ahead_kb: int
@@ -26,6 +26,7 @@ class Proposal:
     criterion: Criterion = SECONDS
     settings: Mapping[str, int | str] = field(default_factory=dict)
     beside_kb: int | None = None
+    under_load: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def predicted_gain(self, present_kb: int) -> float | None:
         """Return the predicted share of the present window's time that the proposal saves."""
@@ -62,7 +63,9 @@ def founding_proposal(prediction: Prediction) -> Proposal | None:
     Where the seconds cannot be predicted it is that of the published criterion.
     """
     found = proposal_of(prediction, kept=True)
-    return found or proposal_of(prediction.by_criterion(), kept=True)
+    if found is None:
+        return proposal_of(prediction.by_criterion(), kept=True)
+    return replace(found, under_load=prediction.under_load)
 
 
 def _window_kb(prediction: Prediction, curve: Curve) -> int | None:

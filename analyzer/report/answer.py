@@ -17,6 +17,7 @@ from foreread.analyzer.report.blocks import (
     Section,
     Table,
 )
+from foreread.analyzer.report.by_load import by_load
 from foreread.analyzer.report.caveats import caveats, sentence
 from foreread.analyzer.report.stacks import knobs_now, stack_facts, whose_window
 from foreread.analyzer.report.subject import Subject, row_of
@@ -46,6 +47,7 @@ def answer(subject: Subject) -> Section:
     blocks += [Paragraph(text) for text in worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
+    blocks += by_load(subject)
     if subject.prediction.verdict.action == "set" and not otherwise:
         blocks += _how(subject)
     beware = caveats(subject)
@@ -107,7 +109,8 @@ def _where(subject: Subject) -> Facts:
         rows = [("Board", f"{name}: {cpu}, {size_text(host.memory_kib * KIB)}, {kernel}")]
     names = " and ".join(curve.name for curve in prediction.worth_setting) or "unknown"
     cost = prediction.disk_cost or "cost unknown"
-    load = holds_for(prediction.verdict, shell_words([subject.recording.path or "CAPTURE"]))
+    path = shell_words([subject.recording.path or "CAPTURE"])
+    load = holds_for(prediction.verdict, path, prediction.beside)
     loads = [("Load", load)] if load else []
     return Facts([*rows, ("Disk", f"{names}: {cost}"), *loads, *whose_window(subject)])
 
@@ -195,7 +198,8 @@ def _how(subject: Subject) -> list[Block]:
     path = subject.recording.path or "CAPTURE"
     published = subject.prediction.verdict.by == "criterion"
     criterion = ["--criterion", "published"] if published else []
-    words = ["foreread", "script", path, *criterion, "-o", "boot", *_installing(target)]
+    loads = subject.prediction.loads.words if subject.prediction.loads else []
+    words = ["foreread", "script", path, *criterion, *loads, "-o", "boot", *_installing(target)]
     return [
         *([Paragraph(f"Until the next boot, {where}:")] if lines else []),
         *([Code(_on_target(target, lines))] if lines else []),

@@ -6,6 +6,7 @@ The HTML page and the PDF are two renderings of the same sections. Text in block
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -57,12 +58,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; ``marked`` rows are emphasised."""
+    """A table; ``marked`` rows are emphasised.
+
+    ``shades``: of cells, by row and column, from 0 (none) to 4; the PDF does not have them.
+    """
 
     columns: list[Column]
     rows: list[list[str]]
     caption: str = ""
     marked: frozenset[int] = frozenset()
+    shades: Mapping[tuple[int, int], int] = field(default_factory=dict)
     kind: ClassVar[str] = "table"
 
 

@@ -185,8 +185,9 @@ def spec_of(
     proposal = proposed_genes(options, space, tell)
     by_seconds = options.proposal is not None and options.proposal.criterion == SECONDS
     predicted = options.proposal.seconds if options.proposal and by_seconds else {}
+    under_load = options.proposal.under_load if options.proposal and by_seconds else {}
     setup = CampaignSetup(
-        recipe, space, predicted, options.limits, earlier, proposal, options.weights
+        recipe, space, predicted, options.limits, earlier, proposal, options.weights, under_load
     )
     board, *others = boards
     return Spec(

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from foreread.analyzer.tuner.campaign.feasibility import ExcessLimits
-from foreread.analyzer.tuner.campaign.weights import Weights
+from foreread.analyzer.tuner.campaign.weights import MOST_SCENARIOS, Weights
 from foreread.analyzer.tuner.engine import Engine
 from foreread.analyzer.tuner.engines.earlier import Earlier
 from foreread.analyzer.tuner.engines.fingerprint import PAGE_BYTES
@@ -42,13 +42,15 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     earlier: Earlier | None = None
     proposal: ProposedGenes | None = None
     weights: Weights = {}
+    under_load: Annotated[dict[str, dict[Kib, Seconds]], Meta(max_length=MOST_SCENARIOS)] = {}
 
 
 @dataclass(frozen=True)
 class CampaignSetup:
     """The recipe, the space, and the knowledge before the first run.
 
-    ``predicted``: seconds by read_ahead_kb, empty without a prediction. ``limits``: the limits of
+    ``predicted``: seconds by read_ahead_kb, empty without a prediction; ``under_load``: the same by
+    scenario, of those whose load is predicted. ``limits``: the limits of
     its constraints (feasibility.py); None for no constraint. ``earlier``: the earlier campaign to
     begin from. ``proposal``: the predicted window, and settings predicted with it. ``weights``: of
     scenarios with another weight than 1 (weights.py).
@@ -61,6 +63,7 @@ class CampaignSetup:
     earlier: Earlier | None = None
     proposal: ProposedGenes | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    under_load: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
@@ -75,7 +78,7 @@ class CampaignSetup:
         if text.proposal is not None and (wrong := text.proposal.lacking(space)):
             raise _damaged(f"in the predicted settings {wrong}")
         sources = text.predicted, text.limits, text.earlier, text.proposal, text.weights
-        return cls(recipe, space, *sources)
+        return cls(recipe, space, *sources, text.under_load)
 
     @property
     def turns(self) -> int:
@@ -105,6 +108,7 @@ class CampaignSetup:
             self.earlier,
             self.proposal,
             dict(self.weights),
+            {load: dict(seconds) for load, seconds in self.under_load.items()},
         )
         return msgspec.json.encode(text).decode()
 
@@ -119,6 +123,7 @@ class CampaignSetup:
             predicted=self.predicted,
             page_bytes=page_bytes,
             earlier=self.earlier,
+            under_load=self.under_load,
         )
 
 

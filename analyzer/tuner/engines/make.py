@@ -26,17 +26,19 @@ def make_engine(
     predicted: Mapping[int, float] | None = None,
     page_bytes: int = PAGE_BYTES,
     earlier: Earlier | None = None,
+    under_load: Mapping[str, Mapping[int, float]] | None = None,
 ) -> Engine:
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
-    ``predicted``: seconds by read_ahead_kb, which start-up and one-gene begin with; ``page_bytes``:
-    larger I/Os count as large; ``earlier``: a campaign with best chromosomes as seeds, and results
-    that start-up expects. Raises RecipeError where the recipe does not fit the space, or needs an
+    ``predicted``: seconds by read_ahead_kb, which start-up and one-gene begin with; ``under_load``:
+    the same beside the load of a scenario, which start-up expects there; ``page_bytes``: larger
+    I/Os count as large; ``earlier``: a campaign with best chromosomes as seeds, and results that
+    start-up expects. Raises RecipeError where the recipe does not fit the space, or needs an
     uninstalled package.
     """
     seeds = [*seeds, *(earlier.founders() if earlier else ())]
     if isinstance(recipe, StartUp):
-        return StartUpEngine(recipe, space, seed, seeds, predicted, earlier)
+        return StartUpEngine(recipe, space, seed, seeds, predicted, earlier, under_load)
     if isinstance(recipe, Genetic):
         genetic = GeneticEngine(recipe, space, seed, seeds)
         if kept := recipe.fingerprints:

@@ -70,6 +70,16 @@ class Prediction:
             sums += [gains[allele] for allele in alleles]
         return sums / max(len(windows), 1)
 
+    @classmethod
+    def mean(cls, predictions: Sequence[Prediction], weights: Sequence[float]) -> Prediction:
+        """Return the weighted geometric mean; that of one prediction is the prediction itself."""
+        if len(predictions) == 1:
+            return predictions[0]
+        windows = sorted({kb for prediction in predictions for kb in prediction._windows})
+        logs = [[math.log(prediction.seconds(kb)) for kb in windows] for prediction in predictions]
+        means = np.exp(np.average(logs, axis=0, weights=weights)) if windows else np.zeros(0)
+        return cls(dict(zip(windows, means.tolist(), strict=True)))
+
     def _gains(self, gene: Gene, alleles: Collection[Allele]) -> dict[Allele, float]:
         default = self.seconds(gene.default)
         return {allele: math.log(default / self.seconds(allele)) for allele in alleles}

@@ -32,11 +32,10 @@ import numpy as np
 from foreread.analyzer.tuner.engine import Scored, Wanted
 from foreread.analyzer.tuner.engines import operators
 from foreread.analyzer.tuner.engines.earlier import Earlier
-from foreread.analyzer.tuner.engines.expected import IDLE, Expected, is_idle
+from foreread.analyzer.tuner.engines.expected import IDLE, Expected, Predictions, is_idle
 from foreread.analyzer.tuner.engines.founders import founders
 from foreread.analyzer.tuner.engines.listed import distinct
 from foreread.analyzer.tuner.engines.operators import Child
-from foreread.analyzer.tuner.engines.predicted import Prediction
 from foreread.analyzer.tuner.engines.recipe import StartUp
 from foreread.analyzer.tuner.engines.surrogate import (
     Floats,
@@ -60,8 +59,8 @@ Key = tuple[Allele, ...]
 class StartUpEngine:
     """A population that remembers all measurements.
 
-    ``predicted``: seconds by read_ahead_kb. ``earlier``: a campaign on a like board. ``tried``: the
-    part of the space for present proposals.
+    ``predicted``: seconds by read_ahead_kb; ``under_load``: the same beside the load of a scenario.
+    ``earlier``: a campaign on a like board. ``tried``: the part of the space for present proposals.
     """
 
     def __init__(
@@ -72,11 +71,12 @@ class StartUpEngine:
         seeds: Sequence[Chromosome] = (),
         predicted: Mapping[int, float] | None = None,
         earlier: Earlier | None = None,
+        under_load: Mapping[str, Mapping[int, float]] | None = None,
     ) -> None:
         self.recipe = recipe
         self.space = space
-        self.prediction = Prediction(predicted or {})
-        self._expected = Expected(space, self.prediction, earlier, seed)
+        self._predictions = Predictions(predicted, under_load)
+        self._expected = Expected(space, self._predictions, earlier, seed)
         self._seed, self._seeds = seed, seeds
         self.results: dict[Key, Scored] = {}
         self._children = 0
@@ -101,6 +101,7 @@ class StartUpEngine:
         run_already: Sequence[Chromosome],
     ) -> None:
         self.scenarios = tuple(weights)
+        self.prediction = self._predictions.mean(weights)
         self.rng = Random(self._seed)
         shares = [weight / sum(weights.values()) for weight in weights.values()]
         self.model = Surrogate(self.space, Random(self._seed), shares)

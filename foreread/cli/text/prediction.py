@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from foreread.analyzer.predict.counts import FIXED
-from foreread.analyzer.predict.holds_for import holds_for
+from foreread.analyzer.predict.holds_for import holds_for, machine
 from foreread.analyzer.predict.linux import release_of
 from foreread.analyzer.predict.prediction import Curve, Prediction
 from foreread.boards.base.counted import plural
@@ -33,7 +33,7 @@ def prediction_text(
     """
     return answer_text(
         [*_verdict(prediction), *proofs],
-        _tables(prediction) if verbose else _figures(prediction),
+        [*_loads(prediction), *(_tables(prediction) if verbose else _figures(prediction))],
         doubts=prediction.doubts,
         notes=prediction.ordered_notes,
         basis=list(_basis(prediction, path, verbose)),
@@ -53,7 +53,7 @@ def _verdict(prediction: Prediction) -> Iterator[str]:
 
 def _more(prediction: Prediction) -> str:
     more = "--verbose (all tables and notes)"
-    if prediction.verdict.read_ahead_kb is None:
+    if prediction.verdict.read_ahead_kb is None or prediction.beside:
         return more
     return f"{more}; under load: foreread confirm CAPTURE --scenario reader"
 
@@ -62,11 +62,19 @@ def _basis(prediction: Prediction, path: str, verbose: bool) -> Iterator[str]:
     of = "the 2010 paper's fixed window"
     if prediction.model != FIXED:
         of = f"the readahead of Linux {release_of(prediction.model)}"
-    load = holds_for(prediction.verdict, path)
+    load = holds_for(prediction.verdict, path, prediction.beside)
     accessed = f"{plural(prediction.total.tap, 'page')} accessed"
-    yield f"{of}{' on an idle machine' if load else ''}; {accessed}"
+    yield f"{of}{f' on {machine(prediction.beside)}' if load else ''}; {accessed}"
     if load and verbose:
         yield f"load: {load}"
+
+
+def _loads(prediction: Prediction) -> Iterator[str]:
+    """Yield the table of loads: the fastest window of each, and the windows of the verdicts."""
+    if prediction.loads is not None:
+        from foreread.cli.text.loads import loads_text  # noqa: PLC0415  (few are beside loads)
+
+        yield loads_text(prediction.loads, prediction.verdict, prediction.reference)
 
 
 def _figures(prediction: Prediction) -> Iterator[str]:

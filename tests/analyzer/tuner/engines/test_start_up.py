@@ -360,3 +360,32 @@ def test_a_tenth_of_the_space_is_enough_and_better_spent_than_by_chance():
     ours, chance = regrets("start-up"), regrets("random")
     assert sum(one <= 0.02 for one in ours) >= 9
     assert median(ours) <= median(chance)
+
+
+def test_in_a_scenario_with_its_own_prediction_that_is_expected_in_full():
+    beside = {"reader": {4: 1.0, 128: 2.0}}
+    found = make_engine(RECIPE, SPACE, 1, predicted={4: 2.0, 128: 1.0}, under_load=beside)
+    small, default = SPACE.default() | {"read_ahead_kb": 4}, SPACE.default()
+    gains = {}
+    for scenario in ("idle", "reader", "writer"):
+        found.inform({scenario: 1.0}, default, ())
+        _, before = found._expected.of([small], [scenario])
+        gains[scenario] = before[0, 0]
+    assert gains["reader"] == pytest.approx(math.log(2))
+    assert gains["idle"] == pytest.approx(-math.log(2))
+    assert gains["writer"] == pytest.approx(gains["idle"] / 4)
+
+
+def test_the_predicted_founder_is_the_best_window_of_all_scenarios_as_they_are_weighted():
+    beside = {"reader": {0: 4.0, 16: 1.0, 64: 1.1, 1024: 4.0}}
+    predicted = {16: 4.0, 64: 1.1, 1024: 1.0}
+    windows = {}
+    for scenarios, weights in (
+        ("idle", {"idle": 1.0}),
+        ("reader", {"reader": 1.0}),
+        ("both", {"idle": 1.0, "reader": 1.0}),
+    ):
+        found = make_engine(RECIPE, SPACE, 1, predicted=predicted, under_load=beside)
+        found.inform(weights, SPACE.default(), ())
+        windows[scenarios] = found.prediction.window(SPACE)["read_ahead_kb"]
+    assert windows == {"idle": 1024, "reader": 16, "both": 64}
