@@ -24,6 +24,10 @@ HERE = Path(__file__).resolve().parent.parent
 EXAMPLE = "examples/python-start/python-start"
 COMMANDS = {
     "predict": ["predict", f"{EXAMPLE}.capture.tar.xz", "--json"],
+    "predict-loads": [
+        *("predict", f"{EXAMPLE}.capture.tar.xz", "--json"),
+        *("--load", "reader", "--load", "writer"),
+    ],
     "advise": ["advise", f"{EXAMPLE}.capture.tar.xz", "--json"],
     "report": ["report", f"{EXAMPLE}.capture.tar.xz", f"{EXAMPLE}.sweep.json", "-o", "report"],
 }

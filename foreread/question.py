@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from foreread.analyzer.ingest.arguments import Pids, StrPath
@@ -19,7 +19,8 @@ from foreread.boards.base.brief import brief
 class Question:
     """How a recorded start is predicted: arguments of ``load`` and of ``predict_by``.
 
-    ``image``, ``mountpoint`` and ``unpacking`` (a file): as in ``predict_on_image``.
+    ``image``, ``mountpoint`` and ``unpacking`` (a file): as in ``predict_on_image``. ``loads`` and
+    their ``weights``: as in ``predict_beside``.
     """
 
     __repr__ = brief
@@ -31,6 +32,8 @@ class Question:
     image: StrPath | None = None
     mountpoint: str | None = None
     unpacking: StrPath | None = None
+    loads: Sequence[str] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def predicted(
         self,
@@ -38,7 +41,21 @@ class Question:
         windows: list[int] | None = None,
         more: Sequence[Recording] = (),
     ) -> Prediction:
-        """Return the prediction; raises as ``predict_by`` and ``predict_on_image``."""
+        """Return the prediction.
+
+        Raises as ``predict_by``, ``predict_on_image`` and ``predict_beside``.
+        """
+        prediction = self._alone(recording, windows, more)
+        if not self.loads:
+            return prediction
+        # Few predictions are beside loads.
+        from foreread.analyzer.load.named import predict_beside  # noqa: PLC0415
+
+        return predict_beside(prediction, self.loads, self.weights, self.criterion)
+
+    def _alone(
+        self, recording: Recording, windows: list[int] | None, more: Sequence[Recording]
+    ) -> Prediction:
         if self.image is not None:
             return self._on_image(recording, Path(self.image), windows, more)
         return predict_by(

@@ -100,27 +100,19 @@ def time_starts(
 
 
 def replayed_bands(
-    starts: Sequence[Start],
-    windows: list[int],
-    candidates: list[int],
-    recorded: Sequence[Timed] | None = None,
+    starts: Sequence[Start], windows: list[int], candidates: list[int]
 ) -> tuple[list[list[Timed]], Bands]:
     """Return the replays of starts by window (pages, rising), and the bands of their seconds.
 
     0 and ``candidates``, of which one is the best, are among the windows. Several ``starts`` are
-    samples of one. ``recorded`` are the recorded runs, if they differ from the starts at window 0.
-    The same input gives the same bands.
+    samples of one. The same input gives the same bands.
     """
-    before = [None] * len(starts) if recorded is None else recorded
-    replays = [start.timed(windows, run) for start, run in zip(starts, before, strict=True)]
+    replays = [start.timed(windows) for start in starts]
     seconds = np.median(seconds_of(replays), axis=0)
     rng = np.random.default_rng(SEED)
-    drawn = [_draws(start, windows, rng, run) for start, run in zip(starts, before, strict=True)]
+    drawn = [_draws(start, windows, rng) for start in starts]
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
-    at_zero = float(seconds[windows.index(0)])
-    if recorded is not None:
-        at_zero = float(np.median([run.total_ns for run in recorded])) / 1e9
-    rest = left_out(starts[0].device, seconds, at_zero)
+    rest = left_out(starts[0].device, seconds, float(seconds[windows.index(0)]))
     return replays, Bands(windows, seconds, draws, candidates, rest)
 
 
@@ -137,12 +129,10 @@ def _replayed(windows: Sequence[int], wanted: set[int | None]) -> list[int]:
     return sorted(chosen.union(window for window in wanted if window is not None))
 
 
-def _draws(
-    start: Start, windows: list[int], rng: np.random.Generator, recorded: Timed | None
-) -> Array:
+def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:
     """Return random draws (× windows) of a capture's seconds."""
     number = number_of_draws(start, len(windows))
-    return start.drawn_seconds(windows, [rng] * number, recorded)
+    return start.drawn_seconds(windows, [rng] * number)
 
 
 def number_of_draws(start: Start, windows: int) -> int:

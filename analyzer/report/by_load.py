@@ -8,7 +8,7 @@ from foreread.analyzer.report.subject import Subject
 from foreread.analyzer.report.wording import seconds
 from foreread.boards.base.units import kib_text, percent_text
 
-SHADES = (0.02, 0.1, 0.25, 0.5)  # of what a window costs more than the fastest beside its load
+SHADES = (0.02, 0.1, 0.25, 0.5)  # parts of the fastest window's seconds beside the same load
 NO_BREAK = "\N{NO-BREAK SPACE}"
 _OCTAVES = {0, *(1 << n for n in range(21))}  # KiB
 

@@ -21,6 +21,7 @@ PAGES = (
     "README.md",
     "docs/tutorial/first-capture.md",
     "docs/tutorial/tune.md",
+    "docs/howto/beside-a-load.md",
     "docs/howto/kernel-upgrade.md",
     "docs/howto/many-starts.md",
 )

@@ -10,7 +10,7 @@ import fcntl
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +63,8 @@ def improve(
     target: str = LOCAL,
     identity: StrPath | None = None,
     tune: TuneWish | None = None,
+    loads: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
     wait_s: float = 0.0,
     watch: Watch | None = None,
 ) -> Improved:
@@ -79,6 +81,9 @@ def improve(
         target: the machine, as in :func:`foreread.record`; a suite names its boards itself.
         identity: private key that logs in to an ssh target.
         tune: also tune the other settings; None: do not.
+        loads: other readers and writers, for which the window is predicted, too: names of
+            scenarios.
+        weights: of loads, by name ("idle" is one), that do not count once.
         wait_s: how long to wait for another foreread that holds the machine's settings.
         watch: is called with each step, and with its progress.
 
@@ -88,7 +93,8 @@ def improve(
         KeyboardInterrupt, SystemExit: stopped, after the folder has what was reached.
     """
     folder, seen = checked_path(output, "output"), watch or Watch()
-    plan = _plan(run, folder, suite, target, identity, tune, wait_s, seen)
+    beside = tuple(loads), dict(weights or {})
+    plan = _plan(run, folder, suite, target, identity, tune, beside, wait_s, seen)
     check_folder(folder)
     with orderly_exit(), _held(folder):
         document = _begun(folder, plan.document)
@@ -105,13 +111,16 @@ def command_lines(
     target: str = LOCAL,
     identity: StrPath | None = None,
     tune: TuneWish | None = None,
+    loads: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> list[str]:
     """Return the command lines that :func:`improve` would run, as far as they are known.
 
     Steps that would be kept are left out. What the runs show may change the last ones.
     """
     folder = checked_path(output, "output")
-    plan = _plan(run, folder, suite, target, identity, tune, 0.0, Watch())
+    beside = tuple(loads), dict(weights or {})
+    plan = _plan(run, folder, suite, target, identity, tune, beside, 0.0, Watch())
     walk = _Walk(folder, plan, Watch(), _stored(folder, plan.document) or plan.document)
     return [
         command_line(step.words_now())
@@ -151,12 +160,13 @@ def _plan(
     target: str,
     identity: StrPath | None,
     tune: TuneWish | None,
+    beside: tuple[tuple[str, ...], Mapping[str, float]],
     wait_s: float,
     watch: Watch,
 ) -> _Plan:
     """Return the plan of a command or of a suite; raises ArgumentError unless it is one of them."""
     if suite is not None:
-        _check_suite(run, target, tune)
+        _check_suite(run, target, tune, beside[0])
         of = SuiteJob(folder, checked_path(suite, "suite"), wait_s, watch)
         named = ImproveDocument(
             foreread=VERSION, command=[], options=[], suite=str(of.path), steps=[]
@@ -171,7 +181,7 @@ def _plan(
     if run is None:
         raise ArgumentError("no command is given", "give the words of a command, or a suite")
     options, key = checked_run(run), key_of(identity)
-    job = Job(folder, options, target, key, tune, wait_s, watch)
+    job = Job(folder, options, target, key, tune, *beside, wait_s, watch)
     words = [*target_words(target, key), *words_of(options)]
     named = ImproveDocument(
         foreread=VERSION, command=list(options.command), options=words, suite=None, steps=[]
@@ -186,11 +196,14 @@ def _plan(
     )
 
 
-def _check_suite(run: Command | None, target: str, tune: TuneWish | None) -> None:
+def _check_suite(
+    run: Command | None, target: str, tune: TuneWish | None, loads: Sequence[str]
+) -> None:
     for given, what in (
         (run is not None, "a command"),
         (target != LOCAL, "a target"),
         (tune is not None, "a tuning"),
+        (bool(loads), "a load"),
     ):
         if given:
             raise ArgumentError(

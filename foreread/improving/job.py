@@ -13,6 +13,7 @@ from foreread.analyzer.confirm.sequential import mean_seconds
 from foreread.analyzer.confirm.text import stored, stored_changes
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.predict.beside import load_words
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.tuner.campaign.progress import CampaignProgress
 from foreread.analyzer.tuner.engines.stopping import Budget
@@ -69,13 +70,18 @@ class TuneWish:
 
 @dataclass
 class Job:
-    """One start to improve, and where the results are."""
+    """One start to improve, and where the results are.
+
+    ``loads`` and ``weights``: other readers and writers, for which the window is predicted, too.
+    """
 
     folder: Path
     run: RunOptions
     target: str = LOCAL
     identity: Path | None = None
     tune: TuneWish | None = None
+    loads: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
     wait_s: float = 0.0
     watch: Watch = field(default_factory=Watch)
     streams: Streams = field(default_factory=Streams)  # where the output of the command goes
@@ -111,6 +117,16 @@ class Job:
         return self.folder / BOOT
 
     @property
+    def question(self) -> Question:
+        """How the start is predicted."""
+        return Question(loads=self.loads, weights=self.weights)
+
+    @property
+    def load_words(self) -> list[str]:
+        """The options that name the loads and their weights."""
+        return load_words(self.loads, self.weights)
+
+    @property
     def is_predicted(self) -> bool:
         """Whether the prediction was made already."""
         return "prediction" in self.__dict__
@@ -127,7 +143,7 @@ class Job:
     @cached_property
     def prediction(self) -> Prediction:
         """Every window, predicted once."""
-        return Question().predicted(self.recording)
+        return self.question.predicted(self.recording)
 
     def forget(self) -> None:
         """Read the capture again when it is needed next: it was recorded again, or has results."""

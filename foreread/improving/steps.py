@@ -31,7 +31,7 @@ from foreread.tracer.formats.boot_files import SCRIPT
 from foreread.tracer.formats.capture import METADATA, NO_METADATA, Metadata
 from foreread.tuning.campaign import tune
 from foreread.tuning.options import TuneOptions
-from foreread.tuning.prior import proposed_settings
+from foreread.tuning.prior import beside_scenarios, proposed_settings
 from foreread.version import VERSION
 
 MOST_SHOWN = 60  # characters of a remedy in the line of a step
@@ -93,7 +93,7 @@ class _OnCapture(_OfStart):
         return self.job.recorded().created is not None
 
     def rests_on(self) -> str:
-        return self.job.recorded().created or ""
+        return " ".join([self.job.recorded().created or "", *self.job.load_words]).strip()
 
 
 class _Check(_OfStart):
@@ -154,7 +154,7 @@ class _Predict(_OnCapture):
     name = "predict"
 
     def words(self) -> list[str]:
-        return ["predict", str(self.job.capture)]
+        return ["predict", str(self.job.capture), *self.job.load_words]
 
     def run(self) -> str:
         job = self.job
@@ -191,7 +191,7 @@ class _Advise(_OnCapture):
         return super().wanted() and not measure
 
     def words(self) -> list[str]:
-        return ["advise", str(self.job.capture), "-o", str(self.job.advice)]
+        return ["advise", str(self.job.capture), *self.job.load_words, "-o", str(self.job.advice)]
 
     def outputs(self) -> list[Path]:
         return [self.job.advice / DOCUMENT]
@@ -322,8 +322,10 @@ class _Tune(_OnCapture):
         again = job.tuning.exists()
         proposal = None
         if not again:
+            alone = job.prediction if not job.loads else Question().predicted(job.recording)
+            prediction = beside_scenarios(alone, wish.scenarios, {})
             proposal = proposed_settings(
-                job.recording, job.prediction, Question(), list(wish.genes), job.watch.tell
+                job.recording, prediction, Question(), list(wish.genes), job.watch.tell
             )
         results = tune(
             TuneOptions(
@@ -357,7 +359,7 @@ class _Report(_OnCapture):
     def words(self) -> list[str]:
         job = self.job
         measured = [str(job.tuning)] if job.tune is not None else []
-        return ["report", str(job.capture), *measured, "-o", str(job.report)]
+        return ["report", str(job.capture), *measured, *job.load_words, "-o", str(job.report)]
 
     def outputs(self) -> list[Path]:
         return [self.job.report / "index.html"]
@@ -400,11 +402,12 @@ class _BootScript(_OnCapture):
     def words(self) -> list[str]:
         job, choice = self.job, self._chosen()
         if choice is None or choice.tuning is not None:
-            source = job.capture if choice is None else job.tuning
-            return ["script", str(source), "-o", str(job.boot)]
+            source = [str(job.capture), *job.load_words] if choice is None else [str(job.tuning)]
+            return ["script", *source, "-o", str(job.boot)]
         window = [] if choice.window_kb is None else ["--read-ahead-kb", str(choice.window_kb)]
         listing = [] if choice.listing is None else ["--prefetch", str(choice.listing)]
-        return ["script", str(job.capture), *window, *listing, "-o", str(job.boot)]
+        options = [*job.load_words, *window, *listing]
+        return ["script", str(job.capture), *options, "-o", str(job.boot)]
 
     def outputs(self) -> list[Path]:
         return [self.job.boot / SCRIPT]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from shlex import quote
@@ -52,6 +52,8 @@ class Start(Recording):
         device_model: DeviceModel | StrPath | None = None,
         more: Sequence[Recording] = (),
         criterion: Criterion = SECONDS,
+        loads: Sequence[str] = (),
+        weights: Mapping[str, float] | None = None,
     ) -> Prediction:
         """Predict what every readahead window would read, and how long the start would take.
 
@@ -66,16 +68,25 @@ class Start(Recording):
             more: further recordings of the same start on the same board; they narrow the band.
             criterion: what decides the verdict: predicted "seconds", or "published", the 2010
                 paper's F² + G², which ignores the speed of the disk.
+            loads: other readers and writers, for which the verdict holds, too: names of scenarios
+                ("reader", "writer:/data").
+            weights: of loads, by name ("idle" is one), that do not count once.
 
         Raises:
             ArgumentTypeError: an argument of another type.
+            ArgumentError: a weight that concerns none of the loads.
             WindowSizeError: a window that is not whole pages.
             ChoiceError: recordings of different starts, or options that the fixed model lacks.
+            LoadError: a load of an unknown name.
             DeviceModelError, ProfileError: the device model cannot be read.
             KernelError: the readahead of this kernel is unknown.
         """
         windows = None if windows_kib is None else all_pages_of(windows_kib, self.page_size)
         prediction = predict_by(self, model, windows, device_model, more, criterion)
+        if loads or weights:
+            from foreread.analyzer.load.named import predict_beside  # noqa: PLC0415  (few need it)
+
+            prediction = predict_beside(prediction, loads, weights, criterion)
         return Prediction(**_shallow(prediction), start=self)
 
     @checked

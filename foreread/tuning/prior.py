@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from foreread.analyzer.ingest.recording import Recording
@@ -13,6 +13,27 @@ from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.predict.proposal import Proposal, founding_proposal
 from foreread.analyzer.tuner.space.catalogue import usual_names
 from foreread.question import Question
+from foreread.tracer.formats.scenario import IDLE
+
+
+def beside_scenarios(
+    prediction: Prediction,
+    scenarios: Sequence[str],
+    weights: Mapping[str, float],
+) -> Prediction:
+    """Return a prediction with its verdict for the ``scenarios`` of a tuning, as they are weighted.
+
+    It stays as it is where no seconds decide, or the machine is idle in every scenario. A scenario
+    that cannot be predicted does not count.
+    """
+    loads = [scenario for scenario in scenarios if scenario != IDLE]
+    if prediction.verdict.by != SECONDS or not loads:
+        return prediction
+    # Few tunings begin with a prediction.
+    from foreread.analyzer.load.named import predict_beside  # noqa: PLC0415
+
+    idle = {} if IDLE in scenarios else {IDLE: 0.0}
+    return predict_beside(prediction, loads, {**weights, **idle})
 
 
 def proposed_settings(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS
+from foreread.cli.arguments.load import loads_of
 
 if TYPE_CHECKING:
     from foreread.question import Question
@@ -108,6 +109,7 @@ def question_of(args: argparse.Namespace) -> Question:
         image=getattr(args, "image", None),
         mountpoint=getattr(args, "mountpoint", None),
         unpacking=getattr(args, "unpacking", None),
+        **loads_of(args),
     )
 
 

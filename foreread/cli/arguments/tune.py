@@ -9,7 +9,6 @@ import shutil
 from pathlib import Path
 
 from foreread.analyzer.tuner.campaign.feasibility import MOST
-from foreread.analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
 from foreread.analyzer.tuner.engines.recipe import recipe_names
 from foreread.analyzer.tuner.engines.start_up import WHOLE
 from foreread.analyzer.tuner.engines.stopping import (
@@ -23,6 +22,7 @@ from foreread.analyzer.tuner.space.catalogue import entries
 from foreread.analyzer.tuner.space.genes import Allele
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.budget import parse_budget
+from foreread.cli.arguments.load import add_weigh
 from foreread.cli.arguments.model import add_criterion, add_model
 from foreread.cli.arguments.run import add_limit
 from foreread.tuning.options import START_UP
@@ -63,13 +63,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
             help=f"refuse settings that {what} over P%% more than the default does (default: "
             f"{100 * MOST:g}%%; no limit with --allow {allowed})",
         )
-    search.add_argument(
-        "--weigh",
-        metavar="S=W",
-        action="append",
-        type=_weight,
-        default=[],
-        help="weight of scenario S in the result: with reader=2 one per cent of time in the "
+    add_weigh(
+        search,
+        "weight of scenario S in the result: with reader=2 one per cent of time in the "
         "scenario reader counts as two per cent in one of weight 1; repeatable (default: 1 each)",
     )
     search.add_argument(
@@ -159,18 +155,6 @@ def _share(text: str) -> float:
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r}: write a percentage such as 10%")
     return float(match[1]) / 100
-
-
-def _weight(text: str) -> tuple[str, float]:
-    """Return scenario and weight in ``reader=2``; a scenario's folder may contain ``=``."""
-    scenario, given, number = text.rpartition("=")
-    if not (given and scenario and re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", number)):
-        raise argparse.ArgumentTypeError(f"{text!r}: write a scenario and its weight: reader=2")
-    if not LEAST_WEIGHT <= float(number) <= MOST_WEIGHT:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: a weight is a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
-        )
-    return scenario, float(number)
 
 
 def _repeats(text: str) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from foreread.boards.base.outputs import check_file, check_folder
 from foreread.boards.base.written import write_whole
 from foreread.cli.arguments import UsageError, refuse, row_number
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.load import add_load, loads_of
 from foreread.cli.arguments.model import add_device_model, add_kernel_model, add_mountpoint
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of
@@ -29,6 +30,7 @@ from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.advice import MORE, row_text, table_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
+from foreread.question import Question
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="squashfs image that the board has: compare its order, block sizes and compressors",
     )
     add_mountpoint(parser)
+    add_load(parser)
     parser.add_argument(
         "--unpacking",
         metavar="FILE",
@@ -95,14 +98,16 @@ def run(args: argparse.Namespace) -> int:
     line = ProgressLine()
     try:
         recording, *more = (recording_of(path, args) for path in args.capture)
+        question = _question(args)
         advice = advise(
             recording,
             more,
-            args.board or args.device_model,
+            question.device_model,
             args.model or PREFIX,
             args.root,
             line.step,
             sources,
+            question.predicted(recording, more=more) if question.loads else None,
             output=OUTPUT if args.output is None or args.row is not None else args.output,
         )
     finally:
@@ -117,6 +122,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(table_text(document, written=args.output is not None, verbose=args.verbose))
     return 0
+
+
+def _question(args: argparse.Namespace) -> Question:
+    """Return how the captures are predicted."""
+    return Question(
+        pids=args.pids,
+        model=args.model or PREFIX,
+        device_model=args.board or args.device_model,
+        **loads_of(args),
+    )
 
 
 def _row_alone(
@@ -154,6 +169,7 @@ def _suite(args: argparse.Namespace) -> int:
         raise UsageError("a suite names its captures itself: give the suite alone")
     own = {"--image": args.image, "--board": args.board, "--row": args.row}
     own |= {"--pid": args.pids != "tree", "--page-size": args.page_size}
+    own |= {"--load": args.loads, "--weigh": args.weigh}
     refuse(own, "this is for single starts, not for a suite")
     question = SuiteQuestion(args.model, args.device_model)
     folder = OUTPUT if args.output is None else args.output

@@ -11,6 +11,7 @@ from foreread.boards.base.printable import printable
 from foreread.boards.open import LOCAL
 from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.budget import parse_budget
+from foreread.cli.arguments.load import add_load, loads_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, given_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenarios_of
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_scenario(parser, ", of the tuning; repeatable")
     add_genes(parser)
+    add_load(parser)
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -70,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
             target=args.target,
             identity=args.identity,
             tune=_tune(args),
+            **loads_of(args),
         ):
             print(printable(line))
         return 0
@@ -81,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
             target=args.target,
             identity=args.identity,
             tune=_tune(args),
+            **loads_of(args),
             wait_s=args.wait,
             watch=StepLines(args.verbose).watch(),
         )
@@ -113,6 +117,8 @@ def _command(args: argparse.Namespace) -> RunOptions | None:
         "--tune": args.tune is not None,
         "--scenario": args.scenario,
         "--genes": args.genes,
+        "--load": args.loads,
+        "--weigh": args.weigh,
     }
     refuse(own, "a suite names its starts and boards itself")
     return None

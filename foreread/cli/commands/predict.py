@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from foreread.analyzer.suite import is_suite
 from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.load import add_load
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_image(parser)
     add_criterion(parser)
+    add_load(parser)
     parser.add_argument(
         "--measured",
         metavar="SWEEP",
@@ -51,6 +53,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     if any(map(is_suite, args.capture)):
         return _suite(args)
+    if args.loads:
+        alone = {"--explain": args.explain is not None, "--measured": args.measured is not None}
+        refuse(alone, "this is about an idle machine, and --load about others")
     if args.explain is not None:
         _check_explained(args)
     if args.measured is not None:
@@ -140,6 +145,8 @@ def _suite(args: argparse.Namespace) -> int:
         "--page-size": args.page_size,
         "--measured": args.measured is not None,
         "--explain": args.explain is not None,
+        "--load": args.loads,
+        "--weigh": args.weigh,
     }
     refuse(own, "this is for single starts, not for a suite")
     question = SuiteQuestion(

@@ -18,6 +18,7 @@ from foreread.boards.base.printable import printable
 from foreread.browsing import Viewed, folder_of, view
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.load import add_load
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser, metavar="CAPTURE|TUNING")
     add_model(parser)
     add_criterion(parser)
+    add_load(parser)
     parser.add_argument(
         "measured",
         metavar="SWEEP|TUNING",
@@ -117,6 +119,7 @@ def _written(args: argparse.Namespace, output: Path) -> ReportFiles:
 def _of_tuning(args: argparse.Namespace, output: Path, line: ProgressLine) -> ReportFiles:
     """Write the report of a TUNING alone."""
     given = args.model or args.device_model or args.criterion == PUBLISHED
+    given = given or args.loads or args.weigh
     if args.measured or given or args.prefetch:
         raise UsageError(
             f"{args.capture} is a TUNING: give it alone without other options, or after a CAPTURE"

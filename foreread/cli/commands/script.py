@@ -25,6 +25,7 @@ from foreread.boards.target import Target, TargetError
 from foreread.cli.arguments import UsageError, whole_number
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.load import add_load
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.recording import recording_of
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_image(parser)
     add_criterion(parser)
+    add_load(parser)
     add_output(
         parser,
         "-o",
@@ -205,7 +207,7 @@ def _check_usage(args: argparse.Namespace) -> None:
         *(args.capture, args.model, args.device_model, args.output),
         *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
         *(args.prefetch, args.replayer, _published(args), args.allow or None),
-        *(args.attempts, args.state_dir, args.disks or None),
+        *(args.attempts, args.state_dir, args.disks or None, args.loads or args.weigh or None),
     )
     if args.uninstall or args.check:
         action = "--uninstall" if args.uninstall else "--check"
@@ -258,6 +260,7 @@ def _of_tuning(args: argparse.Namespace) -> Script:
         *((args.model, "--model"), (args.device_model, "--device-model")),
         *((args.read_ahead_kb, "--read-ahead-kb"), (args.after_boot_kb, "--after-boot-kb")),
         *((_published(args), "--criterion"), (args.disks or None, "--disk")),
+        *((args.loads or None, "--load"), (args.weigh or None, "--weigh")),
     ):
         if given is not None:
             raise UsageError(f"{name} cannot be used with a TUNING, only with a CAPTURE")

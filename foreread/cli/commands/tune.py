@@ -27,7 +27,7 @@ from foreread.tracer.formats.capture import NO_METADATA, Metadata
 from foreread.tuning.campaign import check_output, tune
 from foreread.tuning.earlier import changed_files
 from foreread.tuning.options import TuneOptions
-from foreread.tuning.prior import proposed_settings
+from foreread.tuning.prior import beside_scenarios, proposed_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,6 +127,7 @@ def _proposal(args: argparse.Namespace, here: bool) -> tuple[Proposal | None, Me
             f"{args.capture} was recorded with another command, which may need another window: {of}"
         )
     prediction = question_of(args).predicted(recording)
+    prediction = beside_scenarios(prediction, scenarios_of(args), dict(args.weigh))
     if here and (changed := changed_files(filter(None, recording.entries))):
         more = f" and {plural(len(changed) - 1, 'other file')}" if len(changed) > 1 else ""
         tell(

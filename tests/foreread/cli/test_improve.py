@@ -299,3 +299,22 @@ def test_the_pages_show_the_text_of_a_real_answer(page, monkeypatch):
 def test_the_readme_has_at_most_ninety_lines_and_the_tutorial_a_thousand_words():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 90
     assert len((ROOT / "docs/tutorial/first-capture.md").read_text().split()) <= 1000
+
+
+def test_loads_are_options_of_all_steps_that_predict(machine, tmp_path, run):
+    options = ["--dry-run", "--load", "reader", "--load", "writer:/data", "--weigh", "reader=2"]
+    args = [parsed(line) for line in run(*words(tmp_path / "out", *options)).out.splitlines()]
+    predicting = [given for given in args if hasattr(given, "loads")]
+    assert len(predicting) == 4  # predict, advise, report, script
+    for given in predicting:
+        assert given.loads == ["reader", "writer:/data"]
+        assert given.weigh == [("reader", 2.0)]
+
+
+def test_other_loads_do_the_steps_that_rest_on_them_again(machine, tmp_path, run):
+    folder = tmp_path / "out"
+    assert main(words(folder)) == 0
+    said = run(*words(folder, "--load", "reader")).err.splitlines()
+    states = {line.split()[1]: line.split()[2] for line in said}
+    assert states["record"] == "kept"
+    assert "kept" not in {states[name] for name in ("advise", "report", "script")}

@@ -10,6 +10,7 @@ from trial_benches import QUEUE, KnownBench
 from foreread.analyzer.ingest.load import load, load_any
 from foreread.analyzer.predict.choice import predict_by
 from foreread.analyzer.tuner.campaign import quiet
+from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from foreread.analyzer.tuner.engines.proposed import ProposedGenes
 from foreread.analyzer.tuner.evaluation import key_of
 from foreread.analyzer.tuner.findings.results import read_results
@@ -22,6 +23,7 @@ from foreread.tracer.formats.capture import FileEntry
 from foreread.tuning import campaign as tuning
 from foreread.tuning import evaluator
 from foreread.tuning.earlier import changed_files
+from foreread.tuning.prior import beside_scenarios
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
 COMMAND = ["--", "true"]
@@ -480,3 +482,23 @@ def test_files_of_another_size_are_of_another_build(tmp_path):
     ]
     entries.append(FileEntry(dev="8:0", ino=9, path=None, size_bytes=1))
     assert changed_files(entries) == [str(grown), str(tmp_path / "gone")]
+
+
+def test_each_scenario_has_the_prediction_beside_its_load(bench, tmp_path, run):
+    """Beside a reader alone the idle prediction does not count."""
+    output = tmp_path / "app.tuning"
+    options = ["--budget", 40, "--capture", CAPTURE]
+    run(*words(output, *options, "--scenario", "reader", "--scenario", "memory"))
+    setup = CampaignSetup.of(read_results(output).spec)
+    assert set(setup.under_load) == {"reader"}  # a lack of memory is not predicted
+    assert setup.predicted != setup.under_load["reader"]
+    beside = load_any(Path(CAPTURE))
+    answer = beside_scenarios(predict_by(beside), ("reader",), {})
+    assert answer.loads.names == ["reader"]
+    assert setup.proposal.window == {"read_ahead_kb": answer.verdict.read_ahead_kb}
+
+
+def test_on_an_idle_machine_nothing_is_predicted_beside_a_load(bench, tmp_path, run):
+    output = tmp_path / "app.tuning"
+    run(*words(output, "--budget", 20, "--capture", CAPTURE))
+    assert CampaignSetup.of(read_results(output).spec).under_load == {}

@@ -1,0 +1,275 @@
+"""The prediction beside loads: a verdict for each load, and one window for all of them.
+
+Each load is replayed with the start, under the same windows and with the same draws of device and
+processor as the start alone. The verdict for all loads is decided by the weighted geometric mean of
+their seconds, as a tuning's fitness is (tuner/campaign/weights.py): the mean of the logarithms
+compares each load with itself, so that a slow one does not outweigh the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+
+import msgspec
+import numpy as np
+
+from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.load.client import Load
+from foreread.analyzer.load.replayed import unpredicted, with_load
+from foreread.analyzer.predict.bands import Bands
+from foreread.analyzer.predict.beside import LoadRow, Loads
+from foreread.analyzer.predict.counts import emulated_window
+from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
+from foreread.analyzer.predict.seconds import replayed_bands
+from foreread.analyzer.predict.verdict import decide_by_seconds
+from foreread.boards.base.note import Note, NoteKind
+from foreread.boards.base.units import pages_to_kib, percent_text
+from foreread.tracer.formats.scenario import IDLE
+
+MOST_SLOWER = 0.03  # than the reference window, beside any load: such a window is never set
+# Standard deviation of measured seconds beside a load from predicted ones, in parts of them, which
+# the draws do not contain: the aim, a median error of 5 %, / 0.67 of a normal distribution.
+LOADED = 0.075
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """The start beside one load; ``bands`` is None where nothing is predicted, ``why`` says why."""
+
+    load: str
+    weight: float
+    bands: Bands | None
+    why: str = ""
+
+    @property
+    def counts(self) -> bool:
+        return self.bands is not None and self.weight > 0
+
+
+def with_loads(
+    prediction: Prediction, loads: Sequence[Load], weights: Mapping[str, float] | None = None
+) -> Prediction:
+    """Return a prediction with its verdict for an idle machine and ``loads`` together.
+
+    ``weights``: of loads, by name, that do not count once. Where no seconds decide, or a load
+    cannot be predicted, its row says why, and the verdict is about the other rows. Raises
+    ArgumentError for the weight of another load.
+    """
+    own = {load.name: load for load in loads if load.name != IDLE}
+    weighed = dict.fromkeys((IDLE, *own), 1.0) | dict(weights or {})
+    if strange := [name for name in weighed if name not in (IDLE, *own)]:
+        raise ArgumentError(
+            f"the weight of {strange[0]!r} concerns no load of this prediction",
+            f"weigh some of: {', '.join((IDLE, *own))}",
+        )
+    notes = tuple(
+        Note(f"{name}: {note}", NoteKind.BASIS) for name, load in own.items() for note in load.notes
+    )
+    prediction = replace(prediction, notes=(*prediction.notes, *notes))
+    bands = prediction.bands
+    if prediction.verdict.by != "seconds" or bands is None or not prediction.starts:
+        return replace(prediction, loads=_unpredicted(prediction, weighed))
+    reference = emulated_pages(prediction.reference.kb, prediction.page_size)
+    windows = sorted({*bands.windows, reference})
+    idle = bands if windows == bands.windows else _replayed(prediction, windows, None)
+    rows = [_Beside(IDLE, weighed[IDLE], idle)]
+    for name, load in own.items():
+        why = unpredicted(prediction.starts[0], load)
+        replayed = None if why else _replayed(prediction, windows, load)
+        rows.append(_Beside(name, weighed[name], replayed, why))
+    return _answered(prediction, rows, windows, reference)
+
+
+def _replayed(prediction: Prediction, windows: list[int], load: Load | None) -> Bands:
+    """Return the bands of the start beside a load; None: on an idle machine."""
+    starts, bands = prediction.starts, prediction.bands
+    assert bands is not None
+    if load is not None:
+        starts = tuple(with_load(start, load) for start in starts)
+    _, replayed = replayed_bands(starts, windows, bands.candidates)
+    spread = bands.spread if load is None else hypot(bands.spread, LOADED)
+    return replace(replayed, spread=spread)
+
+
+def _unpredicted(prediction: Prediction, weights: Mapping[str, float]) -> Loads:
+    """Return rows without seconds, with the reason."""
+    why = prediction.verdict.why
+    if prediction.verdict.by == "seconds":
+        why = "a start from an image is predicted for an idle machine only"
+    rows = [LoadRow(load=name, weight=weight, why=why) for name, weight in weights.items()]
+    reference, verdict = prediction.reference, prediction.verdict
+    return Loads(
+        read_ahead_kb=[], reference_kb=reference.kb, idle_kb=verdict.read_ahead_kb, rows=rows
+    )
+
+
+def _answered(
+    prediction: Prediction, rows: Sequence[_Beside], windows: list[int], reference: int
+) -> Prediction:
+    """Return the prediction with its rows, and the verdict about all that count."""
+    refused = _refused(rows, windows, reference)
+    mean = _mean([row for row in rows if row.counts], set(refused))
+    verdict = _weighted(prediction, rows, mean, refused, reference)
+    idle, kib = prediction.verdict, _kib(prediction, windows)
+    places = [
+        windows.index(reference if kb is None else emulated_pages(kb, prediction.page_size))
+        for kb in (idle.read_ahead_kb, verdict.read_ahead_kb)
+    ]
+    loads = Loads(
+        read_ahead_kb=kib,
+        reference_kb=prediction.reference.kb,
+        idle_kb=idle.read_ahead_kb,
+        rows=[_row(prediction, row, windows.index(reference), *places) for row in rows],
+        weighted=mean.seconds.tolist(),
+        refused_kb=_kib(prediction, refused),
+    )
+    return replace(prediction, verdict=verdict, loads=loads)
+
+
+def _kib(prediction: Prediction, windows: Sequence[int]) -> list[int]:
+    return [pages_to_kib(window, prediction.page_size) for window in windows]
+
+
+def _refused(rows: Sequence[_Beside], windows: Sequence[int], reference: int) -> list[int]:
+    """Return the windows that are too slow beside a load that counts."""
+    most = 1 + MOST_SLOWER
+    return [
+        window
+        for window in windows
+        if any(
+            row.bands.at(window) > most * row.bands.at(reference)
+            for row in rows
+            if row.bands is not None and row.counts
+        )
+    ]
+
+
+def _mean(rows: Sequence[_Beside], refused: set[int]) -> Bands:
+    """Return the weighted geometric mean of the seconds, their draws and their errors.
+
+    Draw n of each load is of the same device and processor, and the errors that no draw contains
+    are assumed to be shared by the loads.
+    """
+    bands = [row.bands for row in rows if row.bands is not None]
+    weights = [row.weight for row in rows if row.bands is not None]
+    first, draws = bands[0], min(len(each.draws) for each in bands)
+
+    def mean(columns: Sequence[Array]) -> Array:
+        return np.asarray(np.exp(np.average(np.log(np.stack(columns)), axis=0, weights=weights)))
+
+    seconds = mean([each.seconds for each in bands])
+    shares = [each.left_out / each.seconds for each in bands]
+    return Bands(
+        first.windows,
+        seconds,
+        mean([each.draws[:draws] for each in bands]),
+        [window for window in first.candidates if window not in refused],
+        seconds * np.average(np.stack(shares), axis=0, weights=weights),
+        float(np.average([each.spread for each in bands], weights=weights)),
+    )
+
+
+def _weighted(
+    prediction: Prediction,
+    rows: Sequence[_Beside],
+    mean: Bands,
+    refused: Sequence[int],
+    reference: int,
+) -> Verdict:
+    """Return the verdict by the weighted mean; refused windows are never set."""
+    counted = [row for row in rows if row.counts]
+    names = ", ".join(
+        row.load if row.weight == 1 else f"{row.load} (weight {row.weight:g})" for row in counted
+    )
+    if not mean.candidates:
+        slower = f"each other window is slower by more than {percent_text(MOST_SLOWER, 0)}"
+        kb = prediction.reference.kb
+        return Verdict("keep", kb, f"beside one of the loads {slower}: {names}", "seconds")
+    verdict = decide_by_seconds(_curve(prediction, mean), mean, _present(prediction))
+    means = f"; geometric means over {names}" if len(counted) > 1 else f"; beside {names}"
+    slow = _slowest(prediction, counted, mean, refused, reference)
+    return msgspec.structs.replace(verdict, why=f"{verdict.why}{means}{slow}")
+
+
+def _candidates(rows: Sequence[_Beside]) -> list[int]:
+    """Return the windows that may be the best, refused ones included: the same for all rows."""
+    return next(row.bands.candidates for row in rows if row.bands is not None)
+
+
+def _slowest(
+    prediction: Prediction,
+    rows: Sequence[_Beside],
+    mean: Bands,
+    refused: Sequence[int],
+    reference: int,
+) -> str:
+    """Return why the window that is fastest in the mean is not set; empty if it is."""
+    fastest = min(_candidates(rows), key=mean.at)
+    if fastest not in refused:
+        return ""
+    slower = {
+        row.load: row.bands.at(fastest) / row.bands.at(reference) - 1
+        for row in rows
+        if row.bands is not None
+    }
+    load = max(slower, key=slower.__getitem__)
+    kib, beside = _kib(prediction, [fastest, reference]), "" if load == IDLE else "beside "
+    return (
+        f"; {kib[0]:,} KiB is not set: {beside}{load} it is {percent_text(slower[load])} slower "
+        f"than {kib[1]:,} KiB"
+    )
+
+
+def _present(prediction: Prediction) -> int | None:
+    return emulated_window(prediction.total.current_read_ahead_kb, prediction.page_size)
+
+
+def _curve(prediction: Prediction, bands: Bands) -> Curve:
+    """Return the total with other seconds."""
+    total, (low, high) = prediction.total, bands.band()
+
+    def column(values: Array) -> list[float | None]:
+        by_window = dict(zip(bands.windows, values.tolist(), strict=True))
+        return [by_window.get(window) for window in total.windows]
+
+    return msgspec.structs.replace(
+        total,
+        seconds=column(bands.seconds),
+        seconds_low=column(low),
+        seconds_high=column(high),
+        predicted_best=bands.best,
+        smallest_within=bands.smallest_within(),
+        spent=None,
+    )
+
+
+def _row(prediction: Prediction, row: _Beside, reference: int, idle: int, chosen: int) -> LoadRow:
+    """Return the row of a load; the places are of windows."""
+    bands = row.bands
+    if bands is None:
+        return LoadRow(load=row.load, weight=row.weight, why=row.why)
+    verdict = decide_by_seconds(_curve(prediction, bands), bands, _present(prediction))
+    if row.load == IDLE:
+        verdict = prediction.verdict
+    seconds, (low, high) = bands.seconds, bands.band()
+    now, best = float(seconds[reference]), bands.at(bands.best)
+    (best_kb,) = _kib(prediction, [bands.best])
+    return LoadRow(
+        load=row.load,
+        weight=row.weight,
+        seconds=seconds.tolist(),
+        seconds_low=low.tolist(),
+        seconds_high=high.tolist(),
+        best_kb=best_kb,
+        action=verdict.action,
+        read_ahead_kb=verdict.read_ahead_kb,
+        why=verdict.why,
+        idle_change=float(seconds[idle]) / now - 1,
+        idle_regret=(float(seconds[idle]) - best) / now,
+        change=float(seconds[chosen]) / now - 1,
+        regret=(float(seconds[chosen]) - best) / now,
+    )

@@ -1,0 +1,64 @@
+"""``--load`` and ``--weigh``: other readers and writers, beside which a start is predicted."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TypedDict
+
+from foreread.analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
+from foreread.cli.arguments import UsageError
+
+
+def add_load(parser: argparse.ArgumentParser) -> None:
+    """Add the loads of a prediction, and their weights."""
+    parser.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        dest="loads",
+        metavar="LOAD",
+        help="also predict the start beside this load, and answer for an idle machine and all "
+        "loads together: reader[:FILE] or writer[:FOLDER], as foreread tune has them; repeatable",
+    )
+    add_weigh(
+        parser,
+        "weight of a load in the answer: with --load reader --weigh reader=2 one per cent of time "
+        "beside the reader counts as two per cent on an idle machine (idle); repeatable (default: "
+        "1 each)",
+    )
+
+
+def add_weigh(parser: argparse._ActionsContainer, what: str) -> None:
+    """Add ``--weigh S=W``; ``what`` is its help."""
+    parser.add_argument(
+        "--weigh", metavar="S=W", action="append", type=_weight, default=[], help=what
+    )
+
+
+class Loads(TypedDict):
+    """The loads of a question, and their weights."""
+
+    loads: tuple[str, ...]
+    weights: dict[str, float]
+
+
+def loads_of(args: argparse.Namespace) -> Loads:
+    """Return the loads that the arguments name, each once; none of a command without ``--load``."""
+    if not getattr(args, "loads", ()):
+        if hasattr(args, "loads") and args.weigh:
+            raise UsageError("--weigh is about loads: add --load LOAD")
+        return Loads(loads=(), weights={})
+    return Loads(loads=tuple(dict.fromkeys(args.loads)), weights=dict(args.weigh))
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """Return load and weight in ``reader=2``; the folder of a load may contain ``=``."""
+    load, given, number = text.rpartition("=")
+    if not (given and load and re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", number)):
+        raise argparse.ArgumentTypeError(f"{text!r}: write a scenario and its weight: reader=2")
+    if not LEAST_WEIGHT <= float(number) <= MOST_WEIGHT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: a weight is a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        )
+    return load, float(number)
