@@ -5,27 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from foreread.analyzer.load.scenarios import load_of_scenario
+from foreread.analyzer.ingest.arguments import StrPath
+from foreread.analyzer.ingest.load import load as read
+from foreread.analyzer.ingest.recording import Recording
+from foreread.analyzer.load.client import Load
+from foreread.analyzer.load.recorded import load_of
+from foreread.analyzer.load.scenarios import KINDS, load_of_scenario
 from foreread.analyzer.load.verdicts import with_loads
 from foreread.analyzer.predict.choice import ChoiceError
 from foreread.analyzer.predict.counts import FIXED
 from foreread.analyzer.predict.criterion import PUBLISHED, SECONDS, Criterion
 from foreread.analyzer.predict.prediction import Prediction
+from foreread.analyzer.predict.start import Start
 
 
 def predict_beside(
     prediction: Prediction,
-    loads: Sequence[str],
+    loads: Sequence[Recording | StrPath],
     weights: Mapping[str, float] | None = None,
     criterion: Criterion = SECONDS,
 ) -> Prediction:
     """Return a prediction with its verdict for an idle machine and all ``loads``.
 
-    Each is a scenario's name as ``foreread tune`` has it: ``reader``, ``reader:/film``.
-    ``weights``: of loads that do not count once.
+    Each is a scenario's name as ``foreread tune`` has it (``reader``, ``reader:/film``), or a
+    capture with a load: its path, or what was read from it. ``weights``: of loads that do not count
+    once, by these words.
 
     Raises ChoiceError for a prediction without seconds by its model, ArgumentError for a weight
-    that concerns no load, and LoadError for an unknown name.
+    that concerns no load, LoadError for a scenario that cannot be, NotALoadError for a capture
+    without a load, TraceError or CaptureError for one that cannot be read.
     """
     if criterion == PUBLISHED or prediction.model == FIXED:
         raise ChoiceError(
@@ -33,5 +41,15 @@ def predict_beside(
             "leave out --load, or choose the kernel's model with --model linux",
         )
     start = next(iter(prediction.starts), None)
-    named = [replace(load_of_scenario(text, start), name=text) for text in loads]
-    return with_loads(prediction, named, weights)
+    return with_loads(prediction, [_named(load, start) for load in loads], weights)
+
+
+def _named(load: Recording | StrPath, start: Start | None) -> Load:
+    """Return a load beside a start, under the name that the user gave it."""
+    disk = None if start is None else start.disk
+    if isinstance(load, Recording):
+        return replace(load_of(load, disk), name=str(load.path))
+    text = str(load)
+    if text.partition(":")[0] in KINDS:
+        return replace(load_of_scenario(text, start), name=text)
+    return replace(load_of(read(text), disk), name=text)

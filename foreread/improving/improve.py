@@ -82,7 +82,7 @@ def improve(
         identity: private key that logs in to an ssh target.
         tune: also tune the other settings; None: do not.
         loads: other readers and writers, for which the window is predicted, too: names of
-            scenarios.
+            scenarios, or paths of captures with a load.
         weights: of loads, by name ("idle" is one), that do not count once.
         wait_s: how long to wait for another foreread that holds the machine's settings.
         watch: is called with each step, and with its progress.

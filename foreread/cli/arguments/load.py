@@ -19,7 +19,8 @@ def add_load(parser: argparse.ArgumentParser) -> None:
         dest="loads",
         metavar="LOAD",
         help="also predict the start beside this load, and answer for an idle machine and all "
-        "loads together: reader[:FILE] or writer[:FOLDER], as foreread tune has them; repeatable",
+        "loads together: reader[:FILE] or writer[:FOLDER], as foreread tune has them, or a capture "
+        "of foreread record with --load or --scenario; repeatable",
     )
     add_weigh(
         parser,

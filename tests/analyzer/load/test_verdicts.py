@@ -26,7 +26,7 @@ RANDOM = [3.78, 2.12, 1.90, 1.67, 1.42, 1.32]
 
 
 def bands_of(seconds, apart=0.0):
-    """Return bands; ``apart`` is the share by which the draws of neighbours differ."""
+    """Return bands; draws of neighbouring windows differ by twice the share ``apart``."""
     at = np.array(seconds)
     draws = at * (1 + np.outer([-apart, apart], np.arange(len(at)) % 2))
     return Bands(WINDOWS, at, draws, WINDOWS, REPLAY * at)

@@ -138,6 +138,7 @@ def test_loads_that_have_no_meaning_are_wrong_usage(words, said, run, tmp_path, 
         (["--load", "reader", "--model", "fixed"], 2, "leave out --load"),
         (["--load", "reader", "--weigh", "writer=2"], 2, "weigh some of: idle, reader"),
         (["--load", "absent.capture"], 1, "absent.capture"),
+        (["--load", CAPTURE], 1, "holds no load -- record what the machine does: foreread record"),
     ],
 )
 def test_loads_that_cannot_be_predicted_are_refused_with_the_remedy(words, code, said, run):
