@@ -8,7 +8,7 @@ compares each load with itself, so that a slow one does not outweigh the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import hypot
 
@@ -66,9 +66,7 @@ def with_loads(
             f"the weight of {strange[0]!r} concerns no load of this prediction",
             f"weigh some of: {', '.join((IDLE, *own))}",
         )
-    notes = tuple(
-        Note(f"{name}: {note}", NoteKind.BASIS) for name, load in own.items() for note in load.notes
-    )
+    notes = [note for load in own.values() for note in _notes(load)]
     prediction = replace(prediction, notes=(*prediction.notes, *notes))
     bands = prediction.bands
     if prediction.verdict.by != "seconds" or bands is None or not prediction.starts:
@@ -82,6 +80,12 @@ def with_loads(
         replayed = None if why else _replayed(prediction, windows, load)
         rows.append(_Beside(name, weighed[name], replayed, why))
     return _answered(prediction, rows, windows, reference)
+
+
+def _notes(load: Load) -> Iterator[Note]:
+    """Yield the notes of a load; of one without an effect they change the answer."""
+    kind = NoteKind.BASIS if load.clients else NoteKind.ANSWER
+    yield from (Note(f"{load.name}: {note}", kind) for note in load.notes)
 
 
 def _replayed(prediction: Prediction, windows: list[int], load: Load | None) -> Bands:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from foreread.analyzer.predict.beside import LoadRow, Loads
 from foreread.analyzer.predict.prediction import Reference, Verdict
+from foreread.boards.base.printable import printable
 from foreread.boards.base.units import kib_text, percent_text
 from foreread.cli.text.table import render, seconds_cell
 
@@ -28,7 +29,11 @@ def loads_text(loads: Loads, verdict: Verdict, reference: Reference) -> str:
         fastest = kib_text(min(means, key=means.__getitem__))
         rows.append(["all, weighted", answer, fastest, *_cells(loads, means, shown)])
     table = render([*head, ""], [[*row, ""] for row in rows], _LEFT) if rows else ""
-    absent = [f"{row.load}: not predicted: {row.why}" for row in loads.rows if not row.predicted]
+    absent = [
+        printable(f"{row.load}: not predicted: {row.why}")
+        for row in loads.rows
+        if not row.predicted
+    ]
     return "\n".join(filter(None, [table, *absent]))
 
 

@@ -22,6 +22,7 @@ KIB = [0, 32, 64, 128, 256, 1024]
 WINDOWS = [kib // 4 for kib in KIB]
 IDLE = [1.83, 1.07, 0.78, 0.77, 0.67, 0.67]
 READER = [6.30, 3.01, 3.05, 3.53, 4.31, 7.12]
+CLIENT = Client()
 RANDOM = [3.78, 2.12, 1.90, 1.67, 1.42, 1.32]
 
 
@@ -165,7 +166,7 @@ def test_a_load_that_is_not_predicted_is_named_and_decides_nothing(beside):
 def test_without_predicted_seconds_the_verdict_stays_and_each_row_says_why():
     prediction = prediction_of(action="measure", read_ahead_kb=None)
     verdict = msgspec.structs.replace(prediction.verdict, by=None)
-    found = with_loads(replace(prediction, verdict=verdict), [Load("reader", (Client(),))])
+    found = with_loads(replace(prediction, verdict=verdict), [Load("reader", (CLIENT,))])
     assert found.verdict == verdict
     assert [(row.load, row.why, row.seconds) for row in found.loads.rows] == [
         ("idle", verdict.why, []),
@@ -182,9 +183,15 @@ def test_the_weight_of_another_load_is_refused():
 
 def test_assumptions_about_a_load_are_notes_of_the_prediction(beside, monkeypatch):
     monkeypatch.setattr(verdicts, "_replayed", lambda *_: bands_of(READER))
-    found = with_loads(predicted(), [Load("reader", notes=("it is cat",))])
-    (note,) = [note for note in found.notes if note == "reader: it is cat"]
-    assert kind_of(note) is NoteKind.BASIS
+    loads = [
+        Load("reader", (CLIENT,), ("it is cat",)),
+        Load("reader:/mnt/film", notes=("/mnt/film is on another disk",)),
+    ]
+    monkeypatch.setattr(verdicts, "unpredicted", lambda *_: "")
+    found = with_loads(predicted(), loads)
+    kinds = {str(note): kind_of(note) for note in found.notes}
+    assert kinds["reader: it is cat"] is NoteKind.BASIS
+    assert kinds["reader:/mnt/film: /mnt/film is on another disk"] is NoteKind.ANSWER
 
 
 def test_windows_of_which_none_may_be_set_leave_the_present_one(beside):
