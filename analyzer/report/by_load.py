@@ -9,7 +9,6 @@ from foreread.analyzer.report.wording import seconds
 from foreread.boards.base.units import kib_text, percent_text
 
 SHADES = (0.02, 0.1, 0.25, 0.5)  # parts of the fastest window's seconds beside the same load
-NO_BREAK = "\N{NO-BREAK SPACE}"
 _OCTAVES = {0, *(1 << n for n in range(21))}  # KiB
 
 
@@ -48,12 +47,8 @@ def _map(subject: Subject, loads: Loads, rows: list[LoadRow]) -> Table:
 
 def _cell(row: LoadRow, place: int) -> str:
     slower = row.seconds[place] / min(row.seconds) - 1
-    more = (
-        ""
-        if slower < SHADES[0]
-        else f" {percent_text(slower, 0, signed=True).replace(' ', NO_BREAK)}"
-    )
-    return f"{seconds(row.seconds[place]).replace(' ', NO_BREAK)}{more}"
+    more = "" if slower < SHADES[0] else f" {percent_text(slower, 0, signed=True)}"
+    return f"{seconds(row.seconds[place]).removesuffix(' s')}{more}"
 
 
 def _caption(subject: Subject, loads: Loads, rows: list[LoadRow]) -> str:

@@ -61,8 +61,9 @@ def _gain(what: str, subject: Subject, now: Timed, new: Timed) -> list[str]:
         return []
     gain = (now[1] - new[1]) / now[1]
     change = f"{percent(abs(gain))} {'shorter' if gain >= 0 else 'longer'}"
+    idle = " on an idle machine" if subject.prediction.beside else ""
     return [
-        f"{what} start-up: {seconds(now[1])} with {kib_text(now[0] * subject.page_kb)}, "
+        f"{what} start-up{idle}: {seconds(now[1])} with {kib_text(now[0] * subject.page_kb)}, "
         f"{seconds(new[1])} with {kib_text(new[0] * subject.page_kb)}, {change}."
     ]
 

@@ -109,6 +109,8 @@ def test_the_report_shows_the_map_of_windows_and_loads(predicted, text_only, run
     assert table.count('scope="col"') == 3  # window, idle, reader
     assert 'class="right shade-4"' in table and 'class="marked"' in table
     assert "memory:8: not predicted: " in page
+    assert "Predicted start-up on an idle machine: " in page
+    assert "\\x" not in table
     assert shlex.join(["script", str(CAPTURE), *LOADS]) in page
 
 
