@@ -9,7 +9,8 @@ import numpy as np
 
 from foreread.analyzer.error import AnalyzerError
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.ingest.tables import Array, Column, Schema, Table
+from foreread.analyzer.ingest.tables import TEXT, Array, Column, Schema, Table
+from foreread.analyzer.predict.beside import Loads
 from foreread.analyzer.predict.prediction import Curve, Prediction
 from foreread.analyzer.predict.validate import Figures, Validation
 from foreread.tracer.formats.sweep import Sweep
@@ -36,6 +37,17 @@ RUNS = Schema(
         Column("seconds", "f8", "s", "measured start-up time"),
         Column("requests", "i8", "", "reads that the disks served, metadata included"),
         Column("pages", "f8", "pages", "pages that the disks served, metadata included"),
+    ),
+)
+
+LOADS = Schema(
+    "loads",
+    (
+        Column("load", TEXT, "", "load beside the start; idle first"),
+        Column("read_ahead_kb", "i8", "KiB", "maximal readahead window"),
+        Column("seconds", "f8", "s", "predicted start-up time beside the load"),
+        Column("seconds_low", "f8", "s", "lower end of its band"),
+        Column("seconds_high", "f8", "s", "upper end of its band"),
     ),
 )
 
@@ -67,15 +79,16 @@ def table(of: object) -> Table:
     """Return a result as a table of numpy columns, which goes on to Arrow, pandas or polars.
 
     Args:
-        of: a Prediction (its total) or one of its Curves: one row a window; a Sweep: one row a
-            run; a Validation: one row a measured window; a Recording: its accesses.
+        of: a Prediction (its total) or one of its Curves: one row a window; its ``loads``: one row
+            a load and window; a Sweep: one row a run; a Validation: one row a measured window; a
+            Recording: its accesses.
 
     Raises:
         TableError: ``of`` is none of these.
     """
     raise TableError(
         f"{type(of).__name__} is not a table",
-        "give a Prediction, a Curve, a Sweep, a Validation or a Recording",
+        "give a Prediction, a Curve, its loads, a Sweep, a Validation or a Recording",
     )
 
 
@@ -104,6 +117,23 @@ def _of_curve(of: Curve) -> Table:
             "seconds_high": _known(of.seconds_high, of),
         },
     )
+
+
+@table.register
+def _of_loads(of: Loads) -> Table:
+    rows = [
+        (row.load, *figures)
+        for row in of.rows
+        for figures in zip(
+            of.read_ahead_kb if row.predicted else (),
+            row.seconds,
+            row.seconds_low,
+            row.seconds_high,
+            strict=True,
+        )
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(LOADS.columns)
+    return table_of(LOADS, dict(zip((c.name for c in LOADS.columns), columns, strict=True)))
 
 
 @table.register

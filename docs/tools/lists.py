@@ -12,7 +12,7 @@ from docs.tools.boot_script import lengths
 from foreread.analyzer.fleet.rows import COLUMNS
 from foreread.analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs, Schema
 from foreread.analyzer.predict.basis import LACKS, Answer
-from foreread.analyzer.predict.tables import COMPARED, RUNS, WINDOWS
+from foreread.analyzer.predict.tables import COMPARED, LOADS, RUNS, WINDOWS
 from foreread.boards.knobs import Knob, knobs
 from studies.accuracy.kernel_tables import kept_tables
 
@@ -71,7 +71,7 @@ def _values(knob: Knob, put_back: bool) -> str:
 
 def tables() -> list[str]:
     """Return the columns of the tables in Python."""
-    schemas = (EVENTS, ACCESSES, REQUESTS, FILES, WINDOWS, RUNS, COMPARED)
+    schemas = (EVENTS, ACCESSES, REQUESTS, FILES, WINDOWS, LOADS, RUNS, COMPARED)
     kinds = ", ".join(f"{kind.value} {kind.name}" for kind in Kind)
     flags = ", ".join(f"{flag.value} {flag.name}" for flag in Rwbs)
     columns = [line for schema in schemas for line in _columns(schema)]

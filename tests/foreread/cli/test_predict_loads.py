@@ -60,6 +60,17 @@ def test_the_window_is_not_too_slow_beside_any_load(beside):
         assert row.change == pytest.approx(seconds[beside.verdict.read_ahead_kb] / now - 1)
 
 
+def test_the_library_has_the_map_as_a_table(beside):
+    table = foreread.table(beside.loads)
+    assert list(dict.fromkeys(table["load"].tolist())) == ["idle", "reader"]
+    assert table.rows == 2 * len(beside.loads.read_ahead_kb)
+    reader = table["load"] == "reader"
+    assert dict(zip(table["read_ahead_kb"][reader], table["seconds"][reader], strict=True)) == (
+        beside.loads.seconds_of("reader")
+    )
+    assert (table["seconds_low"] < table["seconds_high"]).all()
+
+
 def test_the_text_has_a_row_of_verdicts_for_each_load_and_for_all(predicted, run, beside):
     said = run("predict", CAPTURE, *LOADS).out
     lines = said.splitlines()
