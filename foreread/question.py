@@ -32,7 +32,7 @@ class Question:
     image: StrPath | None = None
     mountpoint: str | None = None
     unpacking: StrPath | None = None
-    loads: Sequence[Recording | StrPath] = ()
+    loads: Sequence[StrPath] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
 
     def predicted(

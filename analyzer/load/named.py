@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from foreread.analyzer.ingest.arguments import StrPath
-from foreread.analyzer.ingest.load import load as read
-from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.load.client import Load
-from foreread.analyzer.load.recorded import load_of
+from foreread.analyzer.load.recorded import load_in
 from foreread.analyzer.load.scenarios import KINDS, load_of_scenario
 from foreread.analyzer.load.verdicts import with_loads
 from foreread.analyzer.predict.choice import ChoiceError
@@ -21,19 +19,18 @@ from foreread.analyzer.predict.start import Start
 
 def predict_beside(
     prediction: Prediction,
-    loads: Sequence[Recording | StrPath],
+    loads: Sequence[StrPath],
     weights: Mapping[str, float] | None = None,
     criterion: Criterion = SECONDS,
 ) -> Prediction:
     """Return a prediction with its verdict for an idle machine and all ``loads``.
 
-    Each is a scenario's name as ``foreread tune`` has it (``reader``, ``reader:/film``), or a
-    capture with a load: its path, or what was read from it. ``weights``: of loads that do not count
-    once, by these words.
+    Each is a scenario's name as ``foreread tune`` has it (``reader``, ``reader:/film``), or the
+    path of a capture with a load. ``weights``: of loads that do not count once, by these words.
 
     Raises ChoiceError for a prediction without seconds by its model, ArgumentError for a weight
-    that concerns no load, LoadError for a scenario that cannot be, NotALoadError for a capture
-    without a load, TraceError or CaptureError for one that cannot be read.
+    that concerns no load, LoadError for a load that cannot be, TraceError or CaptureError for a
+    capture that cannot be read.
     """
     if criterion == PUBLISHED or prediction.model == FIXED:
         raise ChoiceError(
@@ -44,12 +41,8 @@ def predict_beside(
     return with_loads(prediction, [_named(load, start) for load in loads], weights)
 
 
-def _named(load: Recording | StrPath, start: Start | None) -> Load:
+def _named(load: StrPath, start: Start | None) -> Load:
     """Return a load beside a start, under the name that the user gave it."""
-    disk = None if start is None else start.disk
-    if isinstance(load, Recording):
-        return replace(load_of(load, disk), name=str(load.path))
     text = str(load)
-    if text.partition(":")[0] in KINDS:
-        return replace(load_of_scenario(text, start), name=text)
-    return replace(load_of(read(text), disk), name=text)
+    is_scenario = text.partition(":")[0] in KINDS
+    return replace((load_of_scenario if is_scenario else load_in)(text, start), name=text)

@@ -52,7 +52,7 @@ class Start(Recording):
         device_model: DeviceModel | StrPath | None = None,
         more: Sequence[Recording] = (),
         criterion: Criterion = SECONDS,
-        loads: Sequence[Recording | StrPath] = (),
+        loads: Sequence[StrPath] = (),
         weights: Mapping[str, float] | None = None,
     ) -> Prediction:
         """Predict what every readahead window would read, and how long the start would take.
@@ -69,7 +69,7 @@ class Start(Recording):
             criterion: what decides the verdict: predicted "seconds", or "published", the 2010
                 paper's F² + G², which ignores the speed of the disk.
             loads: other readers and writers, for which the verdict holds, too: names of scenarios
-                ("reader", "writer:/data"), captures with a load, or their paths.
+                ("reader", "writer:/data"), or paths of captures with a load.
             weights: of loads, by name ("idle" is one), that do not count once.
 
         Raises:
@@ -77,7 +77,7 @@ class Start(Recording):
             ArgumentError: a weight that concerns none of the loads.
             WindowSizeError: a window that is not whole pages.
             ChoiceError: recordings of different starts, or options that the fixed model lacks.
-            LoadError, NotALoadError: a load of an unknown name, a capture without a load.
+            LoadError: a scenario of an unknown name, or a capture without a load.
             DeviceModelError, ProfileError: the device model cannot be read.
             KernelError: the readahead of this kernel is unknown.
         """

@@ -1,15 +1,11 @@
-"""The loads that a user names: scenarios by their name, captures by their path or as read."""
+"""The loads that a user names: scenarios by their name, captures by their path."""
 
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from capture_builder import capture_of
-from event_table import table
 from prediction_builder import prediction_of
 
-from foreread.analyzer.ingest.interpret import interpret
-from foreread.analyzer.ingest.recording import Trace
 from foreread.analyzer.load import named
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.error import LoadError
@@ -22,26 +18,19 @@ DISK = 8 << 20
 @pytest.fixture
 def seen(monkeypatch):
     """What the functions that make a load were given."""
-    seen = []
-    recording = interpret(Trace("test", table()), capture_of(), [], "all")
+    calls = []
 
-    def read(path):
-        seen.append(("read", path))
-        return recording
+    def noted(kind):
+        def make(text, start):
+            calls.append((kind, text, start.disk))
+            return Load(f"of the {kind}")
 
-    def load_of(of, disk):
-        seen.append(("capture", of is recording, disk))
-        return Load("of the capture")
+        return make
 
-    def load_of_scenario(text, start):
-        seen.append(("scenario", text, start.disk))
-        return Load("of the scenario")
-
-    monkeypatch.setattr(named, "read", read)
-    monkeypatch.setattr(named, "load_of", load_of)
-    monkeypatch.setattr(named, "load_of_scenario", load_of_scenario)
+    monkeypatch.setattr(named, "load_in", noted("capture"))
+    monkeypatch.setattr(named, "load_of_scenario", noted("scenario"))
     monkeypatch.setattr(named, "with_loads", lambda _, loads, weights: (loads, weights))
-    return SimpleNamespace(calls=seen, recording=recording)
+    return calls
 
 
 @pytest.fixture
@@ -55,19 +44,11 @@ def test_scenarios_and_captures_keep_the_words_of_the_user(seen, prediction, tmp
     loads, weights = predict_beside(prediction, words, {"reader:/film=1": 2.0})
     assert [load.name for load in loads] == list(map(str, words))
     assert weights == {"reader:/film=1": 2.0}
-    assert seen.calls == [
+    assert seen == [
         ("scenario", "reader:/film=1", DISK),
-        ("read", str(tmp_path / "load.capture")),
-        ("capture", True, DISK),
-        ("read", "reader.capture"),
-        ("capture", True, DISK),
+        ("capture", str(tmp_path / "load.capture"), DISK),
+        ("capture", "reader.capture", DISK),
     ]
-
-
-def test_a_capture_that_was_read_is_not_read_again(seen, prediction):
-    ((load,), _) = predict_beside(prediction, [seen.recording])
-    assert load.name == str(seen.recording.path)
-    assert seen.calls == [("capture", True, DISK)]
 
 
 @pytest.mark.parametrize("text", ["reader:film", "idle:1"])
