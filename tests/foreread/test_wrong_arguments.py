@@ -69,6 +69,7 @@ def right(start, prediction, tmp_path_factory):
             "str | os.PathLike[str]": NOWHERE,
             "str": "nowhere",
             "int": 1,
+            "float": 1.0,
             "Format": "csv",
             "Sequence[Ordered]": [],
             "Listing": foreread.prefetch(start, prediction=prediction).found.listing,
