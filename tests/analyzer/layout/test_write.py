@@ -117,10 +117,10 @@ def test_compress_hints_give_each_file_a_cluster_size_by_an_expression(tmp_path)
 
 def test_ordered_erofs_stores_the_files_of_the_order_first(tmp_path):
     root = tmp_path / "root"
-    root.mkdir()
+    (root / "usr").mkdir(parents=True)
     for number in range(9):
-        (root / f"{number}").write_bytes(os.urandom(9000))
-    order = [Ordered(f"/{number}", (0,), 3) for number in (7, 2, 5)]
+        (root / f"usr/{number}").write_bytes(os.urandom(9000))
+    order = [Ordered(f"/usr/{number}", (0,), 3) for number in (7, 2, 5)]
     write_layout(order, tmp_path / "out")
     script = tmp_path / "out/ordered-erofs"
     subprocess.run(["sh", script, root, tmp_path / "image", "-zlz4"], check=True)
@@ -130,5 +130,5 @@ def test_ordered_erofs_stores_the_files_of_the_order_first(tmp_path):
         for name, row in image.names.items()
         if row >= 0
     }
-    assert sorted(map(str, range(9)), key=lambda one: first[f"/{one}"])[:3] == ["7", "2", "5"]
+    assert sorted(map(str, range(9)), key=lambda one: first[f"/usr/{one}"])[:3] == ["7", "2", "5"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["image", "out", "root"]
