@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Annotated
 
@@ -21,7 +22,7 @@ from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
 from foreread.boards.base.document import Document, says
 from foreread.boards.base.note import Note, NoteKind
-from foreread.boards.base.units import KIB
+from foreread.boards.base.units import KIB, kib_to_pages
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
 from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.formats.sweep import Point, Sweep
@@ -29,6 +30,10 @@ from foreread.tracer.formats.sweep import Point, Sweep
 METADATA_UNKNOWN = (
     "measured requests and pages include metadata reads; predicted ones do not, "
     "because the recording does not show them: expect lower predictions"
+)
+
+_LOADS_READ = (
+    "requests and pages are not compared: beside a load the measured ones include those of the load"
 )
 
 
@@ -106,20 +111,18 @@ def validate(
     is used (or the smallest), with a note.
 
     Args:
-        prediction: from :func:`foreread.predict`.
+        prediction: from :func:`foreread.predict`; for a sweep beside a load, with that load.
         sweep: from :func:`foreread.sweep` or :func:`foreread.read_sweep`.
         capture: what was recorded (``Recording.capture``): a sweep of another command gets a note,
             and commands that notes show name the recorded target.
 
     Raises:
-        ValidationError: the sweep has no complete point, or was measured beside a load.
+        ValidationError: the sweep has no complete point, or was measured beside a load for which
+            nothing is predicted.
     """
-    if sweep.scenario != IDLE:
-        raise ValidationError(
-            f"the sweep was measured{beside(sweep.scenario)}: the prediction holds for an idle "
-            "machine",
-            "measure without --scenario: foreread sweep CAPTURE -o SWEEP",
-        )
+    is_loaded = sweep.scenario != IDLE
+    if is_loaded:
+        prediction = _beside(prediction, sweep.scenario)
     command = capture.command
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
@@ -129,9 +132,11 @@ def validate(
         notes.append(_doubt("the sweep was interrupted: some windows have fewer runs, or none"))
     measured = _complete_points(sweep, notes)
     curve = _curve_of(prediction, sweep, notes)
-    notes.insert(0, _about_metadata(curve))
+    notes.insert(0, _LOADS_READ if is_loaded else _about_metadata(curve))
     page_kb = prediction.page_size / KIB
-    points = [_compare(curve, point, int(point.read_ahead_kb // page_kb)) for point in measured]
+    points = [
+        _compare(curve, point, int(point.read_ahead_kb // page_kb), is_loaded) for point in measured
+    ]
     _note_unpredicted(points, notes)
 
     seconds = {p.read_ahead_kb: p.measured.seconds or 0.0 for p in points}
@@ -209,9 +214,45 @@ def _curve_of(prediction: Prediction, sweep: Sweep, notes: list[str]) -> Curve:
     return prediction.total
 
 
-def _compare(curve: Curve, point: Point, window: int) -> WindowResult:
+def _beside(prediction: Prediction, scenario: str) -> Prediction:
+    """Return the prediction with its verdict and its seconds beside a load."""
+    rows = () if prediction.loads is None else prediction.loads.rows
+    row = next((row for row in rows if row.load == scenario), None)
+    if prediction.loads is None or row is None or not row.predicted:
+        why = f": {row.why}" if row is not None and row.why else ""
+        raise ValidationError(
+            f"the sweep was measured{beside(scenario)}, and nothing is predicted for that{why}",
+            f"predict that, too: foreread predict CAPTURE --load {shlex.quote(scenario)} "
+            "--measured SWEEP",
+        )
+    kib, page_size = prediction.loads.read_ahead_kb, prediction.page_size
+    places = {kib_to_pages(kb, page_size): place for place, kb in enumerate(kib)}
+
+    def loaded(curve: Curve) -> Curve:
+        def column(values: Sequence[float]) -> list[float | None]:
+            return [values[places[w]] if w in places else None for w in curve.windows]
+
+        best = None if row.best_kb is None else kib_to_pages(row.best_kb, page_size)
+        return msgspec.structs.replace(
+            curve,
+            seconds=column(row.seconds),
+            seconds_low=column(row.seconds_low),
+            seconds_high=column(row.seconds_high),
+            predicted_best=best,
+        )
+
+    verdict = msgspec.structs.replace(prediction.verdict, read_ahead_kb=row.read_ahead_kb)
+    devices = [curve if curve.seconds is None else loaded(curve) for curve in prediction.devices]
+    return replace(prediction, verdict=verdict, devices=devices, total=loaded(prediction.total))
+
+
+def _compare(curve: Curve, point: Point, window: int, is_loaded: bool) -> WindowResult:
     predicted = _predicted(curve, window)
-    measured = Figures(median(point.requests), median(point.pages), median(point.seconds))
+    measured = Figures(
+        None if is_loaded else median(point.requests),
+        None if is_loaded else median(point.pages),
+        median(point.seconds),
+    )
     return WindowResult(
         read_ahead_kb=point.read_ahead_kb,
         window=window,
@@ -273,7 +314,8 @@ def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> i
 def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:
     """Return the command that measures one more window (KiB) of the command of a sweep."""
     devices = [word for name in sweep.devices for word in ("--device", name)]
-    options = [*target, "--windows", str(kb), *devices, "-o", f"{kb}k.sweep.json"]
+    loads = ["--scenario", sweep.scenario] if sweep.scenario != IDLE else []
+    options = [*target, "--windows", str(kb), *loads, *devices, "-o", f"{kb}k.sweep.json"]
     return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
 
 

@@ -11,8 +11,6 @@ from foreread.analyzer.tuner.campaign.budget import shared
 from foreread.analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from foreread.analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, ExcessLimits
 from foreread.analyzer.tuner.campaign.weights import (
-    LEAST_WEIGHT,
-    MOST_WEIGHT,
     weights_of,
     weights_text,
 )
@@ -27,6 +25,7 @@ from foreread.boards.base.counted import plural
 from foreread.boards.open import LOCAL
 from foreread.error import ArgumentError
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
+from foreread.tracer.formats.scenario import LEAST_WEIGHT, MOST_WEIGHT
 from foreread.tracer.runs.options import RunOptions
 
 START_UP = "start-up"

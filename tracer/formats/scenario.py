@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 IDLE = "idle"
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000.0  # of a scenario among several
 
 
 def beside(scenario: str) -> str:

@@ -11,9 +11,8 @@ from msgspec import Meta
 
 from foreread.analyzer.tuner.space.genes import GeneError
 from foreread.analyzer.tuner.store.records import Spec
+from foreread.tracer.formats.scenario import LEAST_WEIGHT, MOST_WEIGHT
 
-MOST_WEIGHT = 1000.0
-LEAST_WEIGHT = 0.001
 MOST_SCENARIOS = 100
 
 Weight = Annotated[float, Meta(ge=LEAST_WEIGHT, le=MOST_WEIGHT)]

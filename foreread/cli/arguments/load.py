@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TypedDict
 
-from foreread.analyzer.tuner.campaign.weights import LEAST_WEIGHT, MOST_WEIGHT
 from foreread.cli.arguments import UsageError
+from foreread.tracer.formats.scenario import LEAST_WEIGHT, MOST_WEIGHT
 
 
 def add_load(parser: argparse.ArgumentParser) -> None:

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SWEEP",
         type=Path,
         help="compare the prediction with this file of foreread sweep: errors of requests, pages "
-        "and seconds, and the regret",
+        "and seconds, and the regret; of a sweep beside a load, beside that load",
     )
     parser.add_argument(
         "--explain",
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if any(map(is_suite, args.capture)):
         return _suite(args)
     if args.loads:
-        alone = {"--explain": args.explain is not None, "--measured": args.measured is not None}
+        alone = {"--explain": args.explain is not None}
         refuse(alone, "this is about an idle machine, and --load about others")
     if args.explain is not None:
         _check_explained(args)
@@ -120,9 +120,12 @@ def _compared(args: argparse.Namespace) -> int:
     # Few predictions are compared with runs.
     from foreread.analyzer.predict.validate import validate  # noqa: PLC0415
     from foreread.cli.text.validation import validation_text  # noqa: PLC0415
+    from foreread.tracer.formats.scenario import IDLE  # noqa: PLC0415
     from foreread.tracer.formats.sweep import read_sweep  # noqa: PLC0415
 
     sweep = read_sweep(args.measured)
+    if sweep.scenario != IDLE and sweep.scenario not in args.loads:
+        args.loads = [*args.loads, sweep.scenario]
     prediction, capture = _predicted(args)
     comparison = validate(prediction, sweep, capture)
     text = comparison.to_json() if args.json else validation_text(comparison, verbose=args.verbose)

@@ -60,6 +60,8 @@ def _basis(of: Validation) -> Iterator[str]:
     windows = plural(len(of.points), "window")
     default = f"the default window is {of.default_read_ahead_kb:,} KiB"
     yield f"medians of measured cold runs at {windows} of {of.device}; {default}"
+    if of.f_error_median is None:
+        return
     yield (
         f"requests are off by {percent_text(of.f_error_median)} in the median, pages by "
         f"{percent_text(of.pages_error_median)}"

@@ -153,8 +153,9 @@ def test_a_command_imports_what_it_needs(words, others):
     assert imported & set(others) == set()
 
 
-def test_help_imports_of_boards_only_how_text_is_escaped():
-    packages = {"foreread.boards", "foreread.boards.base", "foreread.boards.base.printable"}
+def test_help_imports_of_boards_only_signals_and_how_text_is_escaped():
+    modules = ("foreread.boards", "foreread.boards.base")
+    packages = {*modules, *(f"foreread.boards.base.{name}" for name in ("interrupts", "printable"))}
     assert {
         name for name in imported_by("--help") if name.startswith("foreread.boards")
     } == packages

@@ -8,6 +8,7 @@ import pytest
 import foreread
 from foreread.analyzer.load.verdicts import MOST_SLOWER
 from foreread.question import Question
+from foreread.tracer.formats.sweep import Point, Sweep, write_sweep
 
 CAPTURE = Path(__file__).parents[3] / "examples/php-start/php-start.capture.tar.xz"
 LOADS = ("--load", "reader", "--load", "memory:8")
@@ -58,6 +59,29 @@ def test_the_window_is_not_too_slow_beside_any_load(beside):
         now = seconds[loads.reference_kb]
         assert seconds[beside.verdict.read_ahead_kb] <= (1 + MOST_SLOWER) * now
         assert row.change == pytest.approx(seconds[beside.verdict.read_ahead_kb] / now - 1)
+
+
+def test_a_sweep_beside_a_load_is_compared_with_the_seconds_beside_it(beside, tmp_path, run_json):
+    seconds = beside.loads.seconds_of("reader")
+    kbs = [32, 128]
+    points = [
+        Point(read_ahead_kb=kb, seconds=[2 * seconds[kb]], requests=[9], pages=[9.0]) for kb in kbs
+    ]
+    sweep = Sweep(scenario="reader", default_read_ahead_kb=128, points=points)
+    validation = foreread.validate(beside, sweep)
+    assert [point.error.seconds for point in validation.points] == pytest.approx([-0.5, -0.5])
+    assert validation.f_error_median is None and validation.pages_error_median is None
+    write_sweep(tmp_path / "swept", sweep)
+    document = run_json("predict", CAPTURE, "--measured", tmp_path / "swept", "--load", "memory:8")
+    assert document["seconds_error_max"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_sweep_beside_a_load_that_is_not_predicted_cannot_be_compared(beside):
+    points = [Point(read_ahead_kb=32, seconds=[1.0], requests=[9], pages=[9.0])]
+    for scenario in ("memory:8", "writer"):
+        with pytest.raises(foreread.ERRORS, match="nothing is predicted for that") as caught:
+            foreread.validate(beside, Sweep(scenario=scenario, points=points))
+        assert f"--load {scenario} --measured" in caught.value.remedy
 
 
 def test_the_library_has_the_map_as_a_table(beside):
@@ -130,7 +154,6 @@ def test_the_report_shows_the_map_of_windows_and_loads(predicted, text_only, run
     [
         (["predict", CAPTURE, "--weigh", "reader=2"], "add --load LOAD"),
         (["predict", CAPTURE, *LOADS, "--explain", "32"], "remove --explain"),
-        (["predict", CAPTURE, *LOADS, "--measured", "x.json"], "remove --measured"),
         (["predict", CAPTURE, *LOADS, "--weigh", "reader=0"], "a weight is a number from"),
         (["predict", "suite.toml", *LOADS], "remove --load"),
         (["advise", "suite.toml", *LOADS], "remove --load"),

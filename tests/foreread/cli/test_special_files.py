@@ -91,6 +91,7 @@ INPUTS = {
     "boards show board": ["boards", "show", "{}"],
     "doctor --identity": ["doctor", *SSH, "--identity", "{}"],
     "record --identity": ["record", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
+    "predict --load": ["predict", CAPTURE, "--load", "{}"],
     "confirm --identity": ["confirm", CAPTURE, "--read-ahead-kb", "16", *SSH, "--identity", "{}"],
     "sweep --identity": ["sweep", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
     "tune --identity": ["tune", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
@@ -108,7 +109,7 @@ OTHERS = {
     *(f"{command} --until-output" for command in ("record", "sweep", "tune")),
     *(f"{command} --user" for command in ("record", "sweep", "tune")),
     *(f"{command} --windows" for command in ("predict", "sweep", "boards run")),
-    *(f"{command} --device" for command in ("sweep", "tune", "fingerprint")),
+    *(f"{command} --device" for command in ("record", "sweep", "tune", "fingerprint")),
     *(f"{command} command_line" for command in ("record", "tune", "boards run")),
     *(f"boards {action} {of}" for action in ("run", "start") for of in ("board", "--kernel")),
     *("boards run --package", "boards start --package"),
@@ -135,7 +136,8 @@ OTHERS = {
     *(f"improve {of}" for of in ("--target", "--identity", "--scenario", "--until-output")),
     *("improve --user", "improve command_line"),
     # Read or written on the measured machine, for as long as a run lasts.
-    *(f"{command} --scenario" for command in ("tune", "sweep", "confirm")),
+    *(f"{command} --scenario" for command in ("record", "tune", "sweep", "confirm")),
+    *(f"{command} --load" for command in ("advise", "script", "report", "improve")),  # as predict
 }
 # Calls that are left out: a large file is what this measures, for half a minute.
 # Before it connects confirm predicts, for seconds; every command checks a key by the same function.
