@@ -75,6 +75,7 @@ decode_machine(struct input *in, struct bytes *b)
         .max_segments = limit(b),
         .max_segment_size = 512 * (limit(b) & 0xFFFF),
         .nr_requests = limit(b),
+        .nr_writes = limit(b),
     };
     for (int i = 0; i < WINDOWS; i++)
         in->windows[i] = (int64_t)next(b, 256) << next(b, 4);

@@ -22,6 +22,7 @@ from foreread.emulator.linux.steps import (
     REPEAT,
     STEP,
     UNLIMITED,
+    WRITE,
     Run,
 )
 
@@ -128,6 +129,7 @@ class _Threads:
             steps=np.concatenate((run.steps, *self._steps)),
             layout=layout,
             cpus=self._cpus(),
+            limits=replace(run.limits, nr_writes=self._writes()),
             repeats=np.array(self._repeats, REPEAT),
         )
 
@@ -139,6 +141,7 @@ class _Threads:
         steps["bios"] = 1
         steps["thread"] = thread
         steps["meta"] |= UNLIMITED if unlimited else 0
+        steps["meta"] |= WRITE if client.write and client.cached else 0
         self._steps.append(steps)
         begin = -LEAD_S if client.start_s is None else client.start_s
         end = np.inf if client.stop_s is None else client.stop_s
@@ -183,6 +186,20 @@ class _Threads:
         device = start.taken.device(start.taken.disks.index(start.disk))
         size = device.size_bytes if device is not None else 0
         return min(size or _SPAN, MOST_AT)
+
+    def _writes(self) -> int:
+        """Return how many cached writes the queue holds at a time (block/blk-wbt.c).
+
+        If the reads of a start take longer than the kernel tolerates, writes come one at a time;
+        otherwise the depth rises to three quarters of the queue (rq_depth_calc_max_depth).
+        """
+        limits = self.alone.limits
+        device = self.start.taken.device(self.start.taken.disks.index(self.start.disk))
+        tolerated = device.queue.get("wbt_lat_usec", "0") if device is not None else "0"
+        if not tolerated.isdecimal() or not int(tolerated):
+            return limits.nr_writes
+        read_ns = self.start.device.queue().submit(0.0, 0, 8, unlimited=True)
+        return 1 if read_ns > 1000 * int(tolerated) else max(3 * limits.nr_requests // 4, 1)
 
     def _cpus(self) -> int:
         """Return the machine's processors; a run as one sequence has one for itself."""

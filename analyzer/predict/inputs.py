@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -267,10 +267,8 @@ def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, 
 
 def _limits(queue: Mapping[str, str]) -> Limits:
     names = (LARGEST, "max_segments", "max_segment_size", "nr_requests")
-    usual = astuple(_NO_LIMITS)
-    texts = [queue.get(name, "") for name in names]
-    found = [_number(text) for text in texts]
-    return Limits(*(value or default for value, default in zip(found, usual, strict=True)))
+    numbers = {name: _number(queue.get(name, "")) for name in names}
+    return replace(_NO_LIMITS, **{name: number for name, number in numbers.items() if number})
 
 
 def _number(text: str) -> int:

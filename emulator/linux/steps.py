@@ -18,7 +18,7 @@ from foreread.emulator.linux.windows import tables
 LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
-META, ONCE, AHEAD, UNLIMITED = 1, 2, 4, 8  # of a step's ``meta``
+META, ONCE, AHEAD, UNLIMITED, WRITE = 1, 2, 4, 8, 16  # of a step's ``meta``
 # Of repeated steps: rounds in all, the least computing of a round, the longest stride, and places.
 MOST_ROUNDS, LEAST_ROUND_NS, MOST_STRIDE, MOST_AT = 1 << 24, 1000, 1 << 22, 1 << 46
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
@@ -27,7 +27,7 @@ MOST_ROUNDS, LEAST_ROUND_NS, MOST_STRIDE, MOST_AT = 1 << 24, 1000, 1 << 22, 1 <<
 # ``bios``, of metadata (``meta``) or not, that is as it was, whatever the window (metadata, other
 # processes), and is waited for, unless it is read AHEAD; of 0 sectors: nothing is done. A read ONCE
 # that lies within an earlier one ONCE is not made: it waits for that one. No limiter holds the
-# requests of a step that is UNLIMITED.
+# requests of a step that is UNLIMITED; a step that is a WRITE counts among Limits.nr_writes.
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),

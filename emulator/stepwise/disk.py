@@ -35,6 +35,7 @@ class Request:
     done_ns: float = inf
     goes_on: Request | None = None
     copied: bool = False  # by the processor of its thread: the disk is memory
+    write: bool = False
     pages: int = 0
     used: int = 0
 
@@ -56,7 +57,8 @@ Read = tuple[Request, int, int, int, bool, bool]
 class TimedKernel(Kernel):
     """A kernel with a clock.
 
-    The queue holds ``limits.nr_requests``. A request beyond that has no place in it: its thread
+    The queue holds ``limits.nr_requests``, of which ``limits.nr_writes`` are writes. A request
+    beyond that has no place in it: its thread
     sleeps until there is room, and a thread that comes earlier gets the room first
     (blk_mq_get_tag). ``sent`` are the requests in the order in which the queue accepted them.
     """
@@ -67,10 +69,10 @@ class TimedKernel(Kernel):
     files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
     made: int = 0  # requests so far
-    # Of the requests that are made now: no limiter holds them; room that is left to others.
-    unlimited: bool = False
-    left_to_others: int = 0
+    unlimited: bool = False  # no limiter holds the requests that are made now
+    writes: bool = False  # the requests that are made now are writes
     sent: list[Request] = field(default_factory=list)
+    _writes: list[Request] = field(default_factory=list)  # of ``sent``
     _held: list[Request] = field(default_factory=list)  # ->readahead itself waits for these
     _outside: deque[Read] = field(default_factory=deque)  # of the present operation
     pages: int = 0  # read so far; nothing after the end of a compressed file is
@@ -88,7 +90,7 @@ class TimedKernel(Kernel):
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Make a request, and pass it to the queue if the queue has room."""
-        request = Request()
+        request = Request(write=self.writes)
         self.made += 1
         self._outside.append((request, sector, sectors, bios, meta, self.unlimited))
         if len(self._outside) == 1:
@@ -107,10 +109,11 @@ class TimedKernel(Kernel):
     def accept(self, reads: deque[Read]) -> float:
         """Submit requests while the queue has room; return when it has room again."""
         while reads:
-            before = len(self.sent) + self.left_to_others - self.limits.nr_requests
-            before = min(before, len(self.sent) - 1)
-            if before >= 0 and self.sent[before].done_ns > self.clock_ns:
-                return self.sent[before].done_ns
+            room_ns = _room_from(self.sent, self.limits.nr_requests)
+            if room_ns <= self.clock_ns and reads[0][0].write:
+                room_ns = _room_from(self._writes, self.limits.nr_writes)
+            if room_ns > self.clock_ns:
+                return room_ns
             self._submit(*reads.popleft())
         return 0.0
 
@@ -134,6 +137,8 @@ class TimedKernel(Kernel):
         request.copied = isinstance(self.queue, LimiterQueue) and self.queue.at_once
         self._busy_ns = max(self._busy_ns, done)
         self.sent.append(request)
+        if request.write:
+            self._writes.append(request)
 
     def _due_ns(self) -> float:
         """Return when a request is given to the device, if the device is idle."""
@@ -198,6 +203,11 @@ class TimedKernel(Kernel):
             request.pages = len(pages_of_block)
             self._by_page.update(pages_of_block)
             self._held.append(request)
+
+
+def _room_from(sent: Sequence[Request], most: int) -> float:
+    """Return when there is room for one more request: ``most`` fit in."""
+    return sent[-most].done_ns if len(sent) >= most else 0.0
 
 
 def _chain(sent: Sequence[Request], cut: Sequence[tuple[int, int, int, int]]) -> None:

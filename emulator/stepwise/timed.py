@@ -23,6 +23,7 @@ from foreread.emulator.linux.steps import (
     MOST_ROUNDS,
     ONCE,
     UNLIMITED,
+    WRITE,
     CpuCost,
     Run,
     Timed,
@@ -89,7 +90,6 @@ class TimedReplay(Replay):
         self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
         self._rounds = 0  # of all loads
-        self._need_room = 0  # threads that wait for room in the queue, without those of loads
         self._threads = self.threads_type(run.cpus, self._tell)
 
     def timed(self) -> Timed:
@@ -197,7 +197,7 @@ class TimedReplay(Replay):
         kernel, work = self.kernel, self._work[row]
         self._sent = False
         flags = read[-1]
-        self._make_requests_of(flags, places)
+        self._make_requests_of(flags)
         if operation < 0:
             sector, sectors, bios, *_ = read
             sector += places.further(sectors) if places else 0
@@ -208,7 +208,7 @@ class TimedReplay(Replay):
                     request = kernel.send(sector, sectors, bios, bool(flags & META))
                     if flags & ONCE:
                         self._once.append((sector, sectors, request))
-                    yield from self._accepted(kernel.taken()[0], flags, places)
+                    yield from self._accepted(kernel.taken()[0])
                     self._sent = True
                 if not flags & AHEAD:
                     yield Sleep(request.done_ns, for_device=True, request=request)
@@ -217,7 +217,7 @@ class TimedReplay(Replay):
         at += places.further(length) if places and op == Op.READ else 0
         needs = self.do(op, handle, mapping, at, length)
         while True:
-            self._make_requests_of(flags, places)
+            self._make_requests_of(flags)
             requests, pages, sectors = kernel.made, kernel.pages, kernel.block_sectors
             sent = len(kernel.sent)
             needed = next(needs, None)
@@ -230,7 +230,7 @@ class TimedReplay(Replay):
             copies_ns = max((each.done_ns for each in ahead if each.copied), default=0.0)
             outside, held = kernel.taken()
             self._sent, has_sent = False, kernel.made > requests
-            yield from self._accepted(outside, flags, places)
+            yield from self._accepted(outside)
             self._sent = has_sent
             held_ns = max((request.done_ns for request in held), default=0.0)
             if needed is None:
@@ -248,26 +248,20 @@ class TimedReplay(Replay):
                 return request
         return None
 
-    def _make_requests_of(self, flags: int, places: _Places | None) -> None:
-        """Prepare to make requests of a step: a load leaves room to threads that wait for it."""
+    def _make_requests_of(self, flags: int) -> None:
+        """Prepare to make requests of a step."""
         self.kernel.unlimited = bool(flags & UNLIMITED)
-        self.kernel.left_to_others = self._need_room if places else 0
+        self.kernel.writes = bool(flags & WRITE)
 
-    def _accepted(
-        self, outside: deque[Read], flags: int, places: _Places | None
-    ) -> Iterator[Sleep]:
+    def _accepted(self, outside: deque[Read]) -> Iterator[Sleep]:
         """Yield the waits of a thread until the queue has accepted its requests."""
         waiting, since_ns = len(outside), self.kernel.clock_ns
         while outside:
-            self._make_requests_of(flags, places)
             until_ns = self.kernel.accept(outside)
             self._threads.settle()
             if len(outside) < waiting:
                 waiting, since_ns = len(outside), self.kernel.clock_ns
-            needs_room = bool(outside) and not places
-            self._need_room += needs_room
             yield Sleep(until_ns, for_device=True, for_room_since_ns=since_ns)
-            self._need_room -= needs_room
 
     def _change(self, row: int) -> float:
         """Return the processor's work (ns) that a step needed more than when it was recorded."""

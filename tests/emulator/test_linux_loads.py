@@ -16,7 +16,15 @@ from foreread.emulator.devices.device import FixedCost
 from foreread.emulator.devices.paced import Paced
 from foreread.emulator.fixed import EmulationError
 from foreread.emulator.linux.operations import FILE, OPERATION, Op, Program
-from foreread.emulator.linux.steps import AHEAD, MOST_STRIDE, ONCE, REPEAT, UNLIMITED, CpuCost
+from foreread.emulator.linux.steps import (
+    AHEAD,
+    MOST_STRIDE,
+    ONCE,
+    REPEAT,
+    UNLIMITED,
+    WRITE,
+    CpuCost,
+)
 from foreread.emulator.linux.timed_windows import timed_windows
 from foreread.emulator.stepwise.timed import timed
 
@@ -24,6 +32,8 @@ US, MS = 1e3, 1e6
 MEMORY = Paced(requests_per_second=3e4, bytes_per_second=4e8, base=FixedCost(6e3, 200.0))
 DISK = FixedCost(1 * MS, 0.0)
 FOREVER = np.inf
+FLAGS = (0, AHEAD, UNLIMITED, WRITE, WRITE | UNLIMITED | AHEAD)
+REPEATED = {"cpu_ns": 100 * US, "sectors": 8}
 
 
 def beside(run, loads):
@@ -77,11 +87,12 @@ def loaded(draw):
                 step |= {"operation": call + draw(st.integers(0, 1))}
             else:
                 step |= {"sectors": draw(st.sampled_from([0, 8, 256])), "sector": 50}
-            step["meta"] = draw(st.sampled_from([0, AHEAD, UNLIMITED, UNLIMITED | AHEAD]))
+            step["meta"] = draw(st.sampled_from(FLAGS))
             step["sleep_ns"] = draw(st.sampled_from([0, 0, 1e5]))
             steps.append(step)
         loads.append((repeat, steps))
-    return beside(run, loads)
+    limits = replace(run.limits, nr_writes=draw(st.sampled_from([1, 2, run.limits.nr_writes])))
+    return beside(replace(run, limits=limits), loads)
 
 
 @given(run=loaded(), window=st.sampled_from(WINDOWS), device=st.sampled_from([*DEVICES, MEMORY]))
@@ -137,6 +148,25 @@ def test_requests_of_a_load_that_are_not_waited_for_are_in_the_queue_at_once():
     assert run.total_ns == pytest.approx(4.1 * MS)  # three before it, the first from 0.1 ms on
 
 
+def test_writes_wait_for_room_among_writes():
+    """A read waits for the write that the disk serves: others wait until that has ended."""
+    ahead = {"cpu_ns": 100 * US, "sectors": 8, "meta": AHEAD | WRITE}
+    load = (0.0, FOREVER, 8, 0), [ahead, ahead, ahead, {**ahead, "meta": WRITE}]
+    start = a_start(1)
+    limits = [replace(start.limits, nr_writes=most) for most in (1, 2, 4)]
+    times = [seconds_of(beside(replace(start, limits=limit), [load]), DISK) for limit in limits]
+    # The first write is served from 0.1 to 1.1 ms; the start asks at 1 ms.
+    assert [run.total_ns for run in times] == pytest.approx([2.1 * MS, 3.1 * MS, 5.1 * MS])
+
+
+def test_room_in_the_queue_goes_to_who_comes_first():
+    """The load waits for room since 0.2 ms, the start since 1 ms."""
+    start = a_start(1)
+    start = replace(start, limits=replace(start.limits, nr_requests=1))
+    load = (0.0, FOREVER, 8, 0), [{**REPEATED, "meta": AHEAD}, REPEATED]
+    assert seconds_of(beside(start, [load]), DISK).total_ns == pytest.approx(3.1 * MS)
+
+
 def test_a_reader_through_the_page_cache_reads_as_its_window_says():
     run, call = reader(a_start(20))
     load = (-1 * MS, FOREVER, 8 * PAGE, 0), [{"cpu_ns": 100 * US, "operation": call}]
@@ -181,9 +211,6 @@ def test_metadata_is_not_served_after_reads_that_a_limiter_holds():
     disk = Paced(requests_per_second=10, base=FixedCost(10 * US, 0.0))
     run = run_of(Script(), rows, cpus=2)
     assert seconds_of(run, disk).total_ns == pytest.approx(10 * US)
-
-
-REPEATED = {"cpu_ns": 100 * US, "sectors": 8}
 
 
 @pytest.mark.parametrize(

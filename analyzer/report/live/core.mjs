@@ -4,7 +4,7 @@
  */
 import { PACED } from './setting.mjs';
 
-const MACHINE_NUMBERS = 9;
+const MACHINE_NUMBERS = 10;
 const NR_REQUESTS = 8; // of the machine's numbers
 const WORK = 4;
 const STEP_BYTES = 64;

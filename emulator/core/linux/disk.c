@@ -23,9 +23,11 @@ void
 lx_disk_renew(struct lx_disk *disk)
 {
     *disk = (struct lx_disk){.nr_requests = disk->nr_requests,
+                             .nr_writes = disk->nr_writes,
                              .requests = disk->requests,
                              .room = disk->room,
                              .accepted = disk->accepted,
+                             .writes = disk->writes,
                              .spans = disk->spans,
                              .span_room = disk->span_room};
 }
@@ -43,6 +45,10 @@ make_room(struct lx_disk *disk)
     if (!accepted)
         return false;
     disk->accepted = accepted;
+    size_t *writes = realloc(disk->writes, room * sizeof(*writes));
+    if (!writes)
+        return false;
+    disk->writes = writes;
     disk->room = room;
     return true;
 }
@@ -69,21 +75,28 @@ submit(struct lx_disk *disk, size_t row)
     request->copied = lx_device_copied(&disk->device);
     disk->busy_ns = lx_later(disk->busy_ns, request->done_ns);
     disk->accepted[disk->n_accepted++] = row;
+    if (request->write)
+        disk->writes[disk->n_writes++] = row;
     if (!(request->done_ns <= LONGEST_NS))
         disk->error = LX_BAD_DEVICE;
+}
+
+/* When there is room for one more request beside ``n`` accepted, of which ``most`` fit in. */
+static double
+room_from(const struct lx_disk *disk, const size_t *accepted, size_t n, size_t most)
+{
+    return n < most ? 0 : disk->requests[accepted[n - most]].done_ns;
 }
 
 double
 lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end)
 {
     for (; *next < end && !disk->error; ++*next) {
-        size_t needed = disk->n_accepted + disk->left_to_others;
-        if (disk->n_accepted && needed >= disk->nr_requests) {
-            size_t at = needed - disk->nr_requests, last = disk->n_accepted - 1;
-            size_t before = disk->accepted[at < last ? at : last];
-            if (disk->requests[before].done_ns > disk->now_ns)
-                return disk->requests[before].done_ns;
-        }
+        double from_ns = room_from(disk, disk->accepted, disk->n_accepted, disk->nr_requests);
+        if (from_ns <= disk->now_ns && disk->requests[*next].write)
+            from_ns = room_from(disk, disk->writes, disk->n_writes, disk->nr_writes);
+        if (from_ns > disk->now_ns)
+            return from_ns;
         submit(disk, *next);
     }
     return 0;
@@ -95,6 +108,7 @@ send(struct lx_disk *disk, struct lx_read read)
     size_t row = disk->n_requests++;
     read.unlimited = disk->unlimited;
     disk->requests[row].read = read;
+    disk->requests[row].write = disk->write;
     if (disk->outside == row)
         lx_disk_accept(disk, &disk->outside, disk->n_requests);
     return row;
@@ -340,5 +354,6 @@ lx_disk_free(struct lx_disk *disk)
 {
     free(disk->requests);
     free(disk->accepted);
+    free(disk->writes);
     free(disk->spans);
 }

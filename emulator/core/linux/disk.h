@@ -16,6 +16,7 @@ struct lx_request {
     double begin_ns, done_ns;
     uint32_t pages, used;
     bool goes_on, copied; /* ``copied``: by the processor of its thread (lx_device_copied) */
+    bool write;
 };
 
 /* A time in which no thread computed, and at least one waited. */
@@ -23,23 +24,26 @@ struct lx_span {
     double from_ns, until_ns;
 };
 
-/* The queue holds ``nr_requests``; requests from ``outside`` on have found no room in it. */
+/*
+ * The queue holds ``nr_requests``, ``nr_writes`` of which are writes; requests from ``outside`` on
+ * have found no room in it.
+ */
 struct lx_disk {
     struct lx_device device;
-    size_t nr_requests;
+    size_t nr_requests, nr_writes;
     double now_ns, busy_ns; /* ``busy_ns``: when the device will have done all */
     struct lx_request *requests;
     size_t n_requests, room, outside;
     size_t *accepted; /* requests in the order in which the queue accepted them */
     size_t n_accepted;
+    size_t *writes; /* those that write, in this order */
+    size_t n_writes;
     size_t held, held_end; /* requests that ->readahead itself waits for */
     struct lx_span *spans;
     size_t n_spans, span_room;
     int64_t pages;         /* read so far */
     int64_t block_sectors; /* of compressed blocks that were read so far */
-    /* Of the requests that are made now: no limiter holds them; room that is left to others. */
-    bool unlimited;
-    size_t left_to_others;
+    bool unlimited, write; /* the requests that are made now: no limiter holds them; they write */
     int error;
 };
 

@@ -88,7 +88,8 @@ enum { LX_AROUND_VALUES };
     NUMBER(max_sectors_kb)                                                                         \
     NUMBER(max_segments)                                                                           \
     NUMBER(max_segment_size)                                                                       \
-    NUMBER(nr_requests)
+    NUMBER(nr_requests)                                                                            \
+    NUMBER(nr_writes)
 
 struct lx_rules {
 #define LX_MEMBER(name, ...) int32_t name;

@@ -42,7 +42,6 @@ struct lx_thread {
     double was_cold_ns, cold_ns; /* of its computing recorded, and now: until caches are warm */
     struct lx_call call;
     const struct lx_repeat *repeat; /* of a load's thread, else NULL */
-    bool needs_room;                /* it waits for room in the queue */
     struct lx_operation operation;  /* that it repeats, at its present place */
     double begin_ns, copies_ns; /* ``copies_ns``: until when it copies what a load has read ahead */
     uint64_t round;

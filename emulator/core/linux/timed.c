@@ -29,9 +29,8 @@ struct replay {
     size_t n_once;
     size_t n_own; /* steps that no load repeats */
     uint64_t rounds;
-    size_t need_room; /* threads that wait for room in the queue, without those of loads */
-    double lead_ns;   /* from the beginning of the first load to that of the run */
-    double *ends_ns;  /* results of the case, as in struct lx_timed */
+    double lead_ns;  /* from the beginning of the first load to that of the run */
+    double *ends_ns; /* results of the case, as in struct lx_timed */
     int64_t *work;
     double *over_ns;
 };
@@ -188,12 +187,12 @@ further(const struct lx_thread *thread, uint64_t unit)
     return mixed(number * UINT64_C(0x9e3779b97f4a7c15)) % places * unit;
 }
 
-/* Prepare to make requests of a thread: a load leaves room to threads that wait for it. */
+/* Prepare to make requests of a thread. */
 static void
 make_requests_of(struct replay *r, const struct lx_thread *thread)
 {
     r->disk.unlimited = r->run->steps[thread->row].meta & LX_UNLIMITED;
-    r->disk.left_to_others = thread->repeat ? r->need_room : 0;
+    r->disk.write = r->run->steps[thread->row].meta & LX_WRITE;
 }
 
 /* A read at its recorded place. */
@@ -256,11 +255,8 @@ static bool
 is_outside(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
 {
     size_t before = thread->outside;
-    r->need_room -= thread->needs_room;
-    thread->needs_room = false;
     if (before == thread->outside_end)
         return false;
-    make_requests_of(r, thread);
     double until = lx_disk_accept(&r->disk, &thread->outside, thread->outside_end);
     lx_threads_settle(&r->threads);
     if (thread->outside > before)
@@ -270,11 +266,7 @@ is_outside(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
                                .ns = until,
                                .for_room = true,
                                .room_since_ns = thread->outside_since_ns};
-    if (thread->outside == thread->outside_end || r->disk.error)
-        return false;
-    thread->needs_room = !thread->repeat;
-    r->need_room += thread->needs_room;
-    return true;
+    return thread->outside != thread->outside_end && !r->disk.error;
 }
 
 /* Whether a thread has to wait for its requests, once the queue has accepted them. */
@@ -544,7 +536,7 @@ renew(struct replay *r)
     for (size_t row = 0; r->over_ns && row < steps; row++)
         r->over_ns[row] = NAN;
     r->n_once = 0;
-    r->rounds = r->need_room = 0;
+    r->rounds = 0;
     memset(t->sleepers, 0, steps * sizeof(*t->sleepers));
     *t = (struct lx_threads){.disk = &r->disk,
                              .cpus = r->run->cpus,
@@ -619,7 +611,8 @@ lx_replay(const struct lx_program *program, const struct lx_rules *rules,
 {
     struct replay r = {
         .kernel = {.rules = rules, .machine = machine, .program = program, .disk = &r.disk},
-        .disk = {.nr_requests = (size_t)machine->nr_requests},
+        .disk = {.nr_requests = (size_t)machine->nr_requests,
+                 .nr_writes = (size_t)machine->nr_writes},
         .run = run,
         .n_ends = result->n_ends,
     };

@@ -15,7 +15,7 @@ struct lx_step {
 };
 
 /* Of a step's ``meta``. */
-enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4, LX_UNLIMITED = 8 };
+enum { LX_META = 1, LX_ONCE = 2, LX_AHEAD = 4, LX_UNLIMITED = 8, LX_WRITE = 16 };
 
 /* The work of a step: requests, pages, sectors of compressed blocks, which cost; and waits. */
 enum { LX_COSTS = 3, LX_WAITS = LX_COSTS, LX_WORK };

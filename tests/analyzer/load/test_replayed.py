@@ -15,7 +15,7 @@ from foreread.analyzer.load.scenarios import load_of_scenario
 from foreread.analyzer.predict.seconds import number_of_draws, replayed_bands
 from foreread.emulator.devices.device import FixedCost
 from foreread.emulator.devices.paced import Paced
-from foreread.emulator.linux.steps import UNLIMITED
+from foreread.emulator.linux.steps import UNLIMITED, WRITE
 from foreread.emulator.stepwise.timed import timed
 
 LIMITER = Paced(requests_per_second=1000, bytes_per_second=40e6)
@@ -185,3 +185,20 @@ def test_a_start_beside_a_load_is_drawn_less_often():
     start = a_start()
     loaded = beside(start, RANDOM)
     assert number_of_draws(loaded, 64) < number_of_draws(start, 64)
+
+
+@pytest.mark.parametrize(
+    ("latency", "places"),
+    [("", 1 << 20), ("0", 1 << 20), ("-1", 1 << 20), ("1000", 1), ("75000", 48)],
+)
+def test_the_kernel_s_throttle_limits_the_writes_in_the_queue(latency, places):
+    """A page takes the disk 1.2 ms, and its queue holds 64 requests."""
+    start = a_start(nr_requests="64", wbt_lat_usec=latency)
+    assert beside(start, WRITER).run.limits.nr_writes == places
+    alone = beside(start, RANDOM)
+    assert not (alone.run.steps["meta"] & WRITE).any()
+
+
+def test_writes_that_are_throttled_delay_a_start_less():
+    times = [seconds(beside(a_start(wbt_lat_usec=latency), WRITER)) for latency in ("1000", "0")]
+    assert times[0] < times[1]
