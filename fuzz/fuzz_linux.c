@@ -71,6 +71,7 @@ decode_machine(struct input *in, struct bytes *b)
         .fault_around = next(b, 50) ? 16 : limit(b),
         .table_pages = next(b, 50) ? 512 : limit(b),
         .exec_order = next(b, 5),
+        .credit_ns = next(b, 2) ? limit(b) : 0,
         .max_sectors_kb = limit(b),
         .max_segments = limit(b),
         .max_segment_size = 512 * (limit(b) & 0xFFFF),

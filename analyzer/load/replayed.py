@@ -35,6 +35,8 @@ _FILE_SECTORS = 1 << 40  # a file has no end
 # What ext4 writes to its journal after the data of an fsync: the descriptor with the changed
 # blocks; and the commit record, which waits for them (jbd2_journal_commit_transaction).
 _JOURNAL = (16 * KIB // SECTOR, 4 * KIB // SECTOR)
+# Of one processor, before 6.6 (kernel/sched/fair.c); then a thread that wakes waits for a turn.
+_LAG, _CREDIT_NS, _MOST_FACTOR = (6, 6), 3_000_000, 8
 _LONGEST = 4 * MIB  # of a call
 
 
@@ -130,6 +132,7 @@ class _Threads:
             layout=layout,
             cpus=self._cpus(),
             limits=replace(run.limits, nr_writes=self._writes()),
+            machine=replace(run.machine, credit_ns=self._credit_ns()),
             repeats=np.array(self._repeats, REPEAT),
         )
 
@@ -200,6 +203,12 @@ class _Threads:
             return limits.nr_writes
         read_ns = self.start.device.queue().submit(0.0, 0, 8, unlimited=True)
         return 1 if read_ns > 1000 * int(tolerated) else max(3 * limits.nr_requests // 4, 1)
+
+    def _credit_ns(self) -> int:
+        """Return the credit of a sleeper, in computing: half of sysctl_sched_latency."""
+        if self.start.version >= _LAG:
+            return 0
+        return _CREDIT_NS * min(self._cpus(), _MOST_FACTOR).bit_length()
 
     def _cpus(self) -> int:
         """Return the machine's processors; a run as one sequence has one for itself."""

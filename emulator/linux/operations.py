@@ -111,7 +111,8 @@ class Machine:
 
     ``io_pages`` is the device's largest request (max_sectors_kb); ``fault_around`` the pages of
     fault_around_bytes; ``exec_order`` that of executable folios (arm64: 64 KiB).
-    ``table_pages`` are the pages of one last-level page table, as large as a PMD.
+    ``table_pages`` are the pages of one last-level page table, as large as a PMD. ``credit_ns`` is
+    the credit of a thread that wakes, in computing (0: threads take turns).
     """
 
     page_size: int = 4096
@@ -119,6 +120,7 @@ class Machine:
     fault_around: int = 16
     table_pages: int = 512
     exec_order: int = 0
+    credit_ns: int = 0
 
 
 @dataclass

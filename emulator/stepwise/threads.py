@@ -4,7 +4,8 @@ A thread is an iterator of its waits. It occupies a CPU while it computes, and c
 of its computing. Its actions take no time, and happen in order of time, simultaneous ones in order
 of rows. A thread that has to compute takes a free CPU, or the CPU occupied longest by another
 thread if that is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a
-CPU for a slice yields it to the first in the queue, and queues at the end. Of the threads that wait
+CPU for a slice yields it to the first in the queue, and queues at the end. With a credit the order
+is that of kernel/sched/fair.c before 6.6. Of the threads that wait
 for one completion, threads that wait for its pages continue before threads that wait for its room
 in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
 in which they began to wait.
@@ -22,6 +23,7 @@ from foreread.emulator.stepwise.disk import Request, Span
 
 # sched_min_granularity_ns, since 6.6 sched_base_slice_ns, of one CPU (kernel/sched/fair.c)
 SLICE_NS = 0.75e6
+TICK_NS = 4e6  # CONFIG_HZ=250
 NONE = -1.0
 _MOST_FACTOR = 8  # CPUs: get_update_sysctl_factor
 
@@ -78,21 +80,27 @@ class Thread:
     waits: bool = False  # for a device; never of a load
     woken_by: int = -1  # the step that may end its sleep
     request: Request | None = None  # the request that it waits for
+    vruntime_ns: float = 0.0
     room_since_ns: float = NONE
     over_ns: float = math.nan
 
 
 @dataclass(eq=False)
 class Threads:
-    """All threads; ``spans``: no thread computed, and a thread waited for a device."""
+    """All threads; ``spans``: no thread computed, and a thread waited for a device.
+
+    With ``credit_ns`` they do not take turns: who has computed less comes first (before 6.6).
+    """
 
     cpus: int
     tell: Callable[[float], None]  # the current time
+    credit_ns: float = 0.0
     now_ns: float = 0.0
     compute_ns: float = 0.0
     waited_ns: float = 0.0
     spans: list[Span] = field(default_factory=list)
     _slice_ns: float = math.inf
+    _least_ns: float = 0.0  # vruntime of threads that are not asleep
     _running: list[Thread] = field(default_factory=list)
     _waiting: int = 0
     _queue: deque[Thread] = field(default_factory=deque)
@@ -148,8 +156,16 @@ class Threads:
             elif self._waiting:
                 self.waited_ns += time - self.now_ns
                 self.spans.append((self.now_ns, time))
+            self._account(time - self.now_ns)
             self.now_ns = time
             self.tell(time)
+
+    def _account(self, for_ns: float) -> None:
+        """Account for the computing of all running threads (update_curr, update_min_vruntime)."""
+        for thread in self._running:
+            thread.vruntime_ns += for_ns
+        awake = [thread.vruntime_ns for thread in (*self._running, *self._queue)]
+        self._least_ns = max(self._least_ns, min(awake, default=self._least_ns))
 
     def _go_on(self, thread: Thread) -> None:
         """Execute a thread's current step, and begin to wait for the next one."""
@@ -184,16 +200,30 @@ class Threads:
 
     def _want_cpu(self, thread: Thread) -> None:
         """Give a thread a CPU, or a place in the queue."""
+        thread.vruntime_ns = max(thread.vruntime_ns, self._least_ns - self.credit_ns)
         if len(self._running) < self.cpus:
             self._take(thread)
             return
-        longest = min(self._running, key=lambda running: (running.since_ns, running.row))
-        if longest.since_ns + self._slice_ns > self.now_ns:
+        other = self._preempted(thread)
+        if other is None:
             self._queue.append(thread)
             return
-        self._forget_event(longest)
-        self._stop(longest)
+        self._forget_event(other)
+        self._stop(other)
         self._take(thread)
+
+    def _preempted(self, thread: Thread) -> Thread | None:
+        """Return the running thread that has to leave its CPU to a woken one.
+
+        Of threads that woke at the same time the one that has computed less comes first
+        (wakeup_preempt_entity).
+        """
+        if self.credit_ns == 0:
+            longest = min(self._running, key=lambda running: (running.since_ns, running.row))
+            return None if longest.since_ns + self._slice_ns > self.now_ns else longest
+        most = min(self._running, key=lambda running: (-running.vruntime_ns, running.row))
+        margin_ns = self.credit_ns / 3 if most.since_ns < self.now_ns else 0.0
+        return most if most.vruntime_ns - thread.vruntime_ns > margin_ns else None
 
     def _take(self, thread: Thread) -> None:
         """Give a thread a CPU from now on."""
@@ -203,18 +233,44 @@ class Threads:
         self._compute(thread)
 
     def _compute(self, thread: Thread) -> None:
-        """Let a thread with a CPU compute: at first up to the end of its slice."""
+        """Let a thread with a CPU compute."""
         thread.end_ns = self.now_ns + thread.left_ns
+        self._compute_on(thread)
+
+    def _compute_on(self, thread: Thread) -> None:
+        """Let a thread compute on: at first up to the end of its slice, or to the next tick."""
         turn = max(thread.since_ns + self._slice_ns, self.now_ns)
+        if self.credit_ns:
+            turn = (self.now_ns // TICK_NS + 1) * TICK_NS
         self._at(min(thread.end_ns, turn), thread)
 
     def _take_turns(self, thread: Thread) -> None:
-        """Handle an expired slice of a thread with computing time left."""
-        if self._queue:
+        """Handle an expired slice, or a tick, of a thread with computing time left."""
+        if self.credit_ns and self._goes_on(thread):
+            self._compute_on(thread)
+        elif self._queue:
             self._stop(thread)
-            self._take(self._queue.popleft())
+            self._take(self._next())
         else:
             self._at(thread.end_ns, thread)
+
+    def _goes_on(self, thread: Thread) -> bool:
+        """Return whether a thread goes on at a tick (check_preempt_tick)."""
+        if not self._queue:
+            return True
+        ran_ns, least_ns = self.now_ns - thread.since_ns, self.credit_ns / 4
+        threads = len(self._running) + len(self._queue)
+        due_ns = max(2 * self.credit_ns * self.cpus / threads, least_ns)
+        ahead_ns = thread.vruntime_ns - min(each.vruntime_ns for each in self._queue)
+        return ran_ns < least_ns or (ran_ns <= due_ns and ahead_ns <= due_ns)
+
+    def _next(self) -> Thread:
+        """Take the first thread out of the queue."""
+        if not self.credit_ns:
+            return self._queue.popleft()
+        first = min(self._queue, key=lambda thread: thread.vruntime_ns)
+        self._queue.remove(first)
+        return first
 
     def _stop(self, thread: Thread) -> None:
         """Queue a thread with its remaining computing time."""
@@ -226,7 +282,7 @@ class Threads:
         """Give a thread's CPU to the first in the queue."""
         self._lose(thread)
         if self._queue:
-            self._take(self._queue.popleft())
+            self._take(self._next())
 
     def _lose(self, thread: Thread) -> None:
         thread.has_cpu = False

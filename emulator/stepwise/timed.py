@@ -90,7 +90,7 @@ class TimedReplay(Replay):
         self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
         self._rounds = 0  # of all loads
-        self._threads = self.threads_type(run.cpus, self._tell)
+        self._threads = self.threads_type(run.cpus, self._tell, run.machine.credit_ns)
 
     def timed(self) -> Timed:
         """Run all threads and return the times and counts."""

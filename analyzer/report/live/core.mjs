@@ -4,8 +4,8 @@
  */
 import { PACED } from './setting.mjs';
 
-const MACHINE_NUMBERS = 10;
-const NR_REQUESTS = 8; // of the machine's numbers
+const MACHINE_NUMBERS = 11;
+const NR_REQUESTS = 9; // of the machine's numbers
 const WORK = 4;
 const STEP_BYTES = 64;
 const FILE = { stride: 24, largeFolios: 8 };

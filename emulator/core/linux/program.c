@@ -54,10 +54,10 @@ is_sound(const struct lx_machine *machine)
 {
     const int64_t most = INT64_C(1) << 40;
     const int64_t values[][2] = {
-        {machine->page_size, 512},  {machine->io_pages, 0},           {machine->fault_around, 1},
-        {machine->table_pages, 1},  {machine->exec_order, 0},         {machine->max_sectors_kb, 1},
-        {machine->max_segments, 1}, {machine->max_segment_size, 512}, {machine->nr_requests, 1},
-        {machine->nr_writes, 1},
+        {machine->page_size, 512},    {machine->io_pages, 0},     {machine->fault_around, 1},
+        {machine->table_pages, 1},    {machine->exec_order, 0},   {machine->credit_ns, 0},
+        {machine->max_sectors_kb, 1}, {machine->max_segments, 1}, {machine->max_segment_size, 512},
+        {machine->nr_requests, 1},    {machine->nr_writes, 1},
     };
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         if (values[i][0] < values[i][1] || values[i][0] > most)

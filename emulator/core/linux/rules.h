@@ -85,6 +85,7 @@ enum { LX_AROUND_VALUES };
     NUMBER(fault_around)                                                                           \
     NUMBER(table_pages)                                                                            \
     NUMBER(exec_order)                                                                             \
+    NUMBER(credit_ns)                                                                              \
     NUMBER(max_sectors_kb)                                                                         \
     NUMBER(max_segments)                                                                           \
     NUMBER(max_segment_size)                                                                       \

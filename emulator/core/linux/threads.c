@@ -4,7 +4,7 @@
 #include <math.h>
 
 enum { MOST_FACTOR = 8 };
-static const double SLICE_NS = 0.75e6;
+static const double SLICE_NS = 0.75e6, TICK_NS = 4e6;
 
 static bool
 is_before(const struct lx_event *a, const struct lx_event *b)
@@ -106,6 +106,29 @@ forget_step(struct lx_threads *t, struct lx_thread *thread)
     thread->has_alarm = false;
 }
 
+static struct lx_thread *
+first_of_queue(const struct lx_threads *t)
+{
+    struct lx_thread *first = t->first;
+    for (struct lx_thread *one = first; one && t->credit_ns > 0; one = one->next)
+        first = one->vruntime_ns < first->vruntime_ns ? one : first;
+    return first;
+}
+
+/* Account for what all running threads have computed (update_curr, update_min_vruntime). */
+static void
+account(struct lx_threads *t, double ns)
+{
+    const struct lx_thread *first = first_of_queue(t);
+    double least_ns = first ? first->vruntime_ns : INFINITY;
+    for (size_t i = 0; i < t->n_running; i++) {
+        t->running[i]->vruntime_ns += ns;
+        least_ns = lx_sooner(least_ns, t->running[i]->vruntime_ns);
+    }
+    if (!isinf(least_ns))
+        t->least_ns = lx_later(t->least_ns, least_ns);
+}
+
 /* Let time pass. */
 static void
 pass(struct lx_threads *t, double time_ns)
@@ -119,16 +142,26 @@ pass(struct lx_threads *t, double time_ns)
         t->waited_ns += time_ns - now;
         lx_disk_add_span(t->disk, now, time_ns);
     }
+    account(t, time_ns - now);
     t->disk->now_ns = time_ns;
 }
 
-/* Let a thread compute that has a CPU: up to the end of its slice at first. */
+/* Let a thread compute on: up to the end of its slice at first, or to the next tick. */
+static void
+compute_on(struct lx_threads *t, struct lx_thread *thread)
+{
+    double now = t->disk->now_ns, turn_ns = lx_later(thread->since_ns + t->slice_ns, now);
+    if (t->credit_ns > 0)
+        turn_ns = (floor(now / TICK_NS) + 1) * TICK_NS;
+    at(t, lx_sooner(thread->end_ns, turn_ns), thread);
+}
+
+/* Let a thread compute that has a CPU. */
 static void
 compute(struct lx_threads *t, struct lx_thread *thread)
 {
-    double now = t->disk->now_ns;
-    thread->end_ns = now + thread->left_ns;
-    at(t, lx_sooner(thread->end_ns, lx_later(thread->since_ns + t->slice_ns, now)), thread);
+    thread->end_ns = t->disk->now_ns + thread->left_ns;
+    compute_on(t, thread);
 }
 
 static void
@@ -163,13 +196,22 @@ stand_in_queue(struct lx_threads *t, struct lx_thread *thread)
     t->last = thread;
 }
 
+/* Take the first thread out of the queue; NULL if it is empty. */
 static struct lx_thread *
-first_of_queue(struct lx_threads *t)
+next_of_queue(struct lx_threads *t)
 {
-    struct lx_thread *first = t->first;
-    if (first)
-        t->first = first->next;
-    return first;
+    struct lx_thread *next = first_of_queue(t), *before = NULL;
+    for (struct lx_thread *one = t->first; one != next; one = one->next)
+        before = one;
+    if (!next)
+        return NULL;
+    if (before)
+        before->next = next->next;
+    else
+        t->first = next->next;
+    if (t->last == next)
+        t->last = before;
+    return next;
 }
 
 /* Queue a thread with its remaining computing time. */
@@ -186,21 +228,39 @@ static void
 leave(struct lx_threads *t, struct lx_thread *thread)
 {
     lose_cpu(t, thread);
-    struct lx_thread *first = first_of_queue(t);
-    if (first)
-        take_cpu(t, first);
+    struct lx_thread *next = next_of_queue(t);
+    if (next)
+        take_cpu(t, next);
 }
 
-/* A slice has expired, and a thread has computing time left. */
+/* Whether a thread goes on at a tick (check_preempt_tick). */
+static bool
+goes_on(const struct lx_threads *t, const struct lx_thread *thread)
+{
+    const struct lx_thread *first = first_of_queue(t);
+    size_t threads = t->n_running;
+    for (const struct lx_thread *one = t->first; one; one = one->next)
+        threads++;
+    double ran_ns = t->disk->now_ns - thread->since_ns, least_ns = t->credit_ns / 4;
+    double due_ns = lx_later(2 * t->credit_ns * (double)t->cpus / (double)threads, least_ns);
+    return !first || ran_ns < least_ns ||
+           (ran_ns <= due_ns && thread->vruntime_ns - first->vruntime_ns <= due_ns);
+}
+
+/* A slice has expired, or there is a tick, and a thread has computing time left. */
 static void
 take_turns(struct lx_threads *t, struct lx_thread *thread)
 {
+    if (t->credit_ns > 0 && goes_on(t, thread)) {
+        compute_on(t, thread);
+        return;
+    }
     if (!t->first) {
         at(t, thread->end_ns, thread);
         return;
     }
     stop(t, thread);
-    take_cpu(t, first_of_queue(t));
+    take_cpu(t, next_of_queue(t));
 }
 
 static struct lx_thread *
@@ -216,21 +276,44 @@ longest_running(const struct lx_threads *t)
     return longest;
 }
 
+/*
+ * The running thread that has to leave its CPU to a woken one; NULL: none has. Of threads that woke
+ * at the same time the one that has computed less comes first (wakeup_preempt_entity).
+ */
+static struct lx_thread *
+preempted(const struct lx_threads *t, const struct lx_thread *thread)
+{
+    struct lx_thread *most = t->running[0];
+    if (!(t->credit_ns > 0)) {
+        most = longest_running(t);
+        return most->since_ns + t->slice_ns > t->disk->now_ns ? NULL : most;
+    }
+    for (size_t i = 1; i < t->n_running; i++) {
+        struct lx_thread *one = t->running[i];
+        if (one->vruntime_ns > most->vruntime_ns ||
+            (one->vruntime_ns == most->vruntime_ns && one->row < most->row))
+            most = one;
+    }
+    double margin_ns = most->since_ns < t->disk->now_ns ? t->credit_ns / 3 : 0;
+    return most->vruntime_ns - thread->vruntime_ns > margin_ns ? most : NULL;
+}
+
 /* Give a thread a CPU, or a place in the queue. */
 static void
 want_cpu(struct lx_threads *t, struct lx_thread *thread)
 {
+    thread->vruntime_ns = lx_later(thread->vruntime_ns, t->least_ns - t->credit_ns);
     if (t->n_running < (size_t)t->cpus) {
         take_cpu(t, thread);
         return;
     }
-    struct lx_thread *longest = longest_running(t);
-    if (longest->since_ns + t->slice_ns > t->disk->now_ns) {
+    struct lx_thread *other = preempted(t, thread);
+    if (!other) {
         stand_in_queue(t, thread);
         return;
     }
-    forget_event(t, longest);
-    stop(t, longest);
+    forget_event(t, other);
+    stop(t, other);
     take_cpu(t, thread);
 }
 

@@ -37,7 +37,7 @@ struct lx_thread {
     bool operates;     /* its operation goes on, and needs pages */
     bool sent;         /* it has just sent requests */
     struct lx_needed needed;
-    double left_ns, since_ns, end_ns, over_ns;
+    double left_ns, since_ns, end_ns, over_ns, vruntime_ns;
     double tail_ns, saved_ns, behind_ns;
     double was_cold_ns, cold_ns; /* of its computing recorded, and now: until caches are warm */
     struct lx_call call;
@@ -70,6 +70,7 @@ struct lx_threads {
     int64_t cpus, waiting;
     size_t computing, left; /* threads that have a CPU, or are not over, without those of loads */
     double slice_ns, compute_ns, waited_ns;
+    double credit_ns, least_ns; /* 0: threads take turns; the least vruntime of those not asleep */
     struct lx_thread *first, *last; /* queue for a CPU */
     struct lx_thread **running;     /* those that have one */
     size_t n_running;

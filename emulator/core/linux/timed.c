@@ -540,6 +540,7 @@ renew(struct replay *r)
     memset(t->sleepers, 0, steps * sizeof(*t->sleepers));
     *t = (struct lx_threads){.disk = &r->disk,
                              .cpus = r->run->cpus,
+                             .credit_ns = (double)r->kernel.machine->credit_ns,
                              .go_on = go_on,
                              .self = r,
                              .events = t->events,

@@ -199,6 +199,17 @@ def test_the_kernel_s_throttle_limits_the_writes_in_the_queue(latency, places):
     assert not (alone.run.steps["meta"] & WRITE).any()
 
 
+@pytest.mark.parametrize(
+    ("version", "cpus", "credit"),
+    [((6, 5, 13), 1, 3 * MS), ((6, 1), 4, 9 * MS), ((5, 10), 32, 12 * MS), ((6, 6), 1, 0)],
+)
+def test_a_client_that_sleeps_has_credit_before_linux_6_6(version, cpus, credit):
+    start = replace(a_start(), version=version, threads=(1,))
+    start = replace(start, run=replace(start.run, cpus=cpus))
+    assert start.run.machine.credit_ns == 0
+    assert beside(start, RANDOM).run.machine.credit_ns == credit
+
+
 def test_writes_that_are_throttled_delay_a_start_less():
     times = [seconds(beside(a_start(wbt_lat_usec=latency), WRITER)) for latency in ("1000", "0")]
     assert times[0] < times[1]
