@@ -80,7 +80,10 @@ def _notes(client: Client) -> Iterator[str]:
     if client.write:
         yield f"the load writes {client.burst_bytes // MIB} MiB, then waits for the disk"
     elif client.cached:
-        yield "the load reads as coreutils' cat does, which asks for twice the window"
+        yield (
+            "the load reads as coreutils' cat does, which asks for twice the window; that of "
+            "busybox does not"
+        )
 
 
 def _elsewhere(path: str, start: Start | None) -> str:

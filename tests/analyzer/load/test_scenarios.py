@@ -93,3 +93,11 @@ def test_another_name_is_refused(name):
 def test_the_names_are_those_of_tuning():
     for kind in KINDS:
         assert Scenario.parse(kind).text.partition(":")[0] == kind
+
+
+def test_a_note_names_the_cat_that_a_reader_is_assumed_to_be():
+    """Another cat, as that of busybox, asks for no larger window."""
+    (note,) = load_of_scenario("reader:/a").notes
+    assert "coreutils" in note
+    assert "busybox" in note
+    assert load_of_scenario("reader").notes == ()
