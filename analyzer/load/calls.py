@@ -12,8 +12,8 @@ import numpy as np
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.load.client import Client
 from foreread.analyzer.load.programs import busy_periods
+from foreread.emulator.linux.requests import SECTOR
 
-_SECTOR = 512
 _NEAR = 2048  # sectors: a file goes on after its own metadata, and after a hole
 _IN_ORDER = 0.5  # of the requests follow the one before
 _PARTS = 8  # requests of the bios that are in flight together
@@ -46,7 +46,7 @@ def calls_of(data: Array) -> tuple[int, int, float]:
     """
     begins, ends = busy_periods(data)
     period = np.searchsorted(begins, data["asked_ns"], side="right") - 1
-    each = np.bincount(period, data["sectors"].astype(np.float64), len(begins)) * _SECTOR
+    each = np.bincount(period, data["sectors"].astype(np.float64), len(begins)) * SECTOR
     gaps = begins[1:] - ends[:-1]
     think_ns = float(gaps.mean()) if len(gaps) else 0.0
     first_end = np.full(len(begins), np.iinfo(np.int64).max)
@@ -54,7 +54,7 @@ def calls_of(data: Array) -> tuple[int, int, float]:
     later = data["asked_ns"] > first_end[period]
     if later.mean() < _AFTER_AN_END:
         return int(np.median(each)), 1, think_ns
-    size = int(np.median(data["sectors"])) * _SECTOR
+    size = int(np.median(data["sectors"])) * SECTOR
     flying = np.searchsorted(np.sort(data["done_ns"]), data["asked_ns"], side="right")
     depth = max(int(np.median(np.arange(1, len(data) + 1) - flying)), 1)
     ends_in_order = np.sort(data["done_ns"])
@@ -77,7 +77,7 @@ def run_bytes(data: Array) -> int:
     step = data["sector"][1:] - (data["sector"] + data["sectors"])[:-1]
     later = data["asked_ns"][1:] - data["asked_ns"][:-1] > _TOGETHER_NS
     run = np.concatenate(([0], np.cumsum(later | (step != 0))))
-    each = np.bincount(run, data["sectors"].astype(np.float64)) * _SECTOR
+    each = np.bincount(run, data["sectors"].astype(np.float64)) * SECTOR
     order = np.argsort(each)
     half = np.searchsorted(np.cumsum(each[order]), each.sum() / 2)
     return int(each[order[min(half, len(order) - 1)]])
@@ -89,7 +89,7 @@ def writer_of(data: Array) -> Client:
     A sync waits for several requests, one after another, with little between them.
     """
     size, outstanding, think_ns = calls_of(data)
-    largest = int(data["sectors"].max()) * _SECTOR
+    largest = int(data["sectors"].max()) * SECTOR
     in_order = is_in_order(data)
     if outstanding == 1 and size <= largest:
         return Client(write=True, in_order=in_order, size=size, think_ns=think_ns)
@@ -101,7 +101,7 @@ def writer_of(data: Array) -> Client:
         cached=True,
         size=largest,
         think_ns=float(between.mean()) if len(between) else 0.0,
-        burst_bytes=int(data["sectors"].sum()) * _SECTOR // (len(between) + 1),
+        burst_bytes=int(data["sectors"].sum()) * SECTOR // (len(between) + 1),
     )
 
 

@@ -28,13 +28,13 @@ from foreread.analyzer.load.programs import Asker, busy_periods
 from foreread.analyzer.program.schedule import Left, stays
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import KIB, kib_to_pages
+from foreread.emulator.linux.requests import SECTOR
 from foreread.tracer.formats.capture import dev_of
 
-_SECTOR = 512
 _CALL = 128 << 10  # bytes of a read of cat and dd, where the recording does not show the calls
 _MOST_PAGES = 1 << 12  # of a call
 _OFTEN = 0.01  # of the calls
-_IN_ORDER = 0.5  # of the requests follow the one before
+_AHEAD = 0.5  # of the requests are of readahead
 _EARLY = 0.1  # of the recording
 _MOST_OPEN = 0.5  # of the time that requests of an open loop are in flight
 _SEQUENTIAL = 2  # times the window, after POSIX_FADV_SEQUENTIAL (mm/fadvise.c)
@@ -77,7 +77,7 @@ class Frame:
         notes: list[str] = []
         if bool(asker.rows["write"][0]):
             client = writer_of(data)
-        elif data["ahead"].mean() >= _IN_ORDER or np.isin(asker.threads, self.inserters).any():
+        elif data["ahead"].mean() >= _AHEAD or np.isin(asker.threads, self.inserters).any():
             client, notes = self._cached(asker, data)
         else:
             client = self._direct(asker, data)
@@ -130,7 +130,7 @@ class Frame:
             if not window:
                 return size, bool(np.isin(asker.threads, self.advised).any()), []
             return size, bool(np.median(windows) >= _SEQUENTIAL * window), []
-        run = run_bytes(data) if in_order else int(np.median(data["sectors"])) * _SECTOR
+        run = run_bytes(data) if in_order else int(np.median(data["sectors"])) * SECTOR
         if not in_order:
             return max(run, page), False, []
         if not window:

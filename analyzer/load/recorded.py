@@ -31,10 +31,10 @@ from foreread.analyzer.predict.start import Start
 from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import KIB, size_text
+from foreread.emulator.linux.requests import SECTOR
 from foreread.tracer.formats.capture import dev_of, dev_text
 from foreread.tracer.formats.scenario import IDLE
 
-_SECTOR = 512
 _LEAST_SHARE = 0.02  # of the load's bytes, requests or time: less is not a client
 _LEAST_REQUESTS = 20
 _LEAST_ENDS = 0.5  # of the requests: without their ends nothing is known of a client
@@ -179,7 +179,7 @@ def _own_threads(recording: Recording) -> set[int]:
 
 
 def _matters(asker: Asker, rows: Array, took_ns: int) -> bool:
-    moved = int(rows["sectors"].sum()) * _SECTOR
+    moved = int(rows["sectors"].sum()) * SECTOR
     return (
         asker.nbytes >= _LEAST_SHARE * moved
         or len(asker.rows) >= max(_LEAST_SHARE * len(rows), _LEAST_REQUESTS)

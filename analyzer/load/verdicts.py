@@ -234,20 +234,10 @@ def _present(prediction: Prediction) -> int | None:
 
 def _curve(prediction: Prediction, bands: Bands) -> Curve:
     """Return the total with other seconds."""
-    total, (low, high) = prediction.total, bands.band()
-
-    def column(values: Array) -> list[float | None]:
-        by_window = dict(zip(bands.windows, values.tolist(), strict=True))
-        return [by_window.get(window) for window in total.windows]
-
-    return msgspec.structs.replace(
-        total,
-        seconds=column(bands.seconds),
-        seconds_low=column(low),
-        seconds_high=column(high),
-        predicted_best=bands.best,
-        smallest_within=bands.smallest_within(),
-        spent=None,
+    low, high = bands.band()
+    columns = (bands.seconds.tolist(), low.tolist(), high.tolist())
+    return prediction.total.with_seconds(
+        bands.windows, columns, bands.best, bands.smallest_within()
     )
 
 

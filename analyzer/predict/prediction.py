@@ -116,6 +116,32 @@ class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
             return None
         return self.seconds[self.windows.index(window)]
 
+    def with_seconds(
+        self,
+        windows: Sequence[int],
+        columns: tuple[Sequence[float], Sequence[float], Sequence[float]],
+        best: int | None,
+        smallest_within: int | None = None,
+    ) -> Curve:
+        """Return the curve with other seconds, as beside a load; their parts are unknown.
+
+        ``columns`` are the seconds and the bounds of their band, by ``windows`` (pages).
+        """
+        places = {window: place for place, window in enumerate(windows)}
+        seconds, low, high = (
+            [column[places[window]] if window in places else None for window in self.windows]
+            for column in columns
+        )
+        return msgspec.structs.replace(
+            self,
+            seconds=seconds,
+            seconds_low=low,
+            seconds_high=high,
+            predicted_best=best,
+            smallest_within=smallest_within,
+            spent=None,
+        )
+
 
 def worth_setting(devices: Sequence[Curve], total: Curve) -> list[Curve]:
     """Return the disks with at least MINOR_SHARE of the pages."""

@@ -225,21 +225,12 @@ def _beside(prediction: Prediction, scenario: str) -> Prediction:
             f"predict that, too: foreread predict CAPTURE --load {shlex.quote(scenario)} "
             "--measured SWEEP",
         )
-    kib, page_size = prediction.loads.read_ahead_kb, prediction.page_size
-    places = {kib_to_pages(kb, page_size): place for place, kb in enumerate(kib)}
+    windows = [kib_to_pages(kb, prediction.page_size) for kb in prediction.loads.read_ahead_kb]
+    best = None if row.best_kb is None else kib_to_pages(row.best_kb, prediction.page_size)
+    columns = (row.seconds, row.seconds_low, row.seconds_high)
 
     def loaded(curve: Curve) -> Curve:
-        def column(values: Sequence[float]) -> list[float | None]:
-            return [values[places[w]] if w in places else None for w in curve.windows]
-
-        best = None if row.best_kb is None else kib_to_pages(row.best_kb, page_size)
-        return msgspec.structs.replace(
-            curve,
-            seconds=column(row.seconds),
-            seconds_low=column(row.seconds_low),
-            seconds_high=column(row.seconds_high),
-            predicted_best=best,
-        )
+        return curve.with_seconds(windows, columns, best)
 
     verdict = msgspec.structs.replace(prediction.verdict, read_ahead_kb=row.read_ahead_kb)
     devices = [curve if curve.seconds is None else loaded(curve) for curve in prediction.devices]

@@ -194,10 +194,10 @@ def _damaged(message: str) -> EmulationError:
 class Timed:
     """The duration of a run, and its parts.
 
-    The threads of loads are not among those in the times. While ``compute_ns`` at least one thread
-    computed; while ``waited_ns`` none did, and at least
-    one waited for the device; while ``behind_ns`` of that the device read pages that were unused in
-    the whole run. In the rest of ``total_ns`` all slept. ``ends_ns`` (by thread) is when each
+    The times leave out the threads of loads. While ``compute_ns`` at least one thread computed;
+    while ``waited_ns`` none did, and at least one waited for the device; while ``behind_ns`` of
+    that the device read pages that were unused in the whole run. In the rest of ``total_ns`` all
+    slept. ``ends_ns`` (by thread) is when each
     ended, NaN if it did not. ``work`` (steps × 4) are the requests and the pages that each step
     read, the sectors of compressed blocks, and the waits of its thread for the device. ``over_ns``
     (by step) is when each was over, with the computing that its reads cost its thread; NaN if it

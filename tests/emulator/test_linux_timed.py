@@ -216,7 +216,7 @@ def test_a_request_of_many_folios_is_of_several_bios():
 
 
 def test_computing_is_slow_after_a_wait_and_merged_stretches_are_spared():
-    """Of what is computed after a wait, 8 ns with warm caches take 12 ns.
+    """After a wait, computing that takes 8 ns with warm caches takes 12 ns.
 
     Recorded were waits at each page. Warm, the computing of 10, 500 and 30 ns after them takes
     6.67, 496 and 26 ns. With a window of 4 pages nothing waits for page 1: page 0's wait slows
