@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +22,8 @@ _NAME = re.compile(r"foreread-[0-9a-f]{16}")
 _HOST = "host"  # holds the tag of the foreread that made the job
 _SCRIPT = "job.sh"
 _END_S = 60.0
+_REPEAT_S = 5.0  # where memory is short the kernel may kill the shell, or it cannot start a program
+_PAUSE_S = 0.25
 
 
 def jobs_left() -> list[Path]:
@@ -44,16 +47,23 @@ def _is_left(folder: Path) -> bool:
 
 
 def _end(folder: Path) -> bool:
-    script = folder / _SCRIPT
-    if (folder / "settings").exists():
-        with suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                ["sh", script, "-", "finish"],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_END_S,
-                check=False,
-            )
-    else:  # it has changed nothing yet
-        shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
+    until = time.monotonic() + _REPEAT_S
+    while True:
+        if (folder / "settings").exists():
+            _finish(folder / _SCRIPT)
+        else:  # it has changed nothing yet
+            shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists() or time.monotonic() >= until:
+            return not folder.exists()
+        time.sleep(_PAUSE_S)
+
+
+def _finish(script: Path) -> None:
+    with suppress(subprocess.TimeoutExpired, OSError):
+        subprocess.run(
+            ["sh", script, "-", "finish"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_END_S,
+            check=False,
+        )

@@ -211,19 +211,18 @@ remove_kept() {
     case ${kept##*/} in foreread-judge-*) rm -rf "$kept" ;; esac
 }
 
-# finish: end the job, whatever its state, and return once nothing of it is left.
+# finish: end the job, whatever its state, and return once nothing of it is left. The kernel may kill
+# its owner meanwhile for want of memory.
 finish() {
     : >"$job/finish"
-    if { read -r owner <"$job/owner"; } 2>/dev/null && alive "$owner"; then
-        echo >>"$job/wake"
-        tries=0
-        while [ -d "$job" ] && [ $tries -lt 150 ]; do
-            nap
-            tries=$((tries + 1))
-        done
-    else
-        undo "$job" restored
-    fi
+    tries=0
+    { read -r owner <"$job/owner"; } 2>/dev/null || owner='0 0' # nobody
+    ! alive "$owner" || echo 1<>"$job/wake"
+    while [ -d "$job" ] && alive "$owner" && [ $tries -lt 150 ]; do
+        nap
+        tries=$((tries + 1))
+    done
+    [ ! -d "$job" ] || alive "$owner" || undo "$job" restored
 }
 
 # expect_guard: if the guard of the job was killed, put everything back and fail.

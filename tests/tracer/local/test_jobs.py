@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,8 @@ def folder(tmp_path, monkeypatch):
     return copied
 
 
-def test_a_job_of_a_dead_foreread_is_finished_by_its_own_script(folder):
+def test_a_job_of_a_dead_foreread_is_finished_by_its_own_script(folder, monkeypatch):
+    monkeypatch.setattr(jobs, "_REPEAT_S", 0.0)
     script = folder / "job.sh"
     text = script.read_text()
     script.write_text("exit 1")
@@ -35,6 +38,25 @@ def test_a_job_of_a_dead_foreread_is_finished_by_its_own_script(folder):
     script.write_text(text)
     assert jobs.end_jobs() == [str(folder)]
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("death", ["kill -9 $$", "kill -SEGV $$", "exit 126"])
+def test_a_job_whose_shell_dies_for_want_of_memory_is_finished_by_another(folder, death):
+    script, died = folder / "job.sh", folder.with_name("died")
+    script.write_text(f'[ -e "{died}" ] || {{ : >"{died}"; {death}; }}\n{script.read_text()}')
+    assert jobs.end_jobs() == [str(folder)]
+    assert died.exists()
+    assert not folder.exists()
+
+
+def test_a_job_whose_owner_is_killed_meanwhile_is_finished_all_the_same(folder):
+    os.mkfifo(folder / "wake")
+    owner = subprocess.Popen(["sh", "-c", 'read -r _ <"$0/wake"; kill -9 $$', folder])
+    started = Path(f"/proc/{owner.pid}/stat").read_text().rpartition(") ")[2].split()[19]
+    (folder / "owner").write_text(f"{owner.pid} {started}\n")
+    assert jobs.end_jobs() == [str(folder)]
+    owner.wait()
+    assert owner.returncode == -signal.SIGKILL
 
 
 def test_a_job_that_has_no_settings_yet_is_removed(folder):
