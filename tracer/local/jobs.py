@@ -34,7 +34,14 @@ def jobs_left() -> list[Path]:
 
 def end_jobs() -> list[str]:
     """Have them restore what they changed and end; return the folders that are gone."""
-    return [str(folder) for folder in jobs_left() if _end(folder)]
+    left, until = jobs_left(), time.monotonic() + _REPEAT_S
+    ended = []
+    while left:
+        died = [folder for folder in left if not _end(folder)]
+        ended += [str(folder) for folder in left if not folder.exists()]
+        left = died if time.monotonic() < until else []
+        time.sleep(_PAUSE_S if left else 0.0)
+    return ended
 
 
 def _is_left(folder: Path) -> bool:
@@ -47,23 +54,20 @@ def _is_left(folder: Path) -> bool:
 
 
 def _end(folder: Path) -> bool:
-    until = time.monotonic() + _REPEAT_S
-    while True:
-        if (folder / "settings").exists():
-            _finish(folder / _SCRIPT)
-        else:  # it has changed nothing yet
-            shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists() or time.monotonic() >= until:
-            return not folder.exists()
-        time.sleep(_PAUSE_S)
-
-
-def _finish(script: Path) -> None:
-    with suppress(subprocess.TimeoutExpired, OSError):
-        subprocess.run(
-            ["sh", script, "-", "finish"],
+    """Return whether it is of no use to try again: the folder is gone, or its script says why."""
+    if not (folder / "settings").exists():  # it has changed nothing yet
+        shutil.rmtree(folder, ignore_errors=True)
+        return True
+    try:
+        done = subprocess.run(
+            ["sh", folder / _SCRIPT, "-", "finish"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_END_S,
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        return True
+    except OSError:
+        return False
+    return done.returncode in (0, 1) or not folder.exists()
