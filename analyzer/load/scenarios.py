@@ -21,7 +21,8 @@ KINDS = ("idle", "reader", "writer", "memory")
 _CALL_NS, _PAGE_NS, _PROGRAM_NS = 2e3, 100.0, 3e6
 _READ_NS = 500.0
 _PAGE = 4 * KIB
-_DIRECT, _CAT, _WRITE = 128 * KIB, 128 * KIB, 64 * KIB  # bytes of a call
+# Bytes of a call. GNU's cat reads 128 KiB; busybox's has sendfile(2) move 16 MiB, in pipes of 64.
+_DIRECT, _CAT, _OTHER_CAT, _WRITE = 128 * KIB, 128 * KIB, 64 * KIB, 64 * KIB
 _WRITTEN = 4 * MIB  # between two fsync
 _MEMORY = "a start beside one that is short of memory reads pages again, which is not predicted"
 
@@ -49,7 +50,7 @@ def load_of_scenario(text: str, start: Start | None = None) -> Load:
         return Load(text, notes=(elsewhere,))
     cpu = start.cpu if start is not None else CpuCost()
     client = _writer(cpu) if kind == "writer" else _reader(rest, cpu, start)
-    return Load(text, (client,), tuple(_notes(client)))
+    return Load(text, (client,), tuple(_notes(client, start)))
 
 
 def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:
@@ -58,7 +59,9 @@ def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:
     device = _device(start)
     if not path or (device is not None and path == f"/dev/{device.name}"):
         return call
-    return replace(call, cached=True, sequential=True, size=_CAT, think_ns=_copied(cpu, _CAT))
+    sequential = _cat_is_sequential(start) is not False
+    size = _CAT if sequential else _OTHER_CAT
+    return replace(call, cached=True, sequential=sequential, size=size, think_ns=_copied(cpu, size))
 
 
 def _writer(cpu: CpuCost) -> Client:
@@ -76,13 +79,19 @@ def _slowness(cpu: CpuCost) -> float:
     return max(cpu.page_ns / _READ_NS, 1.0)
 
 
-def _notes(client: Client) -> Iterator[str]:
+def _cat_is_sequential(start: Start | None) -> bool | None:
+    """Return whether the machine's cat asks for sequential reading; None if that is unknown."""
+    host = start.recording.capture.host if start is not None else None
+    return None if host is None else host.sequential_cat
+
+
+def _notes(client: Client, start: Start | None) -> Iterator[str]:
     if client.write:
         yield f"the load writes {client.burst_bytes // MIB} MiB, then waits for the disk"
-    elif client.cached:
+    elif client.cached and _cat_is_sequential(start) is None:
         yield (
-            "the load reads as coreutils' cat does, which asks for twice the window; that of "
-            "busybox does not"
+            "the capture does not say which cat reads the file: GNU's is assumed, which asks for "
+            "twice the window"
         )
 
 

@@ -84,6 +84,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cpu_model: str = ""  # or the board's, from the device tree, where the CPU has none
     cpu_count: Count
     memory_kib: Count
+    sequential_cat: bool | None = None  # its cat asks for it, as GNU's does; None: unknown
     kernel_options: dict[str, str] = {}  # value by CONFIG_ name, "n" if unset; {} if unreadable
 
 

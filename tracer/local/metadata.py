@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import struct
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+from foreread.boards.base.child import completed
 from foreread.tracer.formats.capture import Host
 from foreread.tracer.local.kernel_options import local_options
 from foreread.tracer.memory import meminfo
@@ -28,8 +31,17 @@ def host() -> Host:
         cpu_model=local_cpu_model(),
         cpu_count=os.cpu_count() or 1,
         memory_kib=meminfo()["MemTotal"],
+        sequential_cat=_is_cat_gnu(),
         kernel_options=local_options(),
     )
+
+
+def _is_cat_gnu() -> bool | None:
+    """Return whether cat is GNU's, which asks for sequential reading; None without a cat."""
+    with suppress(OSError):
+        done = completed(["cat", "--version"], subprocess.DEVNULL)
+        return b"GNU" in done.stdout
+    return None
 
 
 def _kernel_long_size(machine: str) -> int:

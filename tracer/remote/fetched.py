@@ -206,6 +206,7 @@ def _host(machine: Machine, long_size: int, kernel_options: dict[str, str]) -> H
         cpu_model=machine.cpu_model,
         cpu_count=machine.cpu_count,
         memory_kib=machine.memory_kib,
+        sequential_cat=machine.sequential_cat,
         kernel_options=kernel_options,
     )
 

@@ -23,6 +23,8 @@ probe() {
     # EI_DATA of an ELF header: 2 is big-endian
     order=$(dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null)
     [ "$order" = "$(printf '\002')" ] && echo "order big" || echo "order little"
+    # GNU's cat asks for sequential reading (POSIX_FADV_SEQUENTIAL); those of busybox and toybox do not.
+    ! cat --version 2>/dev/null | grep -q GNU && echo "cat other" || echo "cat gnu"
     for applet in setsid su tee find; do
         ! command -v $applet >/dev/null || echo "applet $applet"
     done

@@ -50,6 +50,7 @@ class Machine:
     sysfs: dict[str, str]  # content by path below /sys
     bdis: dict[str, str]  # name of the backing device by path of a link to it
     squashfs: dict[str, Squashfs] = field(default_factory=dict)
+    sequential_cat: bool | None = None  # its cat asks for sequential reading, as GNU's does
     huge_pages: bool = True  # transparent ones, without which no file is in large folios
 
     @property
@@ -86,6 +87,7 @@ class Machine:
             sysfs=parse_sysfs(lines["sys"]),
             bdis=parse_links(lines["bdi"]),
             squashfs=dict(map(_squashfs, lines["squashfs"])),
+            sequential_cat={"gnu": True, "other": False}.get("".join(lines["cat"])),
             huge_pages="huge_pages" not in lines["lacks"],
         )
 

@@ -95,9 +95,22 @@ def test_the_names_are_those_of_tuning():
         assert Scenario.parse(kind).text.partition(":")[0] == kind
 
 
-def test_a_note_names_the_cat_that_a_reader_is_assumed_to_be():
-    """Another cat, as that of busybox, asks for no larger window."""
-    (note,) = load_of_scenario("reader:/a").notes
-    assert "coreutils" in note
-    assert "busybox" in note
+def with_cat(sequential):
+    start = a_start()
+    capture = start.recording.capture
+    host = replace_struct(capture.host, sequential_cat=sequential)
+    recording = replace(start.recording, capture=replace_struct(capture, host=host))
+    return replace(start, taken=replace(start.taken, recording=recording))
+
+
+@pytest.mark.parametrize(("sequential", "size"), [(True, 128 * KIB), (False, 64 * KIB)])
+def test_a_reader_of_a_file_is_the_cat_of_the_machine(sequential, size):
+    start = with_cat(sequential)
+    assert client_of("reader:/a", start) == Client(cached=True, sequential=sequential, size=size)
+    assert load_of_scenario("reader:/a", start).notes == ()
+
+
+def test_a_note_names_the_cat_that_is_assumed_where_that_is_unknown():
+    (note,) = load_of_scenario("reader:/a", with_cat(None)).notes
+    assert "GNU's is assumed" in note
     assert load_of_scenario("reader").notes == ()
