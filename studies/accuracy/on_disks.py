@@ -64,7 +64,7 @@ def _cell(live: Live, board: DiskBoard, application: Application) -> Cell:
 
     def run(folder: Path) -> Document:
         foreread = Foreread()
-        target = _stranger(live.target(board, foreread), folder)
+        target = stranger(live.target(board, foreread), folder)
         return {
             **seconds.measure(request_of(folder, str(target)), folder, foreread),
             "commands": foreread.lines,
@@ -90,7 +90,7 @@ def _devices(folder: Path, disk: str) -> Mapping[str, Path | None]:
     return {KNOWN: file, seconds.PROBED: None, seconds.OWN: None}
 
 
-def _stranger(name: str, folder: Path) -> Path:
+def stranger(name: str, folder: Path) -> Path:
     """Write a profile that reaches a started board by ssh, like any other: its disk is unknown."""
     board = started(name)
     if board is None:

@@ -38,7 +38,8 @@ def board() -> LoopBoard:
         for application in on_kernel.APPLICATIONS
         if not on_kernel.absent(application)
     }
-    present = (start for start in (*starts.SEEN, *starts.UNSEEN) if not absent(start))
+    every = (*starts.SEEN, *starts.UNSEEN, *starts.COMPUTING, *starts.BESIDE_LOADS)
+    present = (start for start in every if not absent(start))
     packages = pages | {name for start in present for name in start.packages}
 
     def fill(tree: Path) -> None:
@@ -52,6 +53,7 @@ def cells(board: LoopBoard) -> list[Cell]:
     """Return the cells of areas ``loop`` and ``disk``."""
     result = [_loop(board, limit, start) for limit in LIMITS for start in starts.UNSEEN]
     result += [_loop(board, limit, start) for limit in SEEN_LIMITS for start in starts.SEEN]
+    result += [_loop(board, LIMITS[0], start) for start in starts.COMPUTING]
     result += [_disk(start, UNSEEN_DISK_REPEAT) for start in starts.UNSEEN_ON_DISK]
     return [*result, *(_disk(start, DISK_REPEAT) for start in starts.SEEN_ON_DISK)]
 

@@ -26,6 +26,7 @@ from studies.accuracy import (
     on_filesystems,
     on_kernel,
     on_kernels,
+    on_loads,
     on_machine,
     tables,
 )
@@ -39,7 +40,8 @@ def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     """Return every cell there is, in the order in which they are made."""
     on_this = [*on_machine.cells(loop), *on_kernel.cells(loop)]
     on_board = [*on_boards.cells(live), *on_disks.cells(live), *on_kernels.cells(live)]
-    return [*on_this, *on_board, *on_filesystems.cells(live), *kernel_cells.cells(live)]
+    beside = on_loads.cells(live, loop, on_machine.absent)
+    return [*on_this, *on_board, *on_filesystems.cells(live), *kernel_cells.cells(live), *beside]
 
 
 def make(cell: Cell, store: Store) -> Document:
@@ -70,7 +72,7 @@ def make(cell: Cell, store: Store) -> Document:
 def judge_again(cell: Cell, store: Store) -> Document:
     """Return a cell of seconds with its stored captures compared anew with its stored runs."""
     kept = store.finished(cell) or {}
-    if cell.judge is None or not (store.work(cell) / "sweep.json").exists():
+    if cell.judge is None or not any(store.work(cell).glob("*sweep.json")):
         return kept or {"skipped": "nothing measured that could be judged again"}
     document = kept | {"judged_by": version()} | cell.judge(store.work(cell))
     store.keep(cell, document)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
+
+from foreread.boards.base.units import MIB
 
 _MODULES = (
     "asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom,"
@@ -11,6 +14,17 @@ _MODULES = (
     "pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile"
 )
 _TEXT = "One paragraph of text, so that there is a page to lay out.\n\n" * 40
+_CXX = """#include <iostream>
+#include <map>
+#include <regex>
+int main() { std::map<std::string, int> m; std::cout << std::regex_search("a", std::regex("a+")); }
+"""
+_LISP = """(dotimes (i 60) (compile nil `(lambda (x) (loop for y below x sum (* y ,i) into z
+  finally (return (list z (mod z 7) (expt z 3)))))))
+"""
+_ELISP = (
+    "(progn (require 'org) (require 'cc-mode) (dotimes (_ 40) (sort (number-sequence 1 20000) '>)))"
+)
 _JAVA = "class A { public static void main(String[] a) { System.out.println(1); } }\n"
 _SOFFICE = ("/usr/lib/libreoffice/program/soffice", "--headless")
 _PROFILE = "-env:UserInstallation=file:///tmp/foreread-accuracy-soffice"
@@ -21,6 +35,10 @@ _INITDB = (
     "/usr/lib/postgresql/15/bin/initdb -N -D /tmp/pg"
 )
 _PERL = ("/usr/bin/perl", "-MPOSIX", "-MEncode", "-MStorable", "-e", "1")
+
+
+FILM = "film"  # longer than what a load reads during a start
+_FILM_MIB = 640
 
 
 @dataclass(frozen=True)
@@ -83,6 +101,19 @@ GDB = Start(  # threads read the symbols
 OCTAVE = Start(
     "octave", ("octave",), ("/usr/bin/octave-cli", "-q", "--eval", "disp(size(inv(rand(50))))")
 )
+# Chosen after computing after a wait was modelled: four that compute much, and two that do not.
+CXX = Start("g++", ("g++",), ("/usr/bin/g++", "-O1", "-c", "/a.cc", "-o", "/tmp/a.o"))
+Z3 = Start("z3", ("z3",), ("/usr/bin/z3", "/holes.smt2"))
+SBCL = Start("sbcl", ("sbcl",), ("/usr/bin/sbcl", "--non-interactive", "--load", "/a.lisp"))
+EMACS = Start("emacs", ("emacs-nox",), ("/usr/bin/emacs-nox", "-Q", "--batch", "--eval", _ELISP))
+VIM = Start("vim", ("vim",), ("/usr/bin/vim.basic", "-es", "-c", "qa!"))
+GUILE = Start(
+    "guile", ("guile-3.0",), ("/usr/bin/guile", "-c", "(use-modules (ice-9 match) (srfi srfi-1))")
+)
+COMPUTING = (CXX, Z3, SBCL, EMACS, VIM, GUILE)
+# Chosen after the loads were modelled.
+ERLANG = Start("erlang", ("erlang-base",), ("/usr/bin/erl", "-noshell", "-s", "init", "stop"))
+BESIDE_LOADS = (ERLANG, GUILE, GDB, FFMPEG, EMACS)
 UNSEEN = (LIBREOFFICE, INITDB, JAVAC, FFMPEG, GDB, OCTAVE)
 # Without files of the board.
 UNSEEN_ON_DISK = (
@@ -98,3 +129,19 @@ def fill(tree: Path) -> None:
     """Put what the starts read into the tree of the board's image."""
     (tree / "A.java").write_text(_JAVA)
     (tree / "a.txt").write_text(_TEXT)
+    (tree / "a.cc").write_text(_CXX)
+    (tree / "a.lisp").write_text(_LISP)
+    with (tree / FILM).open("wb") as film:
+        film.writelines(itertools.repeat(b"\1" * MIB, _FILM_MIB))
+    (tree / "holes.smt2").write_text(_pigeons(7))
+
+
+def _pigeons(holes: int) -> str:
+    """Return a problem that a solver has to search: one pigeon more than there are holes."""
+    names = [[f"p{pigeon}h{hole}" for hole in range(holes)] for pigeon in range(holes + 1)]
+    lines = [f"(declare-const {name} Bool)" for row in names for name in row]
+    lines += [f"(assert (or {' '.join(row)}))" for row in names]
+    for column in zip(*names, strict=True):
+        pairs = itertools.combinations(column, 2)
+        lines += [f"(assert (not (and {one} {other})))" for one, other in pairs]
+    return "\n".join([*lines, "(check-sat)", ""])

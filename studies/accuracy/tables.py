@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from studies.accuracy import coverage_tables, filesystem_tables, forecast_tables, kernel_tables
+from studies.accuracy import (
+    coverage_tables,
+    filesystem_tables,
+    forecast_tables,
+    kernel_tables,
+    load_tables,
+)
 from studies.accuracy.figures import relative_error
 from studies.accuracy.markdown import NONE, markdown, percent
 from studies.accuracy.store import Cell, Document
@@ -33,6 +39,8 @@ def _table(results: Sequence[tuple[Cell, Document]]) -> str:
     lines: list[str] = []
     if any("series" in document for _, document in finished):
         lines += [*kernel_tables.lines(finished), ""]
+    if any("beside" in document for _, document in finished):
+        return "\n".join([*load_tables.lines(finished), *_skipped(results)])
     if any("sweep" in document for _, document in finished):
         lines += markdown(_SECONDS_HEAD, _seconds(finished))
         lines += ["", *_summary(finished), "", *coverage_tables.by_window(finished)]
@@ -43,9 +51,12 @@ def _table(results: Sequence[tuple[Cell, Document]]) -> str:
         lines += forecast_tables.lines(finished)
     elif finished:
         lines += markdown(_PAGES_HEAD, _pages(finished))
+    return "\n".join([*lines, *_skipped(results)])
+
+
+def _skipped(results: Sequence[tuple[Cell, Document]]) -> list[str]:
     skipped = [(cell, document) for cell, document in results if "skipped" in document]
-    lines += [f"- {cell.name} skipped: {document['skipped']}" for cell, document in skipped]
-    return "\n".join(lines)
+    return [f"- {cell.name} skipped: {document['skipped']}" for cell, document in skipped]
 
 
 def _seconds(results: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
