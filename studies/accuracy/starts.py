@@ -16,8 +16,7 @@ _MODULES = (
 _TEXT = "One paragraph of text, so that there is a page to lay out.\n\n" * 40
 _CXX = """#include <iostream>
 #include <map>
-#include <regex>
-int main() { std::map<std::string, int> m; std::cout << std::regex_search("a", std::regex("a+")); }
+int main() { std::map<std::string, int> m; std::cout << m["a"]; }
 """
 _LISP = """(dotimes (i 60) (compile nil `(lambda (x) (loop for y below x sum (* y ,i) into z
   finally (return (list z (mod z 7) (expt z 3)))))))
@@ -133,7 +132,7 @@ def fill(tree: Path) -> None:
     (tree / "a.lisp").write_text(_LISP)
     with (tree / FILM).open("wb") as film:
         film.writelines(itertools.repeat(b"\1" * MIB, _FILM_MIB))
-    (tree / "holes.smt2").write_text(_pigeons(7))
+    (tree / "holes.smt2").write_text(_pigeons(9))
 
 
 def _pigeons(holes: int) -> str:
