@@ -219,12 +219,11 @@ if child == 0:
         (place / "instances" / f"{PREFIX}{owner_tag()}-test").mkdir()
         os.kill(os.getpid(), signal.SIGKILL)
 os.waitpid(child, 0)
-assert [path.name for path in tracefs_mount.left_instances(tracefs_mount.PLACES[0])]
+# Another foreread on this machine may remove the instance at any moment: it shares the kernel.
 tracefs_mount.unmount()  # as a job on this machine does when it ends
 assert tracefs_mount.find() is None
-restored = {(one.knob.partition(":")[0], one.value) for one in restore_leftovers()}
-place = str(tracefs_mount.PLACES[0])
-assert {(place, "removed"), (place, "unmounted")} <= restored
+restored = {(one.knob, one.value) for one in restore_leftovers()}
+assert (str(tracefs_mount.PLACES[0]), "unmounted") in restored
 assert tracefs_mount.find() is None
 with tracefs_mount.mounted() as place:
     names = [path.name for path in (place / "instances").iterdir()]
