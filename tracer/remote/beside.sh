@@ -103,8 +103,8 @@ follow_start() {
     read -r _ <&7
     while :; do
         { find_group <"/proc/$command/cgroup"; } 2>/dev/null
-        start_of "$command" # one that is exiting is in no group of version 1
-        [ -n "$started" ] || return 0
+        start_of "$command" # one that is exiting (PF_EXITING) is in no group of version 1
+        [ -n "$started" ] && [ $((flags & 4)) = 0 ] || return 0
         if [ "$group" != "$last" ]; then
             last=$group
             echo "$group" >"$job/group"

@@ -46,15 +46,15 @@ fact() {
     echo
 }
 
-# start_of PID: set started (clock ticks since boot, empty if the process no longer exists) and
-# session.
+# start_of PID: set started (clock ticks since boot, empty if the process no longer exists), session
+# and flags (of the kernel).
 start_of() {
-    started='' session=''
+    started='' session='' flags=0
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
     # shellcheck disable=SC2086
     set -- ${stat##*) }
     [ "$1" = Z ] || [ "$1" = X ] || started=${20}
-    session=$4
+    session=$4 flags=$7
 }
 
 # alive "PID START": whether that process still runs (a reused PID has another START).

@@ -38,7 +38,7 @@ def test_where_groups_are_mounted(shell):
 @pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_which_group_a_process_is_in(shell, tmp_path):
     (tmp_path / "7").mkdir()
-    (tmp_path / "7/stat").write_text("7 (a) S 1 7 7 0")
+    (tmp_path / "7/stat").write_text("7 (a) S 1 7 7 0 -1 4194304 99")
     text = function("beside.sh", "find_group") + 'find_group\necho "$group"'
     for lines in PROCESSES:
         (tmp_path / "7/cgroup").write_text(lines)

@@ -8,20 +8,22 @@ from pathlib import Path
 
 from foreread.boards.mounts import MountPoint, read_mounts
 
+_FLAGS, _EXITING = 6, 0x4  # place in /proc/PID/stat, after the name; PF_EXITING (linux/sched.h)
 _FIRST_S, _LONGEST_S = 0.004, 0.25  # between two checks: a wrapper joins its cgroup soon or never
 
 
 def io_group(pid: int, proc: Path = Path("/proc")) -> str | None:
     """Return the path of a process's cgroup for block I/O within its hierarchy; None if unknown.
 
-    An exiting process is in no cgroup of version 1 any more (proc_cgroup_show): it is unknown.
+    An exiting process is in no cgroup of version 1 any more (proc_cgroup_show): it is unknown, from
+    the beginning of its exit on, which takes long where much memory is unmapped.
     """
     try:
         lines = os.fsdecode((proc / str(pid) / "cgroup").read_bytes()).splitlines()
-        state = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
+        flags = int((proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[_FLAGS])
+    except (OSError, IndexError, ValueError):
         return None
-    if state in (b"Z", b"X"):
+    if flags & _EXITING:
         return None
     groups = [line.split(":", 2) for line in lines if line.count(":") >= 2]
     for _, controllers, path in groups:

@@ -76,10 +76,10 @@ def test_a_read_beyond_the_end_is_an_error(tmp_path):
         os.close(descriptor)
 
 
-def process(folder, cgroup, state="S"):
+def process(folder, cgroup, state="S", flags=0x400000):
     (folder / "7").mkdir()
     (folder / "7/cgroup").write_text(cgroup)
-    (folder / "7/stat").write_text(f"7 (a) b) {state} 1 7 7 0")
+    (folder / "7/stat").write_text(f"7 (a) b) {state} 1 7 7 0 -1 {flags} 99")
     return folder
 
 
@@ -95,8 +95,13 @@ def test_the_cgroup_of_version_2(tmp_path):
 
 
 def test_a_dead_process_has_no_cgroup(tmp_path):
-    assert io_group(7, process(tmp_path, "7:blkio:/\n", state="Z")) is None
+    assert io_group(7, process(tmp_path, "7:blkio:/\n", state="Z", flags=0x40040C)) is None
     assert io_group(8, tmp_path) is None
+
+
+def test_an_exiting_process_has_no_cgroup_though_it_still_runs(tmp_path):
+    """It unmaps its memory: a start of ffmpeg had its disk probed without its limiter."""
+    assert io_group(7, process(tmp_path, "7:blkio:/\n", state="R", flags=0x40040C)) is None
 
 
 def test_the_folder_of_a_cgroup():
