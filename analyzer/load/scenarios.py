@@ -14,11 +14,8 @@ from foreread.tracer.formats.capture import Device, Mount, dev_text
 
 KINDS = ("idle", "reader", "writer", "memory")
 # Computing of a call, of a page that it copies, and of a new program, which begins a file again: on
-# x86_64 at 3 GHz, where a page read costs _READ_NS; others are slower in proportion. A copy of a
-# page takes 0.42 µs there. Beside a limiter a reader and the start race for the budget of a slice,
-# and the start, whose caches are cold, runs slower than it was recorded: 0.1 µs fit php and perl
-# beside cat, on a machine that was not idle.
-_CALL_NS, _PAGE_NS, _PROGRAM_NS = 2e3, 100.0, 3e6
+# x86_64 at 3 GHz, where a page read costs _READ_NS; others are slower in proportion.
+_CALL_NS, _PAGE_NS, _PROGRAM_NS = 2e3, 420.0, 3e6
 _READ_NS = 500.0
 _PAGE = 4 * KIB
 # Bytes of a call. GNU's cat reads 128 KiB; busybox's has sendfile(2) move 16 MiB, in pipes of 64.
