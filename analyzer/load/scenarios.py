@@ -58,7 +58,8 @@ def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:
         return call
     sequential = _cat_is_sequential(start) is not False
     size = _CAT if sequential else _OTHER_CAT
-    return replace(call, cached=True, sequential=sequential, size=size, think_ns=_copied(cpu, size))
+    think_ns = _copied(cpu, size) + cpu.request_ns + cpu.page_ns * (size // _PAGE)
+    return replace(call, cached=True, sequential=sequential, size=size, think_ns=think_ns)
 
 
 def _writer(cpu: CpuCost) -> Client:

@@ -25,15 +25,24 @@ from foreread.analyzer.predict.counts import emulated_window
 from foreread.analyzer.predict.kib import emulated_pages
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
 from foreread.analyzer.predict.seconds import replayed_bands
+from foreread.analyzer.predict.start import Start
 from foreread.analyzer.predict.verdict import decide_by_seconds
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import pages_to_kib, percent_text
+from foreread.emulator.devices.paced import Paced
 from foreread.tracer.formats.scenario import IDLE
 
 MOST_SLOWER = 0.03  # than the reference window, beside any load: such a window is never set
 # Standard deviation of measured seconds beside a load from predicted ones, in parts of them, which
 # the draws do not contain: the aim, a median error of 5 %, / 0.67 of a normal distribution.
 LOADED = 0.075
+# The same behind the kernel's limiter, where microseconds decide who gets how much of a slice's
+# budget: the root mean square error of three starts beside three loads (studies/accuracy/loads.md).
+LIMITED = 0.22
+_RACE = (
+    "behind the kernel's limiter start and load race for the budget of each slice: the seconds are "
+    f"uncertain by {percent_text(LIMITED, 0)}"
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,8 @@ def with_loads(
             f"the weight of {strange[0]!r} concerns no load of this prediction",
             f"weigh some of: {', '.join((IDLE, *own))}",
         )
-    notes = [note for load in own.values() for note in _notes(load)]
+    first = next(iter(prediction.starts), None)
+    notes = [note for load in own.values() for note in _notes(load, first)]
     prediction = replace(prediction, notes=(*prediction.notes, *notes))
     bands = prediction.bands
     if prediction.verdict.by != "seconds" or bands is None or not prediction.starts:
@@ -82,10 +92,18 @@ def with_loads(
     return _answered(prediction, rows, windows, reference)
 
 
-def _notes(load: Load) -> Iterator[Note]:
+def _notes(load: Load, start: Start | None) -> Iterator[Note]:
     """Yield the notes of a load; of one without an effect they change the answer."""
     kind = NoteKind.BASIS if load.clients else NoteKind.ANSWER
     yield from (Note(f"{load.name}: {note}", kind) for note in load.notes)
+    if load.clients and start is not None and _is_raced(start, load):
+        yield Note(f"{load.name}: {_RACE}", NoteKind.BASIS)
+
+
+def _is_raced(start: Start, load: Load) -> bool:
+    """Return whether a limiter grants start and load the budget of a slice at once."""
+    device = start.device
+    return isinstance(device, Paced) and device.slice_ns > 0 and load.limited is not False
 
 
 def _replayed(prediction: Prediction, windows: list[int], load: Load | None) -> Bands:
@@ -95,7 +113,10 @@ def _replayed(prediction: Prediction, windows: list[int], load: Load | None) -> 
     if load is not None:
         starts = tuple(with_load(start, load) for start in starts)
     _, replayed = replayed_bands(starts, windows, bands.candidates)
-    spread = bands.spread if load is None else hypot(bands.spread, LOADED)
+    spread = bands.spread
+    if load is not None:
+        raced = _is_raced(prediction.starts[0], load)
+        spread = hypot(spread, LIMITED if raced else LOADED)
     return replace(replayed, spread=spread)
 
 

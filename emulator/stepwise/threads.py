@@ -8,7 +8,8 @@ CPU for a slice yields it to the first in the queue, and queues at the end. With
 is that of kernel/sched/fair.c before 6.6. Of the threads that wait
 for one completion, threads that wait for its pages continue before threads that wait for its room
 in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
-in which they began to wait.
+in which they began to wait. Threads of loads that wait for pages come last: copying these takes
+them time, in which another thread gets the room.
 """
 
 from __future__ import annotations
@@ -142,7 +143,10 @@ class Threads:
             heapify(self._events)
 
     def _at(self, time: float, thread: Thread) -> None:
-        heappush(self._events, (time, thread.room_since_ns, thread.row, thread))
+        turn = thread.room_since_ns
+        if thread.of_load and turn == NONE:
+            turn = math.inf
+        heappush(self._events, (time, turn, thread.row, thread))
 
     def _forget_event(self, thread: Thread) -> None:
         self._events = [event for event in self._events if event[-1] is not thread]

@@ -6,13 +6,20 @@
 enum { MOST_FACTOR = 8 };
 static const double SLICE_NS = 0.75e6, TICK_NS = 4e6;
 
+/* A thread's turn among simultaneous ones: a load's pages come last, since their copy takes time. */
+static double
+turn_of(const struct lx_thread *thread)
+{
+    return thread->repeat && thread->room_since_ns < 0 ? INFINITY : thread->room_since_ns;
+}
+
 static bool
 is_before(const struct lx_event *a, const struct lx_event *b)
 {
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns;
-    if (a->thread->room_since_ns != b->thread->room_since_ns)
-        return a->thread->room_since_ns < b->thread->room_since_ns;
+    if (turn_of(a->thread) != turn_of(b->thread))
+        return turn_of(a->thread) < turn_of(b->thread);
     return a->thread->row < b->thread->row;
 }
 

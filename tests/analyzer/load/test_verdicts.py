@@ -1,6 +1,7 @@
 """The verdict beside loads: the rules that choose one window for all, from made-up seconds."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
@@ -11,12 +12,15 @@ from hypothesis import strategies as st
 from prediction_builder import curve_of, prediction_of
 
 from foreread.analyzer.error import ArgumentError
+from foreread.analyzer.ingest.load import load
 from foreread.analyzer.load import verdicts
 from foreread.analyzer.load.client import Client, Load
 from foreread.analyzer.load.verdicts import MOST_SLOWER, with_loads
 from foreread.analyzer.predict.bands import REPLAY, Bands
+from foreread.analyzer.predict.linux import predict_linux
 from foreread.analyzer.predict.verdict import decide_by_seconds
 from foreread.boards.base.note import NoteKind, kind_of
+from foreread.emulator.devices.paced import Paced
 
 KIB = [0, 32, 64, 128, 256, 1024]
 WINDOWS = [kib // 4 for kib in KIB]
@@ -47,7 +51,7 @@ def predicted(idle=IDLE, current=128, apart=0.0):
         quasi_optimal=WINDOWS[1],
     )
     verdict = decide_by_seconds(total, bands, None if current is None else current // 4)
-    start = SimpleNamespace(timed=lambda _: [None])
+    start = SimpleNamespace(timed=lambda _: [None], device=None)
     return replace(prediction_of(total), verdict=verdict, bands=bands, starts=(start,))
 
 
@@ -214,3 +218,18 @@ def test_the_document_has_the_rows_and_names_the_loads(beside):
     means = np.sqrt(np.array(IDLE) * READER)
     assert loads["weighted"] == pytest.approx(means.tolist())
     assert (loads["idle_kb"], loads["reference_kb"]) == (256, 128)
+
+
+def test_behind_a_limiter_the_band_is_wider_and_a_note_says_why():
+    capture = Path(__file__).parents[3] / "examples/php-start/php-start.capture.tar.xz"
+    prediction = predict_linux(load(capture), device=Paced(1000.0, 40e6))
+    client = Client(think_ns=1e6)
+    loads = [Load("inside", (client,)), Load("outside", (client,), limited=False)]
+    loaded = with_loads(prediction, loads)
+    _, inside, outside = loaded.loads.rows
+    widths = [row.seconds_high[0] / row.seconds_low[0] for row in (inside, outside)]
+    assert widths[0] > 1.3 * widths[1]
+    assert [note for note in loaded.notes if "race" in note] == [
+        "inside: behind the kernel's limiter start and load race for the budget of each slice: the "
+        "seconds are uncertain by 22 %"
+    ]
