@@ -34,10 +34,10 @@ from foreread.tracer.formats.scenario import IDLE
 
 MOST_SLOWER = 0.03  # than the reference window, beside any load: such a window is never set
 # Standard deviation of measured seconds beside a load from predicted ones, in parts of them, which
-# the draws do not contain: the aim, a median error of 5 %, / 0.67 of a normal distribution.
-LOADED = 0.075
+# the draws do not contain: the root mean square error on emulated boards (accuracy/loads.md).
+LOADED = 0.12
 # The same behind the kernel's limiter, where microseconds decide who gets how much of a slice's
-# budget: the root mean square error of three starts beside three loads (studies/accuracy/loads.md).
+# budget: three starts beside three loads.
 LIMITED = 0.22
 _RACE = (
     "behind the kernel's limiter start and load race for the budget of each slice: the seconds are "

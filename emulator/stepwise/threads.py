@@ -8,8 +8,8 @@ CPU for a slice yields it to the first in the queue, and queues at the end. With
 is that of kernel/sched/fair.c before 6.6. Of the threads that wait
 for one completion, threads that wait for its pages continue before threads that wait for its room
 in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
-in which they began to wait. Threads of loads that wait for pages come last: copying these takes
-them time, in which another thread gets the room.
+in which they began to wait. A load that reads through the page cache comes last: copying its pages
+takes time, in which another thread gets the room.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Thread:
     row: int
     begin_ns: float = 0.0
     of_load: bool = False
+    copies: bool = False  # of a load: it reads through the page cache
     life: Life = field(init=False)
     has_cpu: bool = False
     left_ns: float = 0.0
@@ -144,7 +145,7 @@ class Threads:
 
     def _at(self, time: float, thread: Thread) -> None:
         turn = thread.room_since_ns
-        if thread.of_load and turn == NONE:
+        if thread.copies and turn == NONE:
             turn = math.inf
         heappush(self._events, (time, turn, thread.row, thread))
 

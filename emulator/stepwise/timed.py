@@ -104,7 +104,9 @@ class TimedReplay(Replay):
         for each, thread in all_threads.items():
             thread.life = self._live(thread, rows[each], self._run.tail_ns if each == last else 0.0)
         for from_ns, until_ns, stride, span, each in self._run.repeats.tolist():
-            load = all_threads[each] = Thread(rows[each][0], lead + from_ns, of_load=True)
+            copies = self._run.steps["operation"][rows[each][-1]] >= 0
+            load = Thread(rows[each][0], lead + from_ns, of_load=True, copies=bool(copies))
+            all_threads[each] = load
             places = _Places(each, stride, span)
             load.life = self._repeat(load, rows[each], lead + until_ns, places)
         threads = self._threads

@@ -6,11 +6,11 @@
 enum { MOST_FACTOR = 8 };
 static const double SLICE_NS = 0.75e6, TICK_NS = 4e6;
 
-/* A thread's turn among simultaneous ones: a load's pages come last, since their copy takes time. */
+/* A thread's turn among simultaneous ones: who has to copy pages that have come is the last. */
 static double
 turn_of(const struct lx_thread *thread)
 {
-    return thread->repeat && thread->room_since_ns < 0 ? INFINITY : thread->room_since_ns;
+    return thread->copies && thread->room_since_ns < 0 ? INFINITY : thread->room_since_ns;
 }
 
 static bool

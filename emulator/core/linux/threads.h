@@ -27,6 +27,7 @@ struct lx_thread {
     size_t n_steps, at, row, number;
     enum lx_phase phase;
     bool has_cpu, waits; /* ``waits``: for the device; never of a load */
+    bool copies;         /* of a load: it reads through the page cache */
     bool has_alarm;      /* it sleeps, and the end of step ``woken_by`` would wake it */
     size_t woken_by;
     size_t outside, outside_end; /* its requests that the queue has no room for */

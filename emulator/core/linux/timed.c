@@ -548,7 +548,10 @@ renew(struct replay *r)
                              .sleepers = t->sleepers};
     for (size_t i = 0; i < r->n_threads; i++) {
         struct lx_thread *thread = &r->all[i];
+        size_t n = thread->n_steps;
+        bool reads = n && r->run->steps[thread->steps[n - 1]].operation >= 0;
         *thread = (struct lx_thread){.repeat = thread->repeat,
+                                     .copies = thread->repeat && reads,
                                      .begin_ns = thread->begin_ns,
                                      .steps = thread->steps,
                                      .n_steps = thread->n_steps,
