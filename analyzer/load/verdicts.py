@@ -36,11 +36,11 @@ MOST_SLOWER = 0.03  # than the reference window, beside any load: such a window 
 # Standard deviation of measured seconds beside a load from predicted ones, in parts of them, which
 # the draws do not contain: the root mean square error on emulated boards (accuracy/loads.md).
 LOADED = 0.12
-# The same behind the kernel's limiter, where microseconds decide who gets how much of a slice's
+# The same under the kernel's limiter, where microseconds decide who gets how much of a slice's
 # budget: three starts beside three loads.
 LIMITED = 0.22
 _RACE = (
-    "behind the kernel's limiter start and load race for the budget of each slice: the seconds are "
+    "under the kernel's limiter start and load race for the budget of each slice: the seconds are "
     f"uncertain by {percent_text(LIMITED, 0)}"
 )
 

@@ -180,7 +180,7 @@ def _sweep(bench: Bench, folder: Path, name: str, scenario: str, foreread: Forer
 
 @contextmanager
 def _random_reader(board: LoopBoard) -> Iterator[None]:
-    """Have fio read 4 KiB at random past the page cache, behind the limiter."""
+    """Have fio read 4 KiB at random past the page cache, under the limiter."""
     job = [f"--filename=/dev/{board.disk}", "--rw=randread", "--bs=4k", "--direct=1"]
     words = ["fio", "--name=random", *job, "--time_based", "--runtime=3h", "--readonly"]
     with subprocess.Popen(

@@ -220,7 +220,7 @@ def test_the_document_has_the_rows_and_names_the_loads(beside):
     assert (loads["idle_kb"], loads["reference_kb"]) == (256, 128)
 
 
-def test_behind_a_limiter_the_band_is_wider_and_a_note_says_why():
+def test_under_a_limiter_the_band_is_wider_and_a_note_says_why():
     capture = Path(__file__).parents[3] / "examples/php-start/php-start.capture.tar.xz"
     prediction = predict_linux(load(capture), device=Paced(1000.0, 40e6))
     client = Client(think_ns=1e6)
@@ -230,6 +230,6 @@ def test_behind_a_limiter_the_band_is_wider_and_a_note_says_why():
     widths = [row.seconds_high[0] / row.seconds_low[0] for row in (inside, outside)]
     assert widths[0] > 1.3 * widths[1]
     assert [note for note in loaded.notes if "race" in note] == [
-        "inside: behind the kernel's limiter start and load race for the budget of each slice: the "
+        "inside: under the kernel's limiter start and load race for the budget of each slice: the "
         "seconds are uncertain by 22 %"
     ]
