@@ -175,8 +175,8 @@ def _faster(trial: Trial, device: Paced) -> bool:
 def _unlimited(trials: Sequence[Trial]) -> FixedCost:
     """Return the cost of the disk without its limiter, from the reads that did not wait.
 
-    A busy machine makes reads slower, never faster, and seldom all of them. So a KiB costs the least
-    difference between reads of two sizes, among several quantiles.
+    A busy machine makes reads slower, never faster, and seldom all of them. So a KiB costs the
+    least difference between reads of two sizes, among several quantiles.
     """
     passed = {
         trial.kib: np.quantile(fast, _QUANTILES)
