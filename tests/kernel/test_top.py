@@ -50,8 +50,8 @@ def top():
 
     yield start
     for process in started:
-        process.kill()
-        process.wait()
+        process.terminate()  # killed, it would leave its job waiting for the end of the lease
+        process.communicate(timeout=left_s())
 
 
 def test_a_file_read_in_order_is_hit_but_for_its_first_page(top, cold_file):
