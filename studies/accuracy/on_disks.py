@@ -33,11 +33,12 @@ class DiskBoard:
     """An emulated board with a kind of disk."""
 
     disk: str
+    packages: tuple[str, ...] = PACKAGES
 
     def words(self) -> list[object]:
         """Return the arguments that start it."""
         words: list[object] = [MACHINE, "--kernel", KERNEL, "--disk", self.disk]
-        return words + [word for name in PACKAGES for word in ("--package", name)]
+        return words + [word for name in self.packages for word in ("--package", name)]
 
 
 def cells(live: Live) -> list[Cell]:

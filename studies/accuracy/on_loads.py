@@ -22,11 +22,11 @@ from foreread.analyzer.predict.beside import LoadRow
 from foreread.analyzer.predict.linux import predict_linux
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.formats.sweep import read_sweep
-from studies.accuracy import on_boards, starts
+from studies.accuracy import on_boards, on_machine, starts
 from studies.accuracy.cli import Foreread
-from studies.accuracy.loop_board import Limit, LoopBoard
+from studies.accuracy.loop_board import LoopBoard
 from studies.accuracy.on_boards import Application, Live
-from studies.accuracy.on_disks import stranger
+from studies.accuracy.on_disks import KERNEL, MACHINE, DiskBoard, stranger
 from studies.accuracy.store import Cell, Document
 
 AREA = "loads"
@@ -34,10 +34,9 @@ RANDOM = "random"
 WINDOWS_KB = (8, 32, 128, 256, 1024)
 DEFAULT_KB = 128
 REPEAT = 2
-LIMIT = Limit("40MBps-1000", 40_000_000, 1000)
+LIMIT = on_machine.LIMITS[0]
 _LOAD_RECORDED = "5s"
-# Of the emulated boards: one request at a time, and eight.
-BOARDS = (("x86_64", "6.12", "emmc"), ("x86_64", "6.12", "network"))
+DISKS = ("emmc", "network")  # of the emulated boards: one request at a time, and eight
 APPLICATIONS = (
     on_boards.ERLANG,
     on_boards.GUILE,
@@ -46,8 +45,8 @@ APPLICATIONS = (
     on_boards.VIM,
 )
 PACKAGES = ("erlang-base", "guile-3.0", "gdb-minimal", "tcl8.6", "vim", "libllvm15")
-_FILM = "/usr/lib/{}-linux-gnu/libLLVM-15.so.1"  # larger than the memory that a board has to spare
-_CPUS = {"arm64": "aarch64"}
+# Larger than the memory that a board has to spare.
+_FILM = f"/usr/lib/{MACHINE}-linux-gnu/libLLVM-15.so.1"
 
 
 @dataclass(frozen=True)
@@ -63,38 +62,19 @@ class Bench:
     scenarios: dict[str, str]
     device: Sequence[object] = ()
     within: Sequence[str] = ()
-    warm_first: bool = False
     random: Callable[[], AbstractContextManager[None]] | None = None
 
 
-@dataclass(frozen=True)
-class DiskBoard:
-    """An emulated board with a kind of disk."""
-
-    machine: str
-    kernel: str
-    disk: str
-
-    def words(self) -> list[object]:
-        """Return the arguments that start it."""
-        words: list[object] = [self.machine, "--kernel", self.kernel, "--disk", self.disk]
-        return words + [word for name in PACKAGES for word in ("--package", name)]
-
-
-def cells(live: Live, loop: LoopBoard, absent: Callable[[starts.Start], str | None]) -> list[Cell]:
-    """Return the cells of the area; ``absent`` says why a start cannot be made here."""
-    result = [_on_loop(loop, start, absent) for start in starts.BESIDE_LOADS]
+def cells(live: Live, loop: LoopBoard) -> list[Cell]:
+    """Return the cells of the area."""
+    boards = [DiskBoard(disk, PACKAGES) for disk in DISKS]
     return [
-        *result,
-        *(
-            _on_board(live, DiskBoard(*names), application)
-            for names in BOARDS
-            for application in APPLICATIONS
-        ),
+        *(_on_loop(loop, start) for start in starts.BESIDE_LOADS),
+        *(_on_board(live, board, each) for board in boards for each in APPLICATIONS),
     ]
 
 
-def _on_loop(board: LoopBoard, start: starts.Start, absent: Callable[..., str | None]) -> Cell:
+def _on_loop(board: LoopBoard, start: starts.Start) -> Cell:
     def run(folder: Path) -> Document:
         words = board.start(LIMIT)
         bench = Bench(
@@ -107,7 +87,6 @@ def _on_loop(board: LoopBoard, start: starts.Start, absent: Callable[..., str | 
             },
             device=("--device", board.disk),
             within=board.limited(),
-            warm_first=True,
             random=lambda: _random_reader(board),
         )
         return _measured(bench, folder)
@@ -115,7 +94,7 @@ def _on_loop(board: LoopBoard, start: starts.Start, absent: Callable[..., str | 
     return Cell(
         *(AREA, f"loop-{start.name}", f"{start.name} beside loads, loop board, {LIMIT.name}"),
         run=run,
-        missing=lambda: absent(start),
+        missing=lambda: on_machine.absent(start),
         judge=judge,
     )
 
@@ -123,22 +102,20 @@ def _on_loop(board: LoopBoard, start: starts.Start, absent: Callable[..., str | 
 def _on_board(live: Live, board: DiskBoard, application: Application) -> Cell:
     def run(folder: Path) -> Document:
         target = stranger(live.target(board, Foreread()), folder)
-        film = _FILM.format(_CPUS.get(board.machine, board.machine))
         bench = Bench(
             command=application.command,
             where=("--target", target),
             scenarios={
-                **{IDLE: IDLE, "direct": "reader", "cached": f"reader:{film}"},
+                **{IDLE: IDLE, "direct": "reader", "cached": f"reader:{_FILM}"},
                 "writer": "writer:/root",
             },
-            warm_first=True,
         )
         return _measured(bench, folder)
 
-    place = f"{board.machine}-{board.disk}"
+    place = f"{MACHINE}-{board.disk}"
     return Cell(
         *(AREA, f"{place}-{application.name}"),
-        f"{application.name} beside loads, {board.machine} {board.kernel}, {board.disk}",
+        f"{application.name} beside loads, {MACHINE} {KERNEL}, {board.disk}",
         run=run,
         missing=on_boards.missing,
         judge=judge,
@@ -150,9 +127,9 @@ def _measured(bench: Bench, folder: Path) -> Document:
     foreread, capture = Foreread(), folder / "capture"
     if not (capture / "capture.json").exists():
         words = ("record", *bench.where, "--wait", 300, "--allow-warm", "--json")
-        if bench.warm_first:
-            shutil.rmtree(folder / "first", ignore_errors=True)  # of a run that was interrupted
-            foreread(*words, "-o", folder / "first", "--", *bench.command, within=bench.within)
+        # The first run may write what later ones read.
+        shutil.rmtree(folder / "first", ignore_errors=True)  # of a run that was interrupted
+        foreread(*words, "-o", folder / "first", "--", *bench.command, within=bench.within)
         foreread(*words, "-o", capture, "--", *bench.command, within=bench.within)
     for name, scenario in bench.scenarios.items():
         _sweep(bench, folder, name, scenario, foreread)
@@ -230,7 +207,7 @@ def _compared(
     name: str, row: LoadRow, windows_kb: list[int], measured: dict[int, float]
 ) -> Document:
     """Return one load's points, and the regret of the fastest predicted window among them."""
-    document: Document = {"load": name, "why": row.why, "points": [], "coverage": [0, 0]}
+    document: Document = {"load": name, "why": row.why, "points": []}
     if not row.seconds:
         return document
     at = {kb: windows_kb.index(kb) for kb in measured if kb in windows_kb}
