@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from foreread.boards.base.child import completed
 from foreread.boards.base.owner import is_alive
 
 PLACES = tuple(map(Path, ("/run", "/dev/shm", "/tmp", "/var/tmp")))  # as in place.sh
@@ -59,13 +60,8 @@ def _end(folder: Path) -> bool:
         shutil.rmtree(folder, ignore_errors=True)
         return True
     try:
-        done = subprocess.run(
-            ["sh", folder / _SCRIPT, "-", "finish"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_END_S,
-            check=False,
-        )
+        words = ["sh", str(folder / _SCRIPT), "-", "finish"]
+        done = completed(words, subprocess.DEVNULL, timeout_s=_END_S)
     except subprocess.TimeoutExpired:
         return True
     except OSError:
