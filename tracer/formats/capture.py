@@ -35,6 +35,7 @@ from foreread.tracer.formats.limits import (
     MOST_FILES_BYTES,
     MOST_METADATA_BYTES,
 )
+from foreread.tracer.formats.memory import Memory
 from foreread.tracer.formats.scenario import IDLE
 
 # Bounds of a capture's numbers: a capture may come from anybody.
@@ -252,6 +253,9 @@ class Metadata(Document, frozen=True, kw_only=True):
     events_missing: list[str] = field(default_factory=list)
     lost: dict[str, Count] | None = None
     cold: Cold | None = None
+    memory: Annotated[
+        Memory | None, says("the memory that the run had; null in captures of older forereads")
+    ] = None
     devices: list[Device] = field(default_factory=list)
     mounts: list[Mount] = field(default_factory=list)
     stacks: Annotated[

@@ -56,6 +56,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     high: Share | None = None
     pairs: Annotated[list[tuple[Seconds, Seconds]], msgspec.Meta(max_length=100_000)] = []
     scenario: Text = IDLE  # load of the machine during the runs
+    memory_kib: Kib | None = None  # limit of the control group of the runs; None: none
     change: Text = ""  # what else the proposed runs had than their window; empty: nothing
     disturbed: Runs = 0
     runs: Runs = 0  # all that were made, the discarded first ones included
@@ -87,5 +88,5 @@ def same_question(first: Confirmation, other: Confirmation) -> bool:
 
 def _question(of: Confirmation) -> tuple[object, ...]:
     board = (of.kernel, of.machine, of.model, sorted(of.disks))
-    settings = (of.present_kb, of.proposed_kb, of.change, of.scenario)
+    settings = (of.present_kb, of.proposed_kb, of.change, of.scenario, of.memory_kib)
     return (*board, *settings, bool(of.boards))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import field
@@ -20,11 +20,23 @@ _REMEDY = "give a file of foreread sweep"
 Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
 
 
+class Killed(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that did not end by itself, and what it had read until then."""
+
+    by: Annotated[
+        Literal["memory", "time"], says("the limit of its memory, or of its time, ended it")
+    ]
+    seconds: Annotated[Measured | None, says("until its end; null if unknown")] = None
+    requests: Annotated[Count | None, says("read requests until then")] = None
+    pages: Annotated[Measured | None, says("pages read until then")] = None
+
+
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """All runs at one window, in the order they were made; lists are of one length.
+    """All runs at one window, in the order they were made; the first lists are of one length.
 
     ``requests`` and ``pages`` are reads that the devices served during the run, metadata
-    included (from their I/O statistics); beside a load those of the load, too.
+    included (from their I/O statistics); beside a load those of the load, too. In little memory
+    ``killed`` are further runs, which the limit ended: then the others may be empty.
     """
 
     __repr__ = brief
@@ -33,6 +45,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     seconds: Annotated[list[Measured], says("start-up time of each run, in seconds")]
     requests: Annotated[list[Count], says("read requests of each run, metadata included")]
     pages: Annotated[list[Measured], says("pages that each run read, metadata included")]
+    killed: Annotated[list[Killed], says("runs that a limit ended: they have no seconds")] = []
 
 
 class Sweep(Document, frozen=True, kw_only=True):
@@ -52,6 +65,9 @@ class Sweep(Document, frozen=True, kw_only=True):
         Count | None, says("the window in KiB before the sweep; null if unknown")
     ] = None
     scenario: Annotated[str, says("load of the machine during the runs")] = IDLE
+    memory_kib: Annotated[
+        Count | None, says("limit of the control group that the runs were in; null: none")
+    ] = None
     complete: Annotated[bool, says("false: interrupted, points lack runs")] = True
     notes: list[str] = field(default_factory=list)
     points: list[Point]
