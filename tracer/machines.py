@@ -25,7 +25,7 @@ from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.local.journal import restore_leftovers
 from foreread.tracer.local.journal_folder import make_lock
-from foreread.tracer.local.record import probed, run_here
+from foreread.tracer.local.record import named_files, probed, run_here
 from foreread.tracer.local.repeat import cgroups, environment, repeated
 from foreread.tracer.remote.probed import Row
 from foreread.tracer.remote.record import TargetRun, run_on
@@ -171,11 +171,12 @@ class _Here:
                 "kernel probes are for targets",
                 "on this machine remove --probes, or add --target ssh://root@localhost",
             )
-        if options.scenario == IDLE and not options.is_load:
+        if options.scenario == IDLE and not options.is_load and options.memory_kib is None:
             return run_here(options, self.backend, output, probe_disk)
         if self.backend.name != TARGETS_BACKEND:
+            what = "a load" if options.memory_kib is None else "a run with limited memory"
             raise RecordError(
-                f"back-end {self.backend.name} does not record a load",
+                f"back-end {self.backend.name} does not record {what}",
                 f"only {TARGETS_BACKEND} does: --backend {TARGETS_BACKEND}",
             )
         return _loaded_here(options, output)
@@ -183,7 +184,7 @@ class _Here:
 
 @contextmanager
 def _loaded_here(options: RecordOptions, output: Path) -> Iterator[_LoadedRun]:
-    """Record beside a load, or a load, on this machine: its shell does it, as it makes trials."""
+    """Record beside a load, a load, or in a group of its own: the shell does it, as in trials."""
     notes, run = _prepared_here(options.run)
     with run_on(LocalTarget(), replace(options, run=run), output, shell_here()) as made:
         yield _LoadedRun(made, notes)
@@ -205,7 +206,7 @@ class _LoadedRun:
 
     def name_files(self, seen: Seen) -> None:
         """Name the files of ``seen``, write the capture and end the job."""
-        self._made.name_files(seen)
+        self._made.name_files(seen, named_files)
         capture = self._made.capture
         if not capture.is_load:
             capture = structs.replace(capture, environment=environment(), cgroups=cgroups())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+_SIZE = re.compile(r"([0-9]{1,9})([KMG])(?:i?B)?", re.IGNORECASE)
 _UNITS = ("bytes", "KiB", "MiB", "GiB")
 
 
@@ -14,6 +17,14 @@ def kib_to_pages(kib: int, page_bytes: int) -> int:
 def pages_to_kib(pages: int, page_bytes: int) -> int:
     """Return pages in KiB, rounded down."""
     return pages * page_bytes // KIB
+
+
+def parse_kib(text: str) -> int:
+    """Return a size such as ``32M``, ``24576K`` or ``1G`` in KiB; raises ValueError."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a size: write for example 32M")
+    return int(match[1]) << (0, 10, 20)["KMG".index(match[2].upper())]
 
 
 def kib_text(kib: float | None, absent: str = "unknown") -> str:

@@ -34,6 +34,7 @@ from foreread.tracer.trials.trial import Scenario, TrialBench, TrialOptions
 from foreread.version import VERSION
 
 LEAST_PAGE_BYTES = 1024
+THRASH_S = 120.0  # for a run with little memory
 DEFAULT_WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 WindowsOf = Callable[[int], tuple[int, ...]]  # windows in KiB, by page size in bytes, rising
 
@@ -46,6 +47,8 @@ def sweep(
     repeat: int = 3,
     seed: int = 0,
     scenario: str = IDLE,
+    memory_kib: int | None = None,
+    limit_s: float | None = None,
     devices: Sequence[str] = (),
     target: str = LOCAL,
     identity: StrPath | None = None,
@@ -70,6 +73,9 @@ def sweep(
         repeat: runs of each window.
         seed: of the order of the runs.
         scenario: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
+        memory_kib: memory of each run, in a control group without swap; None: the machine's.
+        limit_s: a run that has not ended by then is ended and counts as killed; None: 120 s with
+            ``memory_kib``, no limit without.
         devices: names of the disks that get the windows; by default the disk of the command.
         target: the machine, as in :func:`foreread.record`.
         identity: private key that logs in to an ssh target.
@@ -98,6 +104,8 @@ def sweep(
         devices=tuple(devices) or _disks(of),
         wait_s=wait_s,
         foreread=VERSION,
+        memory_kib=memory_kib,
+        limit_s=THRASH_S if limit_s is None and memory_kib is not None else limit_s,
     )
     place = of.target if of is not None and target == LOCAL else target
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
+from foreread.boards.base.units import KIB
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
     Command,
@@ -21,6 +22,7 @@ from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.machines import recorder_for
+from foreread.tracer.runs.memory import size
 from foreread.tracer.runs.output import recording_folder
 from foreread.tracer.runs.recording import RecordOptions
 from foreread.tracer.trials.trial import Scenario
@@ -40,6 +42,7 @@ def record(
     probe_disk: bool = True,
     scenario: str = IDLE,
     device: str | None = None,
+    memory_kib: int | None = None,
     search_s: float | None = None,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
@@ -64,6 +67,8 @@ def record(
         scenario: the load beside the start: "idle", "reader", "reader:FILE", "writer",
             "writer:FOLDER", "memory" or "memory:MIB", as a trial of :func:`foreread.tune` has it.
         device: name of the disk that the scenario uses, such as "mmcblk0"; None: the command's.
+        memory_kib: run the command in a control group with so much memory, without swap; foreread
+            makes the group and removes it. None: with the machine's memory.
         search_s: how long paths of files are looked up; None: 20 s, on a target 60 s.
         wait_s: how long to wait for another foreread that holds the machine's settings.
         tell: is called with each step, in words.
@@ -77,6 +82,8 @@ def record(
     scenario = Scenario.parse(scenario).text
     load_words = [] if scenario == IDLE else ["--scenario", scenario]
     load_words += ["--device", device] if device else []
+    if memory_kib is not None:
+        load_words += ["--memory", size(checked_number(memory_kib, "memory_kib", least=KIB))]
     words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
     recording = RecordOptions(
         run=options,
@@ -90,6 +97,7 @@ def record(
         tell=tell,
         scenario=scenario,
         devices=(device,) if device else (),
+        memory_kib=memory_kib,
     )
     with (
         orderly_exit(),

@@ -16,6 +16,7 @@ _VALUED = {
     "--device",
     "--duration",
     "--identity",
+    "--memory",
     "--read-ahead-kb",
     "--scenario",
     "--target",

@@ -47,7 +47,7 @@ from foreread.tracer.runs.recording import (
 )
 from foreread.tracer.runs.residency import with_cached
 from foreread.tracer.runs.restored import unrestored
-from foreread.tracer.runs.result import MachineState, TraceSummary
+from foreread.tracer.runs.result import MachineState, RunResult, TraceSummary
 
 
 @contextmanager
@@ -106,7 +106,7 @@ class LocalRun:
     def name_files(self, seen: Seen) -> None:
         """Name the files of ``seen`` and those mapped at the end; ``capture`` is made then."""
         run = self.run
-        files = _files(self.options, run, self.devices, seen, self.notes)
+        files = named_files(self.options, run, self.devices, seen, self.notes)
         self.files = with_cached(files, run.cached)
         self.capture = self._capture(seen)
 
@@ -218,8 +218,8 @@ def _window(knob: str, outcome: str | KnobRefused, wanted_kb: int, notes: list[s
     return in_force
 
 
-def _files(
-    options: RecordOptions, run: Run, devices: Devices, seen: Seen, notes: list[str]
+def named_files(
+    options: RecordOptions, run: RunResult, devices: Devices, seen: Seen, notes: list[str]
 ) -> list[FileEntry]:
     """Return the files in the trace and those mapped at the end; Ctrl-C cuts the search."""
     inodes = inodes_to_find(seen, run.mapped, notes)

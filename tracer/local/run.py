@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +18,11 @@ from foreread.tracer.local.command import (
     descendants,
     terminate,
 )
-from foreread.tracer.local.disk.groups import GroupWatch
 from foreread.tracer.local.ending import Watch
+from foreread.tracer.local.groups import GroupWatch
+from foreread.tracer.local.memory import MemoryWatch
+from foreread.tracer.local.watching import Watcher, Watching
+from foreread.tracer.runs.memory import memory_of
 from foreread.tracer.runs.options import RunOptions, exit_notes, living_notes
 from foreread.tracer.runs.residency import Inode, Runs
 from foreread.tracer.runs.result import RunResult
@@ -65,7 +67,7 @@ def run_cold(
         ):
             watch.started()
             cold_start = _cold(options, executable)
-            groups = GroupWatch(held.pid) if watch_group else None
+            groups = GroupWatch(held.pid, "blkio") if watch_group else None
             begin()
             return _released(options, held, watch, cold_start, end, groups)
     finally:
@@ -94,12 +96,16 @@ def _released(
     cold.drop()  # inodes that the proof looked up, pages that starting the recorder read
     not_ours = children()
     keep = False
+    memory = MemoryWatch(held.pid)
+    watchers: list[Watcher] = [memory, *([groups] if groups else [])]
     try:
-        with groups or nullcontext():
+        memory.begin()
+        with Watching(watchers):
             over = watch.run(held)
         ended = held.poll()
         end()
         living = descendants(held.pid, not_ours)
+        memory_facts = memory.facts(living)
         run = Run(
             pid=held.pid,
             by=over.by,
@@ -111,6 +117,7 @@ def _released(
             cached=cached,
             environment=repeat.environment(),
             cgroups=repeat.cgroups(),
+            memory=memory_of(memory_facts),
             notes=[*exit_notes(ended), *living_notes(over.by, len(living), options)],
             group=groups.found if groups else "",
         )

@@ -6,21 +6,23 @@
 #
 # scenario, load_path, load_mib and load_disk are what load.sh is given; scenario is "idle" for no load.
 # replayer is "program", "script" or empty; the files replayer and list are in the job's folder.
-# later has a line "SECONDS KNOB VALUE BEFORE" for each change, with tabs in between.
+# later has a line "SECONDS KNOB VALUE BEFORE" for each change, with tabs in between. watched_memory: see
+# how much memory the command uses (memory.sh).
 
 # hold_beside: start what runs beside, up to the point where it waits for release_beside.
 hold_beside() {
     gates=0
     case $scenario in
     reader | writer) follows=yes ;;
-    *) follows='' ;;
+    *) follows=${watched_memory:+${memory_kib:+alone}} ;; # whose disk is probed in the group
     esac
-    [ -n "$replayer$later$follows" ] || return 0
+    [ -n "$replayer$later$follows$watched_memory" ] || return 0
     mkfifo "$job/beside" "$job/beside.held"
     exec 7<>"$job/beside"
     [ -z "$replayer" ] || held_beside replay
     [ -z "$later" ] || held_beside change_later
     [ -z "$follows" ] || held_beside follow_start
+    [ -z "$watched_memory" ] || held_beside watch_memory
 }
 
 # held_beside FUNCTION: start it, and wait until it waits: what it reads until then from the disk would
@@ -97,36 +99,21 @@ start_load() {
 # it: a wrapper joins one soon, or never.
 follow_start() {
     exec 9<>"$job/never"
-    find_group </proc/self/cgroup
+    find_group blkio <"/proc/$command/cgroup"
     last=$group looks=0
     echo >"$job/beside.held"
     read -r _ <&7
     while :; do
-        { find_group <"/proc/$command/cgroup"; } 2>/dev/null
+        { find_group blkio <"/proc/$command/cgroup"; } 2>/dev/null
         start_of "$command" # one that is exiting (PF_EXITING) is in no group of version 1
         [ -n "$started" ] && [ $((flags & 4)) = 0 ] || return 0
         if [ "$group" != "$last" ]; then
             last=$group
             echo "$group" >"$job/group"
-            echo "join $group" >"$job/load.in"
+            [ "$follows" = alone ] || echo "join $group" >"$job/load.in"
         fi
         looks=$((looks + 1))
         if [ $looks -lt 20 ]; then pause "$tick_s"; else pause 1; fi
-    done
-}
-
-# find_group: set group to the control group for block I/O in the lines of a process's cgroup file:
-# version 1's blkio, else version 2's.
-find_group() {
-    group=''
-    while IFS=: read -r number controllers path; do
-        case ,$controllers, in
-        *,blkio,*)
-            group=$path
-            return
-            ;;
-        ,,) [ "$number" != 0 ] || group=$path ;;
-        esac
     done
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from foreread.boards.device import Devices
 from foreread.boards.stack import Stack
 from foreread.boards.stacks import stacks
 from foreread.tracer import touches
+from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import TRACE, Boot, Capture, Device, FileEntry, Host, Squashfs
 from foreread.tracer.formats.seen import Seen
@@ -29,13 +30,16 @@ from foreread.tracer.remote.places import with_places
 from foreread.tracer.remote.run_facts import RunFacts, TraceFacts
 from foreread.tracer.runs import metadata
 from foreread.tracer.runs.inode_tables import Places, tables_off
+from foreread.tracer.runs.memory import killed_error, was_killed
 from foreread.tracer.runs.options import exit_notes, living_notes
 from foreread.tracer.runs.recording import RecordOptions, inodes_to_find, looking_up, lost_notes
 from foreread.tracer.runs.residency import with_cached
 from foreread.tracer.runs.restored import unrestored
-from foreread.tracer.runs.result import MachineState, TraceSummary
+from foreread.tracer.runs.result import MachineState, RunResult, TraceSummary
 from foreread.tracer.trials.load import NO_LOAD
 from foreread.tracer.trials.trial import apart_notes
+
+Name = Callable[[RecordOptions, RunResult, Devices, Seen, list[str]], list[FileEntry]]
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,17 @@ class Fetched:
         """The command's first process, or all that a boot started."""
         return {self.run.pid, *(self.boot.processes if self.boot else ())}
 
-    def named(self, seen: Seen) -> tuple[Capture, list[FileEntry]]:
-        """Name the files of ``seen``, write the capture and return it. Raises RecordError."""
+    def named(self, seen: Seen, name: Name | None = None) -> tuple[Capture, list[FileEntry]]:
+        """Name the files of ``seen``, write the capture and return it. Raises RecordError.
+
+        ``name``: how files are named, if not by the target's shell.
+        """
         devices, machine, mapped = self.prepared.devices, self.prepared.machine, self.mapped
         notes = self._notes()
         files = []
         if not self.options.is_load:
-            files = _files(self.options, self.job, self.run, devices, seen, notes)
+            name = name or self._name
+            files = name(self.options, self.run, devices, seen, notes)
         if mapped is not None:
             files = with_cached(files, of_layers(mapped.pages, mapped.paths, files, devices))
         images = images_on(self.job, devices.mounts, machine.squashfs, {file.dev for file in files})
@@ -93,6 +101,23 @@ class Fetched:
             msgspec.convert(msgspec.to_builtins(capture), Capture)
         capture_files.write(self.output, capture, files)
         return capture, files
+
+    def _name(
+        self,
+        options: RecordOptions,
+        run: RunResult,
+        devices: Devices,
+        seen: Seen,
+        notes: list[str],
+    ) -> list[FileEntry]:
+        """Name files by the target's shell, and look where they are on its disks."""
+        inodes = inodes_to_find(seen, run.mapped, notes)
+        limit_s = SEARCH_S if options.search_s is None else options.search_s
+        options.tell(looking_up(len(inodes), limit_s))
+        files, search_notes = find_files(self.job, inodes, devices.mounts, run.mapped, limit_s)
+        notes += search_notes
+        options.tell("looking up where these files are on the disk")
+        return with_places(self.job, files, devices.mounts)
 
     def _notes(self) -> list[str]:
         prepared, run = self.prepared, self.run
@@ -150,6 +175,8 @@ def fetch(
     options.tell("fetching the trace")
     facts = job.ask("result", step="fetching the result")
     run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
+    if options.memory_kib is not None:
+        _check_group(run, Path(job.folder).name, options.memory_kib)
     boot, late = boot_of(facts)
     mapped = mapped_pages(job, machine) if options.note_mapped else None
     lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
@@ -170,28 +197,24 @@ def fetch(
     )
 
 
+def _check_group(run: RunFacts, made: str, memory_kib: int) -> None:
+    """Raise RecordError if the limit of its memory killed the command, or did not hold for it."""
+    if was_killed(run.ended, run.memory_kills):
+        raise killed_error(memory_kib)
+    group = run.memory.group if run.memory else None
+    if group is not None and Path(group.path).name != made:
+        raise RecordError(
+            f"the command has left its control group for {group.path}, so its memory had no limit",
+            "record a command that does not join a group for memory, or set that group's limit and "
+            "remove --memory",
+        )
+
+
 def _unseen(unpacks: str, notes: Sequence[str]) -> list[str]:
     """Return a note if the setting that shows touches was refused."""
     if not any(note.startswith(touches.KNOB) for note in notes):
         return []
     return [touches.unseen_note(unpacks, "enable CONFIG_DEBUG_FS in the target's kernel")]
-
-
-def _files(
-    options: RecordOptions,
-    job: Job,
-    run: RunFacts,
-    devices: Devices,
-    seen: Seen,
-    notes: list[str],
-) -> list[FileEntry]:
-    inodes = inodes_to_find(seen, run.mapped, notes)
-    limit_s = SEARCH_S if options.search_s is None else options.search_s
-    options.tell(looking_up(len(inodes), limit_s))
-    files, search_notes = find_files(job, inodes, devices.mounts, run.mapped, limit_s)
-    notes += search_notes
-    options.tell("looking up where these files are on the disk")
-    return with_places(job, files, devices.mounts)
 
 
 def _host(machine: Machine, long_size: int, kernel_options: dict[str, str]) -> Host:

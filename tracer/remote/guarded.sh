@@ -107,6 +107,7 @@ settle() {
     stop_tracing "$job"
     [ -e "$job/keep" ] || end_command "$job" restored
     end_load "$job"
+    remove_memory_group "$job"
     restore "$job" restored >"$job/restored"
     # The knobs are free for others now, so a dead host may be waited for longer than during a run.
     release_lock "$job"
@@ -136,7 +137,9 @@ make_run() {
     [ -z "$all_knobs" ] || ! grep -q -e '^unset ' -e '^moved ' "$job/set" || return 0
     prepare
     start_watchers
+    make_memory_group
     run_command hold "$executable"
+    join_memory_group
     rehearse_end
     [ -n "${as_found-}" ] || make_cold
     begin

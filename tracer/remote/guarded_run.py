@@ -15,7 +15,7 @@ from foreread.tracer.remote.machine import Machine
 from foreread.tracer.runs.knobs import KnobRefused, check_value
 from foreread.tracer.runs.options import RunOptions, Streams
 
-PARTS = ("lib.sh", "held.sh", "tracing.sh", "disks.sh", "guarded.sh")
+PARTS = ("lib.sh", "held.sh", "tracing.sh", "disks.sh", "memory.sh", "guarded.sh")
 AWAIT_S = 5  # maximum wait for the target before the lease is renewed
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 

@@ -197,6 +197,7 @@ undo() {
     end_helpers "$1" "$2"
     end_load "$1"
     restore "$1" "$2" || restore "$1" "$2"
+    remove_memory_group "$1"
     remove_tracing "$1"
     release_lock "$1"
     remove_kept "$1"
@@ -210,6 +211,25 @@ remove_kept() {
     { read -r kept <"$1/kept"; } 2>/dev/null || return 0
     case ${kept##*/} in foreread-judge-*) rm -rf "$kept" ;; esac
 }
+
+# remove_memory_group DIRECTORY: remove the control group that the job made for its run (memory.sh), and
+# what it changed for it. The group is busy until the last process in it has ended.
+remove_memory_group() {
+    { read -r made <"$1/memory_group"; } 2>/dev/null || made=''
+    tries=0
+    case ${made##*/} in
+    foreread-*)
+        until rmdir "$made" || [ ! -d "$made" ] || [ $tries -ge 50 ]; do
+            nap
+            tries=$((tries + 1))
+        done
+        ;;
+    esac
+    { read -r enabled <"$1/memory_enabled" && echo -memory >"$enabled"; } || :
+    { read -r place <"$1/memory_mounted" && source_of "$place"; } || mounted=''
+    case $mounted in foreread-*) umount "$place" ;; esac
+    rm -f "$1/memory_group" "$1/memory_enabled" "$1/memory_mounted"
+} 2>/dev/null
 
 # finish: end the job, whatever its state, and return once nothing of it is left. The kernel may kill
 # its owner meanwhile for want of memory.

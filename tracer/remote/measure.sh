@@ -66,6 +66,7 @@ end() {
     print_io after "$recorder"
     end_beside
     ask_load after
+    print_kills
     [ -z "$why_not" ] || echo "unloaded $why_not"
     [ -z "$apart" ] || echo "apart $apart"
     [ -z "$watched" ] || echo "bios $(sum_bios "$bios")"
@@ -85,7 +86,7 @@ count() {
     done
     case $1 in
     look*) ;;
-    *) [ -z "${vmstat-yes}" ] || count_events "$1" ;;
+    *) [ -z "${vmstat-yes}" ] || each_line /proc/vmstat print_event "$1" ;;
     esac
     for resource in cpu io memory; do
         while read -r line; do
@@ -94,24 +95,6 @@ count() {
     done
     read -r line </proc/stat && echo "$1 stat $line"
 } 2>/dev/null
-
-# count_events KEY: bash seeks back after each line that it reads, and the kernel makes the text anew
-# each time, so that a number that has grown by a digit moves the next line. It reads all at once.
-count_events() {
-    if [ -n "${BASH_VERSION-}" ]; then
-        read -r -d '' text </proc/vmstat
-        IFS='
-'
-        for line in $text; do
-            print_event "$1" "$line"
-        done
-        unset IFS
-    else
-        while read -r line; do
-            print_event "$1" "$line"
-        done </proc/vmstat
-    fi
-}
 
 print_event() {
     case $2 in nr_*) ;; *) echo "$1 vmstat $2" ;; esac

@@ -25,7 +25,7 @@ from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.probes import ProbePlan
 from foreread.tracer.remote import guarded_run, probes
-from foreread.tracer.remote.fetched import Fetched, Prepared, fetch
+from foreread.tracer.remote.fetched import Fetched, Name, Prepared, fetch
 from foreread.tracer.remote.guarded_run import (
     directory,
     executable_on,
@@ -48,6 +48,7 @@ from foreread.tracer.remote.probed import (
 )
 from foreread.tracer.runs import metadata
 from foreread.tracer.runs.inode_tables import knobs_off
+from foreread.tracer.runs.memory import check_memory, memory_settings, within
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.output import no_space_as_error, output_directory
 from foreread.tracer.runs.recording import RecordOptions, default_buffer_kib
@@ -70,6 +71,7 @@ def run_on(
     lost: then the target's guard puts everything back.
     """
     guarded_run.check(options.run)
+    check_memory(options.memory_kib, options.run)
     with ExitStack() as opened:
         opened.enter_context(orderly_exit())
         opened.enter_context(output_directory(output))
@@ -122,9 +124,9 @@ class TargetRun:
         """The control group for block I/O that the command joined, empty for the recorder's own."""
         return self._fetched.run.group
 
-    def name_files(self, seen: Seen) -> None:
-        """Name the files of ``seen``, write the capture and end the job."""
-        self.capture, self.files = self._fetched.named(seen)
+    def name_files(self, seen: Seen, name: Name | None = None) -> None:
+        """Name the files of ``seen``, write the capture and end the job; ``name`` as in Fetched."""
+        self.capture, self.files = self._fetched.named(seen, name)
         self._opened.close()
 
     def probe_disk(self, seen: Seen, scratch: Path) -> TargetProbe | None:
@@ -172,6 +174,7 @@ class TargetRun:
             probes=False,
             touches=False,
             scenario=IDLE,
+            memory_kib=None,
         )
 
 
@@ -218,7 +221,7 @@ def _run(job: Job, prepared: Prepared, options: RecordOptions, output: Path) -> 
 def _step(options: RecordOptions) -> str:
     if options.is_load:
         return "recording what the target reads and writes"
-    load = beside(options.scenario)
+    load = beside(options.scenario) + within(options.memory_kib)
     return f"running the command on the target, cold, at {options.read_ahead_kb} KiB{load}"
 
 
@@ -279,6 +282,7 @@ def _settings(prepared: Prepared, options: RecordOptions, disks: list[str]) -> d
     return {
         **settings(machine, options.run, options.wait_s, windows),
         **prepared.load,
+        **memory_settings(options.memory_kib, watched=not options.is_load),
         "replayer": "",
         "later": "",
         "as_found": "yes" if options.is_load else "",

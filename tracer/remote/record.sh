@@ -7,6 +7,7 @@ prepare() {
 }
 
 begin() {
+    print_memory
     hold_beside
     start_load
     note_mapped
@@ -16,6 +17,7 @@ begin() {
 begin_counting() {
     ask_load before
     [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
+    untraced count_memory before
 }
 
 # note_mapped: save which file pages processes map, since drop_caches keeps those. maps has the
@@ -73,6 +75,10 @@ end() {
     [ -z "$why_not" ] || echo "unloaded $why_not"
     [ -z "$apart" ] || echo "apart $apart"
     fact group "$job/group"
+    { read -r seen_group <"$job/seen_group"; } 2>/dev/null || seen_group=''
+    count_memory after
+    print_kills
+    cat "$job/samples" 2>/dev/null || :
 }
 
 print_result() {

@@ -14,6 +14,7 @@ from foreread.tracer.remote.bios import parse_sums
 from foreread.tracer.remote.job import Fact, making_sense
 from foreread.tracer.remote.machine import Machine
 from foreread.tracer.runs.cold import judged, parse_mapping
+from foreread.tracer.runs.memory import memory_of, parse_facts
 from foreread.tracer.runs.options import Ended, EndedBy
 from foreread.tracer.runs.restored import Restored
 from foreread.tracer.runs.result import RunResult
@@ -82,7 +83,7 @@ class RunFacts(RunResult):
     ``living`` processes of the command outlived the first one. ``windows`` are in force,
     ``before`` were found, by knob; inode_readahead_blks among them. ``unloaded`` says why the load
     beside the run ended early, ``apart`` why it is not in the control group ``group``, which the
-    command has joined; each empty if it did not happen.
+    command has joined; each empty if it did not happen. ``memory_kills``: as MemoryFacts has it.
     """
 
     living: int
@@ -92,6 +93,7 @@ class RunFacts(RunResult):
     unloaded: str
     apart: str
     group: str
+    memory_kills: int | None
 
     @classmethod
     def parse(cls, facts: list[Fact], machine: Machine) -> RunFacts:
@@ -107,6 +109,7 @@ class RunFacts(RunResult):
         if not 0 <= start_ns <= end_ns:
             raise ValueError("it is incomplete")
         setting = Setting.parse(lines)
+        memory = parse_facts(lines["memory"])
         return cls(
             pid=pid,
             by=by,
@@ -125,6 +128,8 @@ class RunFacts(RunResult):
                 *setting.notes,
                 *map(str, setting.changed),
             ],
+            memory=memory_of(memory),
+            memory_kills=memory.kills,
             unloaded=next((why.partition("|")[0] for why in lines["unloaded"]), ""),
             apart=next(iter(lines["apart"]), ""),
             group=next(iter(lines["group"]), ""),

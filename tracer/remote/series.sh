@@ -124,6 +124,7 @@ end_run() {
     [ -e "$job/keep" ] || end_command "$job" restored
     end_helpers "$job" restored
     end_load "$job"
+    remove_memory_group "$job"
     restore "$job" restored
     [ "$run" -gt 1 ] || cat "$job/leftovers"
     [ -z "$marks" ] || fact mark "$marks/trace"

@@ -7,6 +7,8 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Literal
 
 from foreread.boards.device import Disk
 from foreread.boards.target import Target, TargetError
@@ -24,7 +26,8 @@ from foreread.tracer.remote.machine import Machine
 from foreread.tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
 from foreread.tracer.remote.series import Made, Series
 from foreread.tracer.runs.knobs import check_readable
-from foreread.tracer.runs.options import exit_notes, living_notes
+from foreread.tracer.runs.memory import check_memory, memory_settings, was_killed
+from foreread.tracer.runs.options import RunOptions, exit_notes, living_notes
 from foreread.tracer.runs.restored import unrestored
 from foreread.tracer.trials.changed import overridden
 from foreread.tracer.trials.load import NO_LOAD, load_settings
@@ -41,6 +44,7 @@ from foreread.tracer.trials.trial import (
 from foreread.tracer.trials.tuned_disks import disks_to_count, disks_to_tune, mounted_on
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "beside.sh", "measure.sh", "series.sh")
+_PATIENCE_S = 120.0  # for the end of a start that is ended while it lacks memory
 _KEPT_S = 60.0  # less than the lease of an idle job
 _OUTPUT_BYTES = 1 << 14  # of each stream of a run that are kept: they are brought here every time
 BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
@@ -53,6 +57,7 @@ def trials_on(
 ) -> Iterator[TargetTrials]:
     """Yield ``target`` as a bench. Raises RecordError, and TargetError if it is out of reach."""
     guarded_run.check(options.run)
+    check_memory(options.memory_kib, options.run)
     with losing_no_target() as jobs, Job(target, PARTS, shell) as job:
         jobs.append(job)
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
@@ -96,6 +101,7 @@ class TargetTrials:
         self._first = job  # whose script the others copy
         self._machine = machine
         self._options = options
+        self._run = _within(options.run, options.most_s)
         self._counted = counted
         self._announced: list[Trial] = []
         self._series: Series | None = None
@@ -148,10 +154,11 @@ class TargetTrials:
             return Outcome("refused", refused=refused)
         possible = [queued for queued in expected if not _refusals(queued)]
         try:
-            return self._outcome_of(self._queued(possible).fetch(self._options.limit_s), trial)
+            return self._outcome_of(self._queued(possible).fetch(self._limit_s), trial)
         except NotOverError as error:
             self._end_series()
-            return Outcome("hung", notes=(str(error),))
+            is_timed = self._options.most_s is not None
+            return Outcome("hung", notes=(str(error),), killed="time" if is_timed else None)
         except RecordError as error:
             self._end_series()
             if not self._has_restarted():
@@ -162,6 +169,12 @@ class TargetTrials:
         except BaseException:
             self._end_series()
             raise
+
+    @property
+    def _limit_s(self) -> float | None:
+        """How long this side waits for a run that the target itself ends after ``most_s``."""
+        most_s = self._options.most_s
+        return self._options.limit_s if most_s is None else most_s + _PATIENCE_S
 
     def _queued(self, trials: Sequence[Trial]) -> Series:
         """Return the series in which these trials come next."""
@@ -247,7 +260,7 @@ class TargetTrials:
             *(note for why in lines["apart"] for note in apart_notes(why)),
             *([run.cold.how] if warm else []),
         ]
-        return judged(
+        outcome = judged(
             Outcome(
                 "warm" if warm else "failed" if unloaded else "ok",
                 run.seconds,
@@ -261,11 +274,22 @@ class TargetTrials:
             scenario,
             counted,
         )
+        killed = None if warm or unloaded else self._killed(run)
+        if killed is None:
+            return outcome
+        return replace(outcome, status="hung" if killed == "time" else "failed", killed=killed)
+
+    def _killed(self, run: RunFacts) -> Literal["memory", "time"] | None:
+        """Return which limit has ended a start, None if it ended otherwise."""
+        if self._options.memory_kib is not None and was_killed(run.ended, run.memory_kills):
+            return "memory"
+        return "time" if run.by == "duration" and self._run is not self._options.run else None
 
     def _settings(self) -> dict[str, str]:
         """Return the shell variables that all trials share."""
         return {
-            **settings(self._machine, self._options.run, self._options.wait_s),
+            **settings(self._machine, self._run, self._options.wait_s),
+            **memory_settings(self._options.memory_kib, watched=False),
             "all_knobs": "yes",
             "allow_warm": "yes",  # a note says so instead
             "counted": " ".join(self._counted),
@@ -295,6 +319,13 @@ class TargetTrials:
 
     def _job(self) -> Job:
         return Job(self._first.target, PARTS, self._first.shell, like=self._first)
+
+
+def _within(run: RunOptions, most_s: float | None) -> RunOptions:
+    """Return the run that the target ends after ``most_s``, unless it ends it anyway."""
+    if most_s is None or run.ending.duration_s is not None:
+        return run
+    return replace(run, ending=replace(run.ending, duration_s=most_s))
 
 
 def _refusals(trial: Trial) -> dict[str, str]:

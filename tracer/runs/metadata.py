@@ -56,6 +56,7 @@ def capture_of(
         events_missing=list(trace.missing),
         lost={str(cpu): events for cpu, events in sorted(trace.lost.items())},
         cold=run.cold,
+        memory=run.memory,
         devices=list(machine.disks),
         mounts=with_tables(mounted, machine.tables, machine.devices, reads),
         stacks=list(machine.stacks),

@@ -33,7 +33,8 @@ class RecordOptions:
     is called with each step. ``note_mapped``: on a target, find out which pages its processes
     have mapped and so keep in the cache, which takes seconds on a slow board. ``scenario`` is the
     load beside the run. ``is_load``: the machine is recorded as it is while ``run`` sleeps, with
-    its windows and its caches. The first of ``events`` is indispensable.
+    its windows and its caches. The first of ``events`` is indispensable. ``memory_kib``: the
+    command runs in a control group with so much memory.
     """
 
     run: RunOptions
@@ -51,6 +52,7 @@ class RecordOptions:
     note_mapped: bool = True
     scenario: str = IDLE
     is_load: bool = False
+    memory_kib: int | None = None
 
 
 def inodes_to_find(seen: Seen, mapped: Iterable[Inode], notes: list[str]) -> set[Inode]:

@@ -9,6 +9,7 @@ from typing import Literal
 from foreread.boards.device import Devices
 from foreread.boards.stack import Stack
 from foreread.tracer.formats.capture import Cold, Device, Host, Squashfs
+from foreread.tracer.formats.memory import Memory
 from foreread.tracer.runs.inode_tables import Tables
 from foreread.tracer.runs.options import Ended, EndedBy
 from foreread.tracer.runs.residency import Inode
@@ -32,6 +33,7 @@ class RunResult:
     cold: Cold
     mapped: dict[Inode, str]
     notes: list[str]
+    memory: Memory | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     cgroups: Sequence[str] = ()
 

@@ -16,9 +16,8 @@ from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.units import KIB
 from foreread.boards.device import SECTOR_BYTES
 from foreread.tracer.error import RecordError
-from foreread.tracer.formats.sweep import Point, Sweep
+from foreread.tracer.formats.sweep import Killed, Point, Sweep
 from foreread.tracer.runs.options import RunOptions
-from foreread.tracer.trials.counters import Counters
 from foreread.tracer.trials.trial import (
     OpenTrials,
     Outcome,
@@ -39,7 +38,8 @@ class SweepOptions:
     times; each round is shuffled anew by ``seed``, so that slow drifts of the machine do not favour
     a window. ``with_default`` adds the current window of the first disk, as the baseline of the
     others. ``scenario`` is the load during every run. ``devices`` names the disks; by default the
-    disks of the executable and of ``paths``.
+    disks of the executable and of ``paths``. Runs have ``memory_kib`` of memory; what this limit
+    kills, and what has not ended after ``limit_s``, counts as killed.
     """
 
     run: RunOptions
@@ -52,16 +52,21 @@ class SweepOptions:
     paths: tuple[Path, ...] = ()
     wait_s: float = 0.0
     foreread: str = ""
+    memory_kib: int | None = None
+    limit_s: float | None = None
 
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """The progress of a sweep after a run; the discarded first run is number 0."""
+    """The progress of a sweep after a run; the discarded first run is number 0.
+
+    ``seconds`` is None for a run that a limit has ended.
+    """
 
     done: int
     total: int
     read_ahead_kb: int
-    seconds: float
+    seconds: float | None
     left_s: float
 
 
@@ -72,6 +77,7 @@ class _Samples:
     seconds: list[float] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
     pages: list[float] = field(default_factory=list)
+    killed: list[Killed] = field(default_factory=list)
 
 
 def sweep(
@@ -146,11 +152,11 @@ class _Measurement:
         self._bench.announce([self._trial(window) for window in [order[0], *order]])
         for number, window in enumerate([order[0], *order]):
             run = self._bench.run(self._trial(window))
-            seconds = check_run(run)
-            in_force = self._in_force(run)
-            self._note(*run.notes, *run.repeated)
+            seconds = None if run.killed else check_run(run)
+            in_force = window if run.killed and not run.in_force else self._in_force(run)
+            self._note(*(() if run.killed else run.notes), *run.repeated)
             if number > 0:
-                self._add(in_force, seconds, run.counters)
+                self._add(in_force, run)
                 save(self.sweep(complete=False))
             left_s = (time.monotonic() - started) / (number + 1) * (len(order) - number)
             progress(SweepProgress(number, len(order), in_force, seconds, left_s))
@@ -166,6 +172,7 @@ class _Measurement:
             devices=self._bench.disks,
             default_read_ahead_kb=self._default_kb,
             scenario=self._options.scenario.text,
+            memory_kib=self._options.memory_kib,
             complete=complete,
             notes=list(self._notes),
             points=[
@@ -174,6 +181,7 @@ class _Measurement:
                     seconds=list(sample.seconds),
                     requests=list(sample.requests),
                     pages=list(sample.pages),
+                    killed=list(sample.killed),
                 )
                 for window, sample in sorted(self._samples.items())
             ],
@@ -194,12 +202,20 @@ class _Measurement:
             )
         return int(window)
 
-    def _add(self, window: int, seconds: float, counters: Counters) -> None:
+    def _add(self, window: int, run: Outcome) -> None:
         sample = self._samples.setdefault(window, _Samples())
-        sample.seconds.append(seconds)
-        sample.requests.append(round(counters["disk.reads"]))
-        read = counters["disk.read_sectors"] * SECTOR_BYTES
-        sample.pages.append(read / self._bench.page_bytes)
+        requests = pages = None
+        if "disk.reads" in run.counters:
+            requests = round(run.counters["disk.reads"])
+            pages = run.counters["disk.read_sectors"] * SECTOR_BYTES / self._bench.page_bytes
+        if run.killed is not None:
+            killed = Killed(by=run.killed, seconds=run.seconds, requests=requests, pages=pages)
+            sample.killed.append(killed)
+            return
+        assert run.seconds is not None and requests is not None and pages is not None
+        sample.seconds.append(run.seconds)
+        sample.requests.append(requests)
+        sample.pages.append(pages)
 
     def _note(self, *notes: str) -> None:
         """Add notes to the sweep, each once."""
@@ -214,6 +230,8 @@ def _trial_options(options: SweepOptions) -> TrialOptions:
         options.wait_s,
         limit_s=None,
         vmstat=False,
+        memory_kib=options.memory_kib,
+        most_s=options.limit_s,
     )
 
 

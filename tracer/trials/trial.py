@@ -100,7 +100,9 @@ class Outcome:
     or why an accepted value was no longer in force when all were set. ``counters`` are the
     machine's counters over the start (tracer.trials.counters). ``changed``: what other programs did
     to the settings, which makes it invalid; ``repeated`` says so of the trials before it that were
-    discarded. ``unloaded``: why the load did not last until the end, and what to do.
+    discarded. ``unloaded``: why the load did not last until the end, and what to do. ``killed``:
+    which limit of TrialOptions ended the start: ``seconds`` and ``counters`` are those until then,
+    if they are known.
     """
 
     status: Status
@@ -115,6 +117,7 @@ class Outcome:
     changed: tuple[Change, ...] = ()
     repeated: tuple[str, ...] = ()
     unloaded: tuple[str, str] | None = None
+    killed: Literal["memory", "time"] | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,9 @@ class TrialOptions:
     the executable and of ``paths``. A trial that has not ended after ``limit_s`` is ``hung``; with
     None there is no limit. ``bios``: sum up the bios of each, as counters ``io_*``
     (remote/bios.py). Without ``vmstat`` the counters of /proc/vmstat, which take time to bring
-    here, are left out. ``replayer``: what trials that replay a list run.
+    here, are left out. ``replayer``: what trials that replay a list run. ``memory_kib``: each start
+    runs in a control group with so much memory. The bench ends a start after ``most_s``, which then
+    counts as ``killed``, as does one that the limit of its memory kills.
     """
 
     run: RunOptions
@@ -136,6 +141,8 @@ class TrialOptions:
     bios: bool = False
     vmstat: bool = True
     replayer: Replayer | None = None
+    memory_kib: int | None = None
+    most_s: float | None = None
 
 
 class TrialBench(Protocol):

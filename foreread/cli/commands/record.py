@@ -13,6 +13,7 @@ from foreread.boards.base.printable import printable
 from foreread.boards.open import LOCAL
 from foreread.cli.arguments import LARGEST, UsageError, duration, refuse, whole_number
 from foreread.cli.arguments.budget import parse_time
+from foreread.cli.arguments.memory import add_memory
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, given_run, run_options
 from foreread.cli.arguments.scenario import add_scenario, scenario_of
@@ -117,6 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --scenario: disk that the load uses, where the command is a script or a wrapper "
         "(default: the disk that holds the command)",
     )
+    add_memory(parser, "run the command")
     add_run(parser, optional=True)
 
 
@@ -160,6 +162,7 @@ def _command(args: argparse.Namespace) -> Capture:
         probe_disk=not args.no_probe,
         scenario=scenario,
         device=args.device,
+        memory_kib=args.memory,
         search_s=args.search,
         wait_s=args.wait,
         tell=tell,
@@ -172,6 +175,7 @@ def _load(args: argparse.Namespace) -> Capture:
         "--backend": args.backend not in (AUTO, "tracefs"),
         "--boot": args.boot,
         "--device": args.device,
+        "--memory": args.memory,
         "--no-probe": args.no_probe,
         "--probes": args.probes,
         "--read-ahead-kb": args.read_ahead_kb,
@@ -205,6 +209,7 @@ def _suite(args: argparse.Namespace) -> int:
         "--probes": args.probes,
         "--device": args.device,
         "--load": args.load is not None,
+        "--memory": args.memory,
         "--scenario": args.scenario,
         "--search": args.search is not None,
         "--state-dir": args.state_dir is not None,
@@ -260,6 +265,7 @@ def _check_boot(args: argparse.Namespace) -> None:
     others = {
         "--backend": args.backend not in (AUTO, "tracefs"),
         "--device": args.device,
+        "--memory": args.memory,
         "--scenario": args.scenario,
     }
     refuse({**given_run(args), **of_boot, **others}, "--boot records the boot itself")

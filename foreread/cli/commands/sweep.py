@@ -11,7 +11,8 @@ from pathlib import Path
 from statistics import median
 
 from foreread.boards.base.outputs import check_new
-from foreread.cli.arguments import UsageError
+from foreread.cli.arguments import UsageError, duration
+from foreread.cli.arguments.memory import add_memory
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.run import add_run, run_options
@@ -24,10 +25,11 @@ from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
-from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, sweep
+from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, THRASH_S, sweep
 from foreread.recording.recorded_start import is_capture
 from foreread.tracer.formats.scenario import beside
-from foreread.tracer.formats.sweep import Sweep
+from foreread.tracer.formats.sweep import Point, Sweep
+from foreread.tracer.runs.memory import within
 from foreread.tracer.trials.sweep import SweepProgress
 
 _MORE = "the table below the curve, and all notes"
@@ -54,6 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="N", help="random seed of the run order"
     )
     add_scenario(parser)
+    add_memory(parser, "make the runs")
+    parser.add_argument(
+        "--limit",
+        type=duration,
+        metavar="S",
+        help="end a run after S seconds, and count it as killed (default: no limit; with --memory "
+        f"{THRASH_S:.0f})",
+    )
     parser.add_argument(
         "--device",
         action="append",
@@ -88,6 +98,8 @@ def run(args: argparse.Namespace) -> int:
         repeat=args.repeat,
         seed=args.seed,
         scenario=scenario_of(args, "a SWEEP"),
+        memory_kib=args.memory,
+        limit_s=args.limit,
         devices=args.device,
         target=args.target,
         identity=args.identity,
@@ -107,48 +119,59 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_progress(progress: SweepProgress) -> None:
+    took = "killed" if progress.seconds is None else f"{progress.seconds:.2f} s"
     line = (
         f"run {progress.done}/{progress.total}: {progress.read_ahead_kb} KiB, "
-        f"{progress.seconds:.2f} s; {duration_text(progress.left_s)} left"
+        f"{took}; {duration_text(progress.left_s)} left"
     )
     ProgressLine(sys.stderr).say(line)
 
 
 def _text(result: Sweep, verbose: bool) -> str:
-    rows = [
-        (
-            str(p.read_ahead_kb),
-            f"{median(p.seconds):.3f}",
-            f"{min(p.seconds):.3f}-{max(p.seconds):.3f}",
-            f"{median(p.requests):.0f}",
-            f"{median(p.pages):.0f}",
-            str(len(p.seconds)),
-        )
-        for p in result.points
-        if p.seconds
-    ]
     head = ("KiB", "seconds", "min-max", "requests", "pages", "runs")
     measured = [point for point in result.points if point.seconds]
     drawn = curve_text([p.read_ahead_kb for p in measured], [median(p.seconds) for p in measured])
-    table = render(head, rows)
+    table = render(head, [_row(point) for point in result.points if point.seconds or point.killed])
+    where = beside(result.scenario) + within(result.memory_kib)
     return answer_text(
         list(_answer(result)),
         filter(None, [drawn, table] if verbose else [drawn or table]),
         doubts=[] if result.complete else ["the sweep was interrupted"],
         notes=result.notes,
-        basis=[f"medians of cold runs of {shlex.join(result.command)}{beside(result.scenario)}"],
+        basis=[f"medians of cold runs of {shlex.join(result.command)}{where}"],
         more=f"--verbose ({_MORE})",
         verbose=verbose,
     )
 
 
+def _row(point: Point) -> tuple[str, ...]:
+    """Return the row of a window; runs that a limit ended are named, and not in the medians."""
+    runs = f"{len(point.seconds)}"
+    runs += f" + {len(point.killed)} killed" if point.killed else ""
+    if not point.seconds:
+        return (str(point.read_ahead_kb), "-", "-", "-", "-", runs)
+    return (
+        str(point.read_ahead_kb),
+        f"{median(point.seconds):.3f}",
+        f"{min(point.seconds):.3f}-{max(point.seconds):.3f}",
+        f"{median(point.requests):.0f}",
+        f"{median(point.pages):.0f}",
+        runs,
+    )
+
+
 def _answer(result: Sweep) -> Iterator[str]:
-    """Yield the fastest window, and the present one."""
-    seconds = {p.read_ahead_kb: median(p.seconds) for p in result.points if p.seconds}
-    if not seconds:
+    """Yield the fastest window, the present one, and those at which runs were killed."""
+    killed = [f"{p.read_ahead_kb:,}" for p in result.points if p.killed]
+    seconds = {
+        p.read_ahead_kb: median(p.seconds) for p in result.points if p.seconds and not p.killed
+    }
+    if seconds:
+        best, now = min(seconds, key=lambda kb: (seconds[kb], kb)), result.default_read_ahead_kb
+        yield f"fastest: {best:,} KiB, {seconds[best]:.3f} s"
+        if now in seconds and now != best:
+            yield f"now: {now:,} KiB, {seconds[now]:.3f} s"
+    else:
         yield "no window was measured"
-        return
-    best, now = min(seconds, key=lambda kb: (seconds[kb], kb)), result.default_read_ahead_kb
-    yield f"fastest: {best:,} KiB, {seconds[best]:.3f} s"
-    if now in seconds and now != best:
-        yield f"now: {now:,} KiB, {seconds[now]:.3f} s"
+    if killed:
+        yield f"killed by the limit of memory or of time: runs at {', '.join(killed)} KiB"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from foreread.tracer.local.disk.groups import group_folder, io_group
 from shells import BUSYBOX, DASH, each_shell, function, printed
 
 from foreread.boards.mounts import MountPoint
-from foreread.tracer.local.disk.groups import group_folder, io_group
 
 V1 = ("cgroup", "/sys/fs/cgroup/blkio", "rw,relatime,blkio")
 BOTH = ("cgroup", "/sys/fs/cgroup/io,cpu", "rw,cpu,blkio")

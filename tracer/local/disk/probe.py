@@ -21,11 +21,11 @@ from foreread.boards.device import Devices, Disk
 from foreread.tracer.formats.disk_probe import Computing, DiskProbe, PageReads, ProbeTrial
 from foreread.tracer.local import cold
 from foreread.tracer.local.disk.computing import compute_after_waits
-from foreread.tracer.local.disk.groups import group_folder
 from foreread.tracer.local.disk.pages import read_pages
 from foreread.tracer.local.disk.plan import is_held, probe
 from foreread.tracer.local.disk.reader import DirectReader, open_direct
 from foreread.tracer.local.disk.spans import Places, Span, spans_of_disk
+from foreread.tracer.local.groups import group_folder
 
 Read = tuple[int, int]  # first sector, sectors
 _LIMIT_S = 20.0  # under a limit of a few KiB a second one request takes seconds
@@ -57,7 +57,7 @@ def probe_disk(
     disk = devices.disk(name)
     folder = None
     if group:
-        folder = group_folder(group)
+        folder = group_folder(group, "blkio")
         if folder is None or not folder.is_dir():
             raise ProbeFailed(f"the command's cgroup {group} is gone, with its limits")
     if _is_cached_below(devices, name):

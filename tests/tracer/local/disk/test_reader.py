@@ -7,12 +7,12 @@ import random
 from itertools import pairwise
 
 import pytest
+from foreread.tracer.local.disk.groups import group_folder, io_group
 from hypothesis import given
 from hypothesis import strategies as st
 
 from foreread.boards.mounts import MountPoint
 from foreread.tracer.local.disk import pages
-from foreread.tracer.local.disk.groups import group_folder, io_group
 from foreread.tracer.local.disk.pages import SIZES, read_pages
 from foreread.tracer.local.disk.reader import DirectReader, Pattern
 from foreread.tracer.local.disk.spans import Places, Span, spans_of_disk
