@@ -39,6 +39,7 @@ def board() -> LoopBoard:
         if not on_kernel.absent(application)
     }
     every = (*starts.SEEN, *starts.UNSEEN, *starts.COMPUTING, *starts.BESIDE_LOADS)
+    every += starts.WITH_LITTLE_MEMORY
     present = (start for start in every if not absent(start))
     packages = pages | {name for start in present for name in start.packages}
 

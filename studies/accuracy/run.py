@@ -28,6 +28,7 @@ from studies.accuracy import (
     on_kernels,
     on_loads,
     on_machine,
+    on_memory,
     tables,
 )
 from studies.accuracy.loop_board import LoopBoard
@@ -40,7 +41,7 @@ def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     """Return every cell there is, in the order in which they are made."""
     on_this = [*on_machine.cells(loop), *on_kernel.cells(loop)]
     on_board = [*on_boards.cells(live), *on_disks.cells(live), *on_kernels.cells(live)]
-    beside = on_loads.cells(live, loop)
+    beside = [*on_loads.cells(live, loop), *on_memory.cells(loop)]
     return [*on_this, *on_board, *on_filesystems.cells(live), *kernel_cells.cells(live), *beside]
 
 

@@ -66,10 +66,11 @@ IMPORTS = Start(
     "imports", ("python3",), ("/usr/bin/python3", "-I", "-S", "-c", f"import {_MODULES}"), repeat=7
 )
 CLANG = Start("clang", ("clang-14",), ("/usr/bin/clang-14", "-c", "/a.c", "-o", "/tmp/a.o"))
+PERL = Start("perl", ("perl",), _PERL)
 SEEN = (IMPORTS, CLANG)
 SEEN_ON_DISK = (
     IMPORTS,
-    Start("perl", ("perl",), _PERL),
+    PERL,
     Start("gcc", ("gcc",), ("/usr/bin/gcc", "-E", "-x", "c", "/dev/null")),
     Start("inkscape", ("inkscape",), ("/usr/bin/inkscape", "--action-list")),
 )
@@ -113,6 +114,10 @@ COMPUTING = (CXX, Z3, SBCL, EMACS, VIM, GUILE)
 # Chosen after the loads were modelled.
 ERLANG = Start("erlang", ("erlang-base",), ("/usr/bin/erl", "-noshell", "-s", "init", "stop"))
 BESIDE_LOADS = (ERLANG, GUILE, GDB, FFMPEG, EMACS)
+NODE = Start(  # threads
+    "node", ("nodejs",), ("/usr/bin/node", "-e", "for (const m of ['http', 'zlib']) require(m)")
+)
+WITH_LITTLE_MEMORY = (PERL, VIM, IMPORTS, GUILE, ERLANG, NODE, GDB, EMACS)
 UNSEEN = (LIBREOFFICE, INITDB, JAVAC, FFMPEG, GDB, OCTAVE)
 # Without files of the board.
 UNSEEN_ON_DISK = (

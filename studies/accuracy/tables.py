@@ -12,6 +12,7 @@ from studies.accuracy import (
     forecast_tables,
     kernel_tables,
     load_tables,
+    memory_tables,
 )
 from studies.accuracy.figures import relative_error
 from studies.accuracy.markdown import NONE, markdown, percent
@@ -41,6 +42,8 @@ def _table(results: Sequence[tuple[Cell, Document]]) -> str:
         lines += [*kernel_tables.lines(finished), ""]
     if any("beside" in document for _, document in finished):
         return "\n".join([*load_tables.lines(finished), *_skipped(results)])
+    if any("measured" in document for _, document in finished):
+        return "\n".join([*memory_tables.lines(finished), *_skipped(results)])
     if any("sweep" in document for _, document in finished):
         lines += markdown(_SECONDS_HEAD, _seconds(finished))
         lines += ["", *_summary(finished), "", *coverage_tables.by_window(finished)]
