@@ -43,10 +43,11 @@ def _cell(board: LoopBoard, start: starts.Start) -> Cell:
             foreread.first_run(command)  # it may write what later runs read
             shutil.rmtree(folder / "capture", ignore_errors=True)
             foreread(*record, "-o", folder / "capture", "--", *command)
-        _sweep(folder / f"{_IDLE}.sweep.json", (), command, foreread)
+        device = ("--device", board.disk)
+        _sweep(folder / f"{_IDLE}.sweep.json", device, command, foreread)
         for mib in sizes(folder):
             memory = ("--memory", f"{mib}M")
-            _sweep(folder / f"{mib}M.sweep.json", memory, command, foreread)
+            _sweep(folder / f"{mib}M.sweep.json", (*device, *memory), command, foreread)
             if not (folder / f"{mib}M").exists():
                 try:
                     foreread(*record, *memory, "-o", folder / f"{mib}M", "--", *command)
@@ -61,9 +62,7 @@ def _cell(board: LoopBoard, start: starts.Start) -> Cell:
     )
 
 
-def _sweep(
-    file: Path, memory: Sequence[object], command: Sequence[str], foreread: Foreread
-) -> None:
+def _sweep(file: Path, where: Sequence[object], command: Sequence[str], foreread: Foreread) -> None:
     """Measure all windows, unless that has been done."""
     if file.exists():
         return
@@ -71,7 +70,7 @@ def _sweep(
     part.unlink(missing_ok=True)
     options = ("--wait", 300, "--allow-warm", "--repeat", REPEAT, "--limit", THRASH_S)
     windows = ("--windows", ",".join(map(str, WINDOWS_KB)))
-    foreread("sweep", *memory, *options, *windows, "-o", part, "--", *command)
+    foreread("sweep", *where, *options, *windows, "-o", part, "--", *command)
     part.replace(file)
 
 
