@@ -106,12 +106,13 @@ run_emulate(const Py_buffer *views, bool log)
     struct lx_program program = program_of(views);
     program.group = views[GROUP].buf;
     program.n_groups = counts / windows;
-    program.by_file = !log;
+    const struct lx_machine *machine = views[MACHINE].buf;
+    program.by_file = !log && !machine->cache_pages;
     struct lx_counts counted = {
         .requests = views[REQUESTS].buf, .pages = views[PAGES].buf, .log = log};
     int error;
-    Py_BEGIN_ALLOW_THREADS error = lx_emulate(&program, views[RULES].buf, views[MACHINE].buf,
-                                              views[WINDOWS].buf, windows, &counted);
+    Py_BEGIN_ALLOW_THREADS error =
+        lx_emulate(&program, views[RULES].buf, machine, views[WINDOWS].buf, windows, &counted);
     Py_END_ALLOW_THREADS PyObject *inserts = NULL;
     if (!error)
         inserts =

@@ -72,6 +72,7 @@ decode_machine(struct input *in, struct bytes *b)
         .table_pages = next(b, 50) ? 512 : limit(b),
         .exec_order = next(b, 5),
         .credit_ns = next(b, 2) ? limit(b) : 0,
+        .cache_pages = next(b, 2) ? limit(b) : 0,
         .max_sectors_kb = limit(b),
         .max_segments = limit(b),
         .max_segment_size = 512 * (limit(b) & 0xFFFF),

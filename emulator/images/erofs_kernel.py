@@ -21,7 +21,8 @@ from foreread.emulator.linux.operations import Cause, Outcome
 from foreread.emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
 from foreread.emulator.stepwise.cache import Folio
 from foreread.emulator.stepwise.disk import Request, TimedKernel
-from foreread.emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from foreread.emulator.stepwise.inode import Inode
+from foreread.emulator.stepwise.kernel import Kernel, Needed, OpenFile
 
 _BLOCK = PAGE // SECTOR
 

@@ -112,7 +112,8 @@ class Machine:
     ``io_pages`` is the device's largest request (max_sectors_kb); ``fault_around`` the pages of
     fault_around_bytes; ``exec_order`` that of executable folios (arm64: 64 KiB).
     ``table_pages`` are the pages of one last-level page table, as large as a PMD. ``credit_ns`` is
-    the credit of a thread that wakes, in computing (0: threads take turns).
+    the credit of a thread that wakes, in computing (0: threads take turns). ``cache_pages`` are
+    the pages of files that memory holds before the kernel reclaims (0: all).
     """
 
     page_size: int = 4096
@@ -121,6 +122,7 @@ class Machine:
     table_pages: int = 512
     exec_order: int = 0
     credit_ns: int = 0
+    cache_pages: int = 0
 
 
 @dataclass

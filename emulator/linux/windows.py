@@ -77,9 +77,11 @@ class Emulation:
         emulate: Callable[..., bytes] = _linux.emulate
         others.append(np.ascontiguousarray(group))
         self._in_time = partial(emulate, operations, *others)
-        # Files do not act upon each other: file by file needs little memory, and stays in cache.
-        by_file = operations[np.argsort(program.file_of_operations(), kind="stable")]
-        self._by_file = partial(emulate, by_file, *others)
+        # Without a limit of memory files do not act upon each other: file by file needs little, and
+        # stays in the processor's cache.
+        if not machine.cache_pages:
+            operations = operations[np.argsort(program.file_of_operations(), kind="stable")]
+        self._counting = partial(emulate, operations, *others)
         self._groups = int(group.max()) + 1 if len(group) else 0
 
     def counts(self, windows: Sequence[int]) -> Emulated:
@@ -97,7 +99,7 @@ class Emulation:
         """Return requests and pages by group, of each window."""
         counts = np.zeros((2, len(windows), self._groups), np.int64)
         if len(windows):
-            self._run(self._by_file, windows, counts[0].ravel(), counts[1].ravel(), False)
+            self._run(self._counting, windows, counts[0].ravel(), counts[1].ravel(), False)
         return counts.swapaxes(0, 1)
 
     @staticmethod

@@ -29,7 +29,7 @@ class Folio:
 
 
 class PageCache:
-    """Folios by page index. No folio is ever removed: memory is assumed to suffice."""
+    """Folios by page index. A folio that is removed leaves its nodes, for its shadow entry."""
 
     def __init__(self) -> None:
         self._folios: dict[int, Folio] = {}
@@ -54,6 +54,11 @@ class PageCache:
             while pages[-1] >> self.root_shift >= SLOTS:
                 self.root_shift += SLOT_BITS
         return True
+
+    def remove(self, folio: Folio) -> None:
+        """Remove a folio."""
+        for page in range(folio.index, folio.index + folio.pages):
+            del self._folios[page]
 
     def slot(self, shift: int, number: int) -> Folio | bool:
         """Return the content of slot ``number`` (index >> shift) of the nodes of ``shift``.

@@ -18,6 +18,7 @@ from foreread.emulator.fixed import EmulationError
 from foreread.emulator.linux.operations import Outcome
 from foreread.emulator.linux.requests import SECTOR, Layout, Limits, block_parts, requests
 from foreread.emulator.stepwise.kernel import Kernel, Needed
+from foreread.emulator.stepwise.memory import Held
 
 LONGEST_NS = 1e16  # a third of a year
 Span = tuple[float, float]  # from, until: nanoseconds
@@ -87,6 +88,18 @@ class TimedKernel(Kernel):
         self._sizes: list[float] = [
             size if size >= 0 else inf for size in self.files["size"].tolist()
         ]
+
+    def is_locked(self, held: Held) -> bool:
+        """Return whether a folio is being read: its request is not done, or not yet made."""
+        request = self._by_page.get((held.inode.row, held.folio.index))
+        return super().is_locked(held) or (request is not None and request.there_ns > self.clock_ns)
+
+    def forget(self, held: Held) -> None:
+        """Take a folio out of the page cache: its pages may be read again."""
+        super().forget(held)
+        for page in range(held.folio.index, held.folio.index + held.folio.pages):
+            self._by_page.pop((held.inode.row, page), None)
+            self._used.discard((held.inode.row, page))
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Make a request, and pass it to the queue if the queue has room."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from foreread.emulator.linux.operations import Cause, MapFlag
@@ -19,7 +19,8 @@ MISSES_KEPT = 10 * LOTS_OF_MISSES
 class Mapping:
     """A VMA: ``pages`` of ``file`` from ``start`` on, at virtual page ``address``.
 
-    ``filled`` are the pages of the file with a page table entry.
+    ``filled`` are the pages of the file with a page table entry. An entry goes with its page; if
+    the page comes back, each mapping that had an entry is taken to have one.
     """
 
     file: OpenFile
@@ -28,6 +29,23 @@ class Mapping:
     address: int
     flags: MapFlag
     filled: set[int] = field(default_factory=set)
+    row: int = 0
+
+    def has(self, page: int) -> bool:
+        """Return whether a page has an entry."""
+        return page in self.filled and self.file.inode.cache.get(page) is not None
+
+    def fill(self, kernel: Kernel, pages: Iterable[int]) -> None:
+        """Put entries for pages, which are young."""
+        self.filled.update(pages)
+        for page in pages if kernel.memory is not None else ():
+            self.use(kernel, page)
+
+    def use(self, kernel: Kernel, page: int) -> None:
+        """Use the entry of a page."""
+        if kernel.memory is not None:
+            executes = bool(self.flags & MapFlag.EXEC)
+            kernel.memory.map(self.file.inode, page, self.row, executes=executes)
 
     @property
     def end(self) -> int:
@@ -44,7 +62,8 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
     inode = mapping.file.inode
     if page > inode.last:
         return
-    if page in mapping.filled:
+    if mapping.has(page):
+        mapping.use(kernel, page)
         yield inode, page, page + 1
         return
     around = not write and kernel.rules.around and kernel.machine.fault_around > 1
@@ -228,15 +247,15 @@ def _map_around(kernel: Kernel, mapping: Mapping, page: int, *, retry: bool = Fa
             at += 1 if folio is None else folio.index + folio.pages - at
             continue
         pages = _mapped_of(kernel, mapping, folio, at, end)
-        new = [index for index in pages if index not in mapping.filled]
+        new = [index for index in pages if not mapping.has(index)]
         counted += len(new) if kernel.rules.around == Around.FILLED else len(pages)
-        mapping.filled.update(new)
+        mapping.fill(kernel, new)
         at = folio.index + folio.pages
     if kernel.rules.around == Around.TOUCHED:
-        counted = int(page in mapping.filled)
+        counted = int(mapping.has(page))
     if _counts(kernel, mapping) and (kernel.rules.retry_counts or not retry):
         state.miss = max(state.miss - counted, 0)
-    return page in mapping.filled
+    return mapping.has(page)
 
 
 def around_window(kernel: Kernel, mapping: Mapping, page: int) -> tuple[int, int]:
@@ -270,9 +289,11 @@ def _fits(kernel: Kernel, mapping: Mapping, folio: Folio) -> bool:
 
 def _finish(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None:
     """finish_fault: one page, or from 6.18 on its folio where it is not copied."""
-    mapping.filled.add(page)
     folio = mapping.file.inode.cache.get(page)
     copied = write and not mapping.flags & MapFlag.SHARED
+    mapping.filled.add(page)
+    if not copied:
+        mapping.use(kernel, page)
     whole = kernel.rules.around >= Around.FOLIO and not copied
     if folio and whole and _fits(kernel, mapping, folio):
-        mapping.filled.update(range(folio.index, folio.index + folio.pages))
+        mapping.fill(kernel, range(folio.index, folio.index + folio.pages))

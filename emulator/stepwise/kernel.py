@@ -6,24 +6,13 @@ from dataclasses import dataclass, field
 
 from foreread.emulator.linux.operations import Cause, Machine, Outcome
 from foreread.emulator.linux.rules import Orders, Rules
-from foreread.emulator.stepwise.cache import Folio, PageCache
+from foreread.emulator.stepwise.cache import Folio
+from foreread.emulator.stepwise.inode import Inode
+from foreread.emulator.stepwise.memory import Held, Memory
 from foreread.emulator.stepwise.window import State
 
 FORCED_CHUNK = 2 << 20  # bytes: step of force_page_cache_readahead
 _HUGE_FOLIO = 2 << 20  # bytes
-
-
-@dataclass(slots=True)
-class Inode:
-    """A file; ``last`` is the index of its last page, -1 for an empty file."""
-
-    row: int
-    size: int
-    last: int
-    large_folios: bool
-    block_pages: int
-    window: int  # -1: the device's
-    cache: PageCache = field(default_factory=PageCache)
 
 
 # Pages [first, stop) of one folio that must have been read before an operation continues.
@@ -47,6 +36,28 @@ class Kernel:
     window: int
     outcome: Outcome = field(default_factory=Outcome)
     cause: Cause = Cause.ALONE  # of the current read
+    memory: Memory | None = None  # None: it holds all files
+
+    def limit_memory(self) -> None:
+        """Let memory hold ``machine.cache_pages`` pages of files, if that is not 0."""
+        if self.machine.cache_pages:
+            self.memory = Memory(self.machine.cache_pages, self.is_locked, self.forget)
+
+    def is_locked(self, held: Held) -> bool:
+        """Return whether a folio is being read: by the ->readahead call in progress."""
+        return held.run == self.outcome.runs
+
+    def forget(self, held: Held) -> None:
+        """Take a folio out of the page cache."""
+        held.inode.cache.remove(held.folio)
+
+    def enter(self, inode: Inode, folio: Folio) -> bool:
+        """Insert a folio unless a page of it is cached; return whether it is new."""
+        if not inode.cache.add(folio):
+            return False
+        if self.memory is not None:
+            self.memory.enter(inode, folio, self.outcome.runs, self.machine.page_size)
+        return True
 
     @property
     def max_order(self) -> int:
@@ -206,7 +217,7 @@ class Kernel:
         return 0 if order == 1 and not self.rules.order_one else order
 
     def _insert(self, inode: Inode, folio: Folio) -> bool:
-        if not inode.cache.add(folio):
+        if not self.enter(inode, folio):
             return False
         outcome = self.outcome
         outcome.inserts.append((inode.row, folio.index, folio.order, outcome.runs))

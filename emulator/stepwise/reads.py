@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from foreread.emulator.linux.rules import Algorithm, PastEnd, PrevPos
 from foreread.emulator.stepwise import adaptive, ondemand
-from foreread.emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from foreread.emulator.stepwise.inode import Inode
+from foreread.emulator.stepwise.kernel import Kernel, Needed, OpenFile
 
 MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 
@@ -26,6 +27,7 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
         return
     while position < end and page * page_size < end:
         following = _next_page(kernel, file, page, stop)
+        _mark_accessed(kernel, file, page, first=page == first)
         yield inode, page, min(following, -(-end // page_size))
         page = following
         if rules.prev_pos == PrevPos.EVERY_PAGE:
@@ -33,6 +35,7 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
     past = _page_past_end(kernel, inode, position, count)
     if past is not None:
         _next_page(kernel, file, past, stop)
+        _mark_accessed(kernel, file, past, first=past == first)
         yield inode, past, past + 1
     if position < end:
         last = (end - 1) // page_size
@@ -68,6 +71,17 @@ def _next_page(kernel: Kernel, file: OpenFile, page: int, stop: int) -> int:
     return folio.index + folio.pages
 
 
+def _mark_accessed(kernel: Kernel, file: OpenFile, page: int, *, first: bool) -> None:
+    """Reads that follow each other in one folio mark it once."""
+    folio = file.inode.cache.get(page)
+    if kernel.memory is None or folio is None:
+        return
+    again = first and folio.index <= file.state.marked < folio.index + folio.pages
+    if not again:
+        kernel.memory.read(file.inode, page)
+    file.state.marked = page
+
+
 def _asked(kernel: Kernel, position: int, count: int) -> int:
     """Return the page after the pages for readahead: 2.6.11 leaves out a part of a page."""
     page_size = kernel.machine.page_size
@@ -87,4 +101,5 @@ def _read_adaptive(
         if file.inode.cache.get(page) is None:
             adaptive.handle_ra_miss(kernel, file)
             kernel.read_single(file, page)
+        _mark_accessed(kernel, file, page, first=page == first)
         yield file.inode, page, page + 1

@@ -13,7 +13,8 @@ from foreread.emulator.linux.rules import Rules
 from foreread.emulator.stepwise import ondemand, reads
 from foreread.emulator.stepwise.cache import Folio
 from foreread.emulator.stepwise.faults import Mapping, fault
-from foreread.emulator.stepwise.kernel import Inode, Kernel, Needed, OpenFile
+from foreread.emulator.stepwise.inode import Inode
+from foreread.emulator.stepwise.kernel import Kernel, Needed, OpenFile
 from foreread.emulator.stepwise.window import State
 
 _UNKNOWN_SIZE = 1 << 48  # bytes: no clip at the end of the file
@@ -29,12 +30,15 @@ class Replay:
 
     def __init__(self, program: Program, rules: Rules, window: int, machine: Machine) -> None:
         self.kernel = Kernel(rules, machine, window)
+        self.kernel.limit_memory()
         self.program = program
         self.inodes = [
             _inode(row, file, machine) for row, file in enumerate(program.files.tolist())
         ]
         self.files = [self._opened(row) for row in program.handles.tolist()]
-        self.mappings = [self._mapping(row) for row in program.mappings.tolist()]
+        self.mappings = [
+            self._mapping(row, *mapping) for row, mapping in enumerate(program.mappings.tolist())
+        ]
 
     def run(self) -> Outcome:
         """Do all operations."""
@@ -54,10 +58,12 @@ class Replay:
             ondemand.willneed(self.kernel, self.files[handle], at, length)
         elif op == Op.SINGLE:
             self.kernel.read_single(OpenFile(self.inodes[handle], State(0)), at)
+            if self.kernel.memory is not None:
+                self.kernel.memory.read(self.inodes[handle], at)
             yield self.inodes[handle], at, at + 1
         elif op == Op.PRESENT:
             for page in range(at, at + length):
-                self.inodes[handle].cache.add(Folio(page, 0))
+                self.kernel.enter(self.inodes[handle], Folio(page, 0))
         else:
             self._advise(self.files[handle], op)
 
@@ -81,9 +87,10 @@ class Replay:
     def _opened(self, row: int) -> OpenFile:
         return OpenFile(self.inodes[row], State(self._window(self.inodes[row])))
 
-    def _mapping(self, row: Sequence[int]) -> Mapping:
-        handle, start, pages, address, flags = row
-        return Mapping(self.files[handle], start, pages, address, MapFlag(flags))
+    def _mapping(
+        self, row: int, handle: int, start: int, pages: int, address: int, flags: int
+    ) -> Mapping:
+        return Mapping(self.files[handle], start, pages, address, MapFlag(flags), row=row)
 
 
 def _inode(row: int, file: Sequence[int], machine: Machine) -> Inode:

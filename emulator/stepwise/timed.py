@@ -81,6 +81,7 @@ class TimedReplay(Replay):
             queue=device.queue(),
             files=run.program.files,
         )
+        self.kernel.limit_memory()
         self._run, self._cpu, self._recorded = run, cpu, recorded
         self._steps = run.steps.tolist()
         self._operations = run.program.operations.tolist()

@@ -12,9 +12,9 @@ class State:
     """struct file_ra_state; sizes in pages.
 
     ``start``, ``size`` and ``async_size`` are the last window, ``pages`` its limit (ra_pages).
-    ``prev_page`` is the page of prev_pos; ``miss`` and ``hit`` count mmap faults. The fields after
-    them belong to page_cache_readahead (2.6.11 to 2.6.22), where ``prev_page`` is the last
-    requested page.
+    ``prev_page`` is the page of prev_pos, ``marked`` the last page that a read(2) marked accessed;
+    ``miss`` and ``hit`` count mmap faults. The fields after ``random`` belong to
+    page_cache_readahead (2.6.11 to 2.6.22), where ``prev_page`` is the last requested page.
     """
 
     pages: int
@@ -23,6 +23,7 @@ class State:
     async_size: int = 0
     order: int = 0
     prev_page: int = NO_PAGE
+    marked: int = NO_PAGE
     miss: int = 0
     hit: int = 0
     random: bool = False  # FMODE_RANDOM

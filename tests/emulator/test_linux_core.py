@@ -23,6 +23,7 @@ from foreread.emulator.linux.rules import CHANGES, rules_for
 from foreread.emulator.linux.windows import Emulation
 from foreread.emulator.stepwise.replay import Replay, emulate
 
+CACHE_PAGES = [0, 0, 1, 40, 100, 400, 1500]
 VERSIONS = [change.since for change in CHANGES]
 LIMITS = Limits(512, 100, 64 << 10)
 NO_EXTENTS = np.zeros(0, EXTENT)
@@ -34,8 +35,11 @@ def test_the_core_agrees_with_the_plain_python(data, version, large):
     block = 0 if large else data.draw(st.sampled_from([0, 0, 0, 32, 32, 1, 16, 256]))
     drawn = data.draw(programs(large=large, block=block))
     program, rules = drawn.script.program(), rules_for(version)
-    machine = Machine(fault_around=data.draw(st.sampled_from([1, 16])), exec_order=0)
-    machine = replace(machine, exec_order=data.draw(st.sampled_from([0, 4])))
+    machine = Machine(
+        fault_around=data.draw(st.sampled_from([1, 16])),
+        exec_order=data.draw(st.sampled_from([0, 4])),
+        cache_pages=data.draw(st.sampled_from(CACHE_PAGES)),
+    )
     window = data.draw(st.sampled_from([0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]))
     places = block_layouts(drawn.sizes, block) if block else layouts(drawn.sizes)
     extents = data.draw(places)

@@ -21,6 +21,7 @@ from foreread.emulator.linux.rules import CHANGES, rules_for
 from foreread.emulator.linux.steps import AHEAD, META, ONCE, Run
 
 VERSIONS = [change.since for change in CHANGES]
+CACHE_PAGES = [0, 0, 1, 40, 100, 400, 1500]
 WINDOWS = [0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]
 SLICES = 1_700_000.0  # longer than a thread computes at a time when others wait
 
@@ -55,7 +56,9 @@ def runs(draw):
     program = drawn.script.program()
     if draw(st.integers(0, 9)) == 0:
         program.files["size"] = -1
-    machine = Machine(fault_around=draw(st.sampled_from([1, 16])), exec_order=0)
+    machine = Machine(
+        fault_around=draw(st.sampled_from([1, 16])), cache_pages=draw(st.sampled_from(CACHE_PAGES))
+    )
     chosen = draw(steps(len(program.operations)))
     return Run(
         program,

@@ -313,6 +313,14 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
     return number - 1;
 }
 
+bool
+lx_disk_is_coming(struct lx_kernel *k, struct lx_inode *inode, uint64_t page)
+{
+    const void *leaf = lx_leaf_of(&inode->coming, page);
+    uint32_t number = leaf ? ((const uint32_t *)leaf)[page % LX_SLOTS] & ~USED : 0;
+    return number && lx_disk_there(k->disk, number - 1) > k->disk->now_ns;
+}
+
 void
 lx_disk_add_span(struct lx_disk *disk, double from_ns, double until_ns)
 {

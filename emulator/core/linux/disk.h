@@ -59,6 +59,9 @@ double lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end);
 /* The request of pages that somebody needs; LX_NONE if they were never read. */
 size_t lx_disk_use(struct lx_kernel *k, struct lx_needed needed);
 
+/* Whether a page is being read, or waits for that. */
+bool lx_disk_is_coming(struct lx_kernel *k, struct lx_inode *inode, uint64_t page);
+
 /* When the pages of a request can be used: parts of one bio end it together (bio_chain). */
 double lx_disk_there(const struct lx_disk *disk, size_t request);
 

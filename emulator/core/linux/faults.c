@@ -2,6 +2,7 @@
 #include "faults.h"
 
 #include "adaptive.h"
+#include "memory.h"
 #include "ondemand.h"
 #include "submit.h"
 
@@ -13,10 +14,12 @@ is_cached(const struct lx_handle *file, int64_t page)
     return lx_has(&file->inode->tree, (uint64_t)page);
 }
 
+/* An entry goes with its page, and comes back with it. */
 static bool
-is_filled(struct lx_area *area, int64_t page)
+is_filled(const struct lx_kernel *k, struct lx_area *area, int64_t page)
 {
-    return lx_has(&area->filled, (uint64_t)page);
+    return lx_has(&area->filled, (uint64_t)page) &&
+           (!k->memory.limit || is_cached(area->file, page));
 }
 
 /* Put page table entries for pages [first, end). */
@@ -24,6 +27,14 @@ static void
 fill(struct lx_kernel *k, struct lx_area *area, int64_t first, int64_t end)
 {
     lx_insert_all(&k->arena, &area->filled, (uint64_t)first, (uint64_t)end);
+}
+
+/* Use the entries of pages [first, end). */
+static void
+use(struct lx_kernel *k, const struct lx_area *area, int64_t first, int64_t end)
+{
+    for (int64_t page = first; k->memory.limit && page < end; page++)
+        lx_memory_map(k, area, page);
 }
 
 /* Whether a folio can be mapped whole: in the VMA, one page table and the file. */
@@ -41,6 +52,9 @@ static int64_t
 map_singles(struct lx_kernel *k, struct lx_area *area, int64_t page, uint64_t bits)
 {
     uint64_t new = lx_insert_bits(&k->arena, &area->filled, (uint64_t)page, bits);
+    int64_t first = page / LX_SLOTS * LX_SLOTS;
+    for (uint64_t left = k->memory.limit ? new : 0; left; left &= left - 1)
+        lx_memory_map(k, area, first + __builtin_ctzll(left));
     return __builtin_popcountll(k->rules->around == LX_AROUND_FILLED ? new : bits);
 }
 
@@ -56,7 +70,10 @@ map_large(struct lx_kernel *k, struct lx_area *area, struct lx_folio folio, int6
     int64_t counted = behind - at;
     if (k->rules->around == LX_AROUND_FILLED)
         for (int64_t page = at; page < behind; page++)
-            counted -= is_filled(area, page);
+            counted -= is_filled(k, area, page);
+    for (int64_t page = at; k->memory.limit && page < behind; page++)
+        if (!is_filled(k, area, page))
+            lx_memory_map(k, area, page);
     fill(k, area, at, behind);
     return counted;
 }
@@ -110,10 +127,10 @@ map_around(struct lx_kernel *k, struct lx_area *area, int64_t page, bool retry)
         at = next;
     }
     if (k->rules->around == LX_AROUND_TOUCHED)
-        counted = is_filled(area, page);
+        counted = is_filled(k, area, page);
     if (counts(k, area) && (k->rules->retry_counts || !retry))
         state->miss = lx_max(state->miss - counted, 0);
-    return is_filled(area, page);
+    return is_filled(k, area, page);
 }
 
 /* Read around unless misses outweigh hits; whether that brought the page in. */
@@ -284,9 +301,15 @@ finish(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
     struct lx_folio folio;
     bool copied = write && !(area->flags & LX_SHARED);
     fill(k, area, page, page + 1);
-    if (k->rules->around >= LX_AROUND_FOLIO && !copied &&
-        lx_find(&area->file->inode->tree, (uint64_t)page, &folio) && fits(k, area, folio))
-        fill(k, area, (int64_t)folio.index, (int64_t)(folio.index + (UINT64_C(1) << folio.order)));
+    if (copied)
+        return;
+    use(k, area, page, page + 1);
+    if (k->rules->around >= LX_AROUND_FOLIO &&
+        lx_find(&area->file->inode->tree, (uint64_t)page, &folio) && fits(k, area, folio)) {
+        int64_t first = (int64_t)folio.index, behind = first + (INT64_C(1) << folio.order);
+        fill(k, area, first, behind);
+        use(k, area, first, behind);
+    }
 }
 
 static bool
@@ -300,7 +323,11 @@ lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page, bool wri
 {
     if (page > area->file->inode->last)
         return LX_FAULT_OVER;
-    if (is_filled(area, page) || (faults_around(k, write) && map_around(k, area, page, false)))
+    if (is_filled(k, area, page)) {
+        use(k, area, page, page + 1);
+        return LX_FAULT_MAPPED;
+    }
+    if (faults_around(k, write) && map_around(k, area, page, false))
         return LX_FAULT_MAPPED;
     bool absent = !is_cached(area->file, page);
     if (k->rules->fault < LX_FAULT_SEQUENTIAL)

@@ -125,6 +125,7 @@ struct lx_counts {
 struct lx_inode {
     struct lx_tree tree,
         coming; /* ``coming``: the request that reads each page, if there is a disk */
+    struct lx_tree held, reclaimed; /* in little memory: rows of folios, ages of pages */
     uint32_t row, block_pages;
     int64_t last, window; /* last page, -1 of an empty file */
     uint64_t size;
@@ -134,7 +135,7 @@ struct lx_inode {
 };
 
 struct lx_state {
-    int64_t pages, start, size, async_size, order, prev_page, miss, hit;
+    int64_t pages, start, size, async_size, order, prev_page, marked, miss, hit;
     int64_t ahead_start, ahead_size, cache_hit;
     bool random, missed, in_cache;
 };
@@ -161,6 +162,19 @@ struct lx_piece {
     enum lx_cause cause;
 };
 
+/*
+ * Folios on the inactive (false) and the active list (true), if memory holds ``limit`` pages of
+ * files; 0: it holds all.
+ */
+struct lx_memory {
+    struct lx_held *held;
+    size_t room;
+    uint32_t rows, unused; /* ``unused``: the first row of a list of such */
+    int64_t limit, pages[2], folios[2];
+    uint32_t age; /* pages that were reclaimed or became active */
+    bool refaulted;
+};
+
 struct lx_kernel {
     const struct lx_rules *rules;
     const struct lx_machine *machine;
@@ -176,8 +190,9 @@ struct lx_kernel {
     struct lx_piece *run;      /* the reads of the ->readahead call in progress, in order */
     size_t run_length, run_room;
     uint32_t runs;
-    uint32_t operation;   /* the row in progress; not kept in a timed run */
-    enum lx_cause cause;  /* of the current read */
+    uint32_t operation;  /* the row in progress; not kept in a timed run */
+    enum lx_cause cause; /* of the current read */
+    struct lx_memory memory;
     struct lx_disk *disk; /* NULL: reads are counted, and take no time */
 };
 

@@ -1,6 +1,8 @@
 /* A program before it runs: whether all its rows and sizes can be, and its files. */
 #include "program.h"
 
+#include "memory.h"
+
 #include <stdlib.h>
 
 static const uint64_t LARGEST = UINT64_C(1) << 60;
@@ -57,7 +59,7 @@ is_sound(const struct lx_machine *machine)
         {machine->page_size, 512},    {machine->io_pages, 0},     {machine->fault_around, 1},
         {machine->table_pages, 1},    {machine->exec_order, 0},   {machine->credit_ns, 0},
         {machine->max_sectors_kb, 1}, {machine->max_segments, 1}, {machine->max_segment_size, 512},
-        {machine->nr_requests, 1},    {machine->nr_writes, 1},
+        {machine->nr_requests, 1},    {machine->nr_writes, 1},    {machine->cache_pages, 0},
     };
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
         if (values[i][0] < values[i][1] || values[i][0] > most)
@@ -115,6 +117,7 @@ void
 lx_tear_down(struct lx_kernel *k)
 {
     lx_free(&k->arena);
+    lx_memory_free(&k->memory);
     free(k->inodes);
     free(k->handles);
     free(k->areas);

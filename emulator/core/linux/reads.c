@@ -2,10 +2,24 @@
 #include "reads.h"
 
 #include "adaptive.h"
+#include "memory.h"
 #include "ondemand.h"
 #include "submit.h"
 
 enum { MAX_COUNT = 0x7FFFF000 }; /* MAX_RW_COUNT, bytes */
+
+/* folio_mark_accessed: reads that follow each other in one folio mark it once. */
+static void
+mark_accessed(struct lx_kernel *k, struct lx_handle *file, int64_t page, bool first)
+{
+    struct lx_folio folio;
+    if (!k->memory.limit || !lx_find(&file->inode->tree, (uint64_t)page, &folio))
+        return;
+    int64_t marked = file->state.marked, index = (int64_t)folio.index;
+    if (!first || marked < index || marked >= index + (INT64_C(1) << folio.order))
+        lx_memory_read(k, file->inode, page);
+    file->state.marked = page;
+}
 
 /* One page of do_generic_mapping_read, 2.6.11 to 2.6.22. */
 static bool
@@ -22,6 +36,7 @@ read_adaptive(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *neede
         lx_adaptive_miss(k, r->file);
         lx_read_single(k, inode, page);
     }
+    mark_accessed(k, r->file, page, page == r->first);
     *needed = (struct lx_needed){.inode = inode, .first = page, .behind = page + 1};
     r->following = page + 1;
     return true;
@@ -68,6 +83,7 @@ begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint
     int64_t asked = lx_min((int64_t)count, MAX_COUNT), page = from / size;
     int64_t end = lx_min(from + asked, (int64_t)file->inode->size);
     struct lx_reading r = {.file = file,
+                           .first = page,
                            .page = page,
                            .following = page,
                            .behind = lx_divide_up(from + asked, size),
@@ -89,6 +105,7 @@ find_past_end(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *neede
     int64_t size = k->machine->page_size, past = r->past;
     if (past >= 0 && !k->arena.failed) {
         next_page(k, r->file, past, r->behind);
+        mark_accessed(k, r->file, past, past == r->first);
         *needed = (struct lx_needed){.inode = r->file->inode, .first = past, .behind = past + 1};
         r->past = -1;
         return true;
@@ -114,6 +131,7 @@ go_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
     if (r->page >= r->stop || k->arena.failed)
         return find_past_end(k, r, needed);
     r->following = next_page(k, r->file, r->page, r->behind);
+    mark_accessed(k, r->file, r->page, r->page == r->first);
     int64_t behind = lx_min(r->following, r->stop);
     *needed = (struct lx_needed){.inode = r->file->inode, .first = r->page, .behind = behind};
     return true;
@@ -136,7 +154,7 @@ static void
 pass_cached(const struct lx_kernel *k, struct lx_reading *r)
 {
     uint64_t page = (uint64_t)r->following, stop = (uint64_t)r->stop;
-    if (k->rules->algorithm == LX_ALGORITHM_ADAPTIVE || page >= stop)
+    if (k->rules->algorithm == LX_ALGORITHM_ADAPTIVE || page >= stop || k->memory.limit)
         return;
     const struct lx_leaf *leaf = lx_leaf_of(&r->file->inode->tree, page);
     if (leaf)

@@ -10,7 +10,7 @@
  */
 struct lx_reading {
     struct lx_handle *file;
-    int64_t page, following, behind, end, stop, due, past;
+    int64_t first, page, following, behind, end, stop, due, past;
 };
 
 struct lx_reading lx_read_begin(const struct lx_kernel *k, struct lx_handle *file,

@@ -86,6 +86,7 @@ enum { LX_AROUND_VALUES };
     NUMBER(table_pages)                                                                            \
     NUMBER(exec_order)                                                                             \
     NUMBER(credit_ns)                                                                              \
+    NUMBER(cache_pages)                                                                            \
     NUMBER(max_sectors_kb)                                                                         \
     NUMBER(max_segments)                                                                           \
     NUMBER(max_segment_size)                                                                       \

@@ -1,6 +1,7 @@
 /* A whole program under one window: emulator/stepwise/replay.py. */
 #include "run.h"
 
+#include "memory.h"
 #include "ondemand.h"
 #include "program.h"
 #include "submit.h"
@@ -13,7 +14,7 @@ open_file(const struct lx_kernel *k, struct lx_handle *file)
     int64_t window = inode->window < 0 ? k->window : inode->window;
     if (inode->block_pages && !k->rules->block_window)
         window = 0;
-    file->state = (struct lx_state){.pages = window, .prev_page = -1};
+    file->state = (struct lx_state){.pages = window, .prev_page = -1, .marked = -1};
 }
 
 /* generic_fadvise. */
@@ -36,8 +37,11 @@ advise(const struct lx_kernel *k, struct lx_handle *file, int advice)
 static void
 set_present(struct lx_kernel *k, struct lx_inode *inode, uint64_t at, uint64_t pages)
 {
-    for (uint64_t page = at; page < at + pages && !k->arena.failed; page++)
-        lx_insert(&k->arena, &inode->tree, (struct lx_folio){.index = page, .order = 0}, false);
+    for (uint64_t page = at; page < at + pages && !k->arena.failed; page++) {
+        struct lx_folio folio = {.index = page, .order = 0};
+        if (lx_insert(&k->arena, &inode->tree, folio, false))
+            lx_memory_enter(k, inode, folio);
+    }
 }
 
 static struct lx_inode *
@@ -47,6 +51,7 @@ fresh_inode(struct lx_kernel *k, uint32_t row)
     if (inode->stamp != k->stamp) {
         inode->tree = (struct lx_tree){.xa_shift = -LX_SLOT_BITS};
         inode->coming = (struct lx_tree){.leaves = LX_NUMBERS};
+        inode->held = inode->reclaimed = inode->coming;
         inode->stamp = k->stamp;
     }
     return inode;
@@ -107,6 +112,7 @@ run_one(struct lx_kernel *k, const struct lx_operation *o)
         break;
     case LX_SINGLE:
         lx_read_single(k, fresh_inode(k, o->handle), (int64_t)o->at);
+        lx_memory_read(k, fresh_inode(k, o->handle), (int64_t)o->at);
         break;
     case LX_PRESENT:
         set_present(k, fresh_inode(k, o->handle), o->at, o->length);
@@ -158,6 +164,7 @@ lx_start(struct lx_kernel *k, int64_t window)
     k->window = window;
     k->stamp++;
     lx_reset(&k->arena);
+    lx_memory_start(&k->memory, k->machine->cache_pages);
 }
 
 /*
@@ -170,7 +177,7 @@ is_mapped(const struct lx_kernel *k, const struct lx_operation *o)
     if (o->op != LX_FAULT)
         return false;
     struct lx_area *area = &k->areas[o->mapping];
-    return area->stamp == k->stamp && lx_has(&area->filled, o->at);
+    return !k->memory.limit && area->stamp == k->stamp && lx_has(&area->filled, o->at);
 }
 
 /* Run operations [from, to) with one window. */

@@ -1,6 +1,7 @@
 /* Reading ranges and windows into the page cache: emulator/stepwise/kernel.py and window.py. */
 #include "submit.h"
 
+#include "memory.h"
 #include "requests.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ insert(struct lx_kernel *k, struct lx_inode *inode, int64_t page, unsigned order
     struct lx_folio folio = {.index = (uint64_t)page, .order = order};
     if (!lx_insert(&k->arena, &inode->tree, folio, marked))
         return false;
+    lx_memory_enter(k, inode, folio);
     put(k, page, order, 1);
     return true;
 }
@@ -132,8 +134,8 @@ readahead(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t en
 static int64_t
 insert_some(struct lx_kernel *k, struct lx_inode *inode, int64_t page, int64_t end, int64_t mark)
 {
-    if (page == mark)
-        return insert(k, inode, page, 0, true);
+    if (page == mark || k->memory.limit)
+        return insert(k, inode, page, 0, page == mark);
     if (page < mark && mark < end)
         end = mark;
     uint64_t new = lx_insert_pages(&k->arena, &inode->tree, (uint64_t)page, (uint64_t)end);
@@ -166,7 +168,7 @@ lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_
             readahead(k, file, page - run, page);
             run = 0;
         }
-        page += (int64_t)lx_present(&inode->tree, (uint64_t)page, (uint64_t)end);
+        page += lx_max((int64_t)lx_present(&inode->tree, (uint64_t)page, (uint64_t)end), 1);
     }
     if (run)
         readahead(k, file, start + pages - run, start + pages);

@@ -177,6 +177,19 @@ lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, b
     return true;
 }
 
+void
+lx_remove(struct lx_tree *tree, struct lx_folio folio)
+{
+    uint64_t bits = bits_of(folio), pages = UINT64_C(1) << folio.order;
+    for (uint64_t page = folio.index; page < folio.index + pages; page += LX_SLOTS) {
+        struct lx_leaf *leaf = lx_leaf_of(tree, page);
+        leaf->present &= ~bits;
+        leaf->marked &= ~bits;
+        leaf->large &= ~bits;
+        memset(leaf->order + page % LX_SLOTS, 0, pages < LX_SLOTS ? pages : LX_SLOTS);
+    }
+}
+
 uint64_t
 lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end)
 {

@@ -103,6 +103,9 @@ void lx_unmark(struct lx_tree *tree, struct lx_folio folio);
 /* Insert a folio unless one of its pages is there. */
 bool lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, bool marked);
 
+/* Remove a folio; the nodes above it stay. */
+void lx_remove(struct lx_tree *tree, struct lx_folio folio);
+
 /*
  * Insert single pages from ``page`` up to ``end``, as far as they are absent and of one leaf;
  * return how many that were.

@@ -1,0 +1,21 @@
+/* Files under little memory: emulator/stepwise/memory.py. */
+#ifndef LX_MEMORY_H
+#define LX_MEMORY_H
+
+#include "kernel.h"
+
+/* Forget all folios; hold ``limit`` pages from now on, or all if it is 0. */
+void lx_memory_start(struct lx_memory *memory, int64_t limit);
+
+/* Make room for a new folio, and hold it. */
+void lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio folio);
+
+/* A read(2) uses a page. */
+void lx_memory_read(struct lx_kernel *k, struct lx_inode *inode, int64_t page);
+
+/* A mapping uses a page, or has a new entry for it. */
+void lx_memory_map(struct lx_kernel *k, const struct lx_area *area, int64_t page);
+
+void lx_memory_free(struct lx_memory *memory);
+
+#endif
