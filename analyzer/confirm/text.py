@@ -7,7 +7,6 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.units import percent
 from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.formats.confirmation import Confirmation
-from foreread.tracer.formats.scenario import IDLE, beside
 
 
 def interval_text(low: float, high: float) -> str:
@@ -40,7 +39,7 @@ def cited(of: Confirmation) -> str:
     """Return a result as other commands cite it."""
     windows = windows_text(of)
     board = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
-    where = f"{beside(of.scenario).lstrip()} {board}".lstrip()
+    where = f"{of.conditions.lstrip()} {board}".lstrip()
     word = "measured, too small to matter" if of.outcome == "too small" else of.outcome
     return f"{word} {where}: {windows} {gain_text(of)}, {plural(len(of.pairs), 'pair')} of runs"
 
@@ -75,26 +74,26 @@ def _followed(capture: Metadata) -> list[Confirmation]:
 
 def contradicting(capture: Metadata, read_ahead_kb: int) -> Confirmation | None:
     """Return the latest result about a window if it contradicts the window on an idle machine."""
-    return _contradicting(capture, read_ahead_kb).get(IDLE)
+    return _contradicting(capture, read_ahead_kb).get("")
 
 
 def warnings_of(capture: Metadata, read_ahead_kb: int | None) -> list[str]:
-    """Return a warning for each load under which results contradict a window."""
+    """Return a warning for each load, or memory, with which results contradict a window."""
     if read_ahead_kb is None:
         return []
-    by_scenario = _contradicting(capture, read_ahead_kb)
     return [
-        f"{beside(scenario).lstrip()}, {read_ahead_kb:,} KiB {gain_text(result)} than "
-        f"{result.present_kb:,} KiB: keep {result.present_kb:,} KiB if the board has such a load"
-        for scenario, result in by_scenario.items()
-        if scenario != IDLE
+        f"{conditions.lstrip()}, {read_ahead_kb:,} KiB {gain_text(result)} than "
+        f"{result.present_kb:,} KiB: keep {result.present_kb:,} KiB if the board has "
+        f"{'such a load' if result.memory_kib is None else 'no more memory'}"
+        for conditions, result in _contradicting(capture, read_ahead_kb).items()
+        if conditions
     ]
 
 
 def _contradicting(capture: Metadata, read_ahead_kb: int) -> dict[str, Confirmation]:
-    """Return the latest decided results that contradict a window, by scenario."""
+    """Return the latest decided results that contradict a window, by their conditions."""
     about = [result for result in stored(capture) if result.proposed_kb == read_ahead_kb]
-    latest = {result.scenario: result for result in about if result.outcome != "undecided"}
+    latest = {result.conditions: result for result in about if result.outcome != "undecided"}
     return {name: result for name, result in latest.items() if result.outcome == "contradicted"}
 
 

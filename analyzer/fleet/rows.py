@@ -22,7 +22,6 @@ from foreread.analyzer.report.wording import shortened
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import kib_to_pages
 from foreread.tracer.formats.confirmation import Confirmation
-from foreread.tracer.formats.scenario import IDLE
 
 CAPTURE, WINDOW = "capture", "window"
 _MOST_TEXT = 2000  # characters of a text in a row
@@ -147,7 +146,7 @@ def _recorded(recording: Recording) -> Row:
 
 def _confirmed(confirmations: list[Confirmation]) -> Row:
     """Return the newest proof of a window alone, on an idle machine as predicted."""
-    proofs = [proof for proof in confirmations if not proof.change and proof.scenario == IDLE]
+    proofs = [proof for proof in confirmations if not proof.change and not proof.conditions]
     if not proofs:
         return {}
     newest = max(proofs, key=lambda proof: proof.created)

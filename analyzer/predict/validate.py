@@ -24,6 +24,7 @@ from foreread.boards.base.document import Document, says
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import KIB, kib_to_pages
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
+from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.formats.sweep import Point, Sweep
 
@@ -195,11 +196,20 @@ def _unlike(prediction: Prediction, sweep: Sweep) -> list[str]:
 
 
 def _complete_points(sweep: Sweep, notes: list[str]) -> list[Point]:
-    complete = [p for p in sweep.points if p.seconds and p.requests and p.pages]
+    complete = [p for p in sweep.points if p.seconds and p.requests and p.pages and not p.killed]
+    killed = [f"{point.read_ahead_kb:,}" for point in sweep.points if point.killed]
     if not complete:
-        raise ValidationError("the sweep has no measured window", "run foreread sweep again")
+        more = "; give its runs more memory: --memory SIZE" if killed else ""
+        raise ValidationError("the sweep has no measured window", f"run foreread sweep again{more}")
+    if killed:
+        notes.append(
+            _doubt(
+                f"left out: {', '.join(killed)} KiB, where the limit of the runs' memory, or of "
+                "their time, killed starts"
+            )
+        )
     for point in sweep.points:
-        if point not in complete:
+        if point not in complete and not point.killed:
             notes.append(_doubt(f"{point.read_ahead_kb} KiB left out: its runs are incomplete"))
     return sorted(complete, key=lambda point: point.read_ahead_kb)
 
@@ -306,6 +316,7 @@ def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:
     """Return the command that measures one more window (KiB) of the command of a sweep."""
     devices = [word for name in sweep.devices for word in ("--device", name)]
     loads = ["--scenario", sweep.scenario] if sweep.scenario != IDLE else []
+    loads += [] if sweep.memory_kib is None else ["--memory", size(sweep.memory_kib)]
     options = [*target, "--windows", str(kb), *loads, *devices, "-o", f"{kb}k.sweep.json"]
     return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
 

@@ -12,6 +12,7 @@ from foreread.analyzer.tuner.engines.stopping import Budget
 from foreread.boards.base.outputs import check_changed
 from foreread.cli.arguments import UsageError, row_number
 from foreread.cli.arguments.budget import parse_budget
+from foreread.cli.arguments.memory import add_memory
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.run import add_limit, add_wait
@@ -22,6 +23,7 @@ from foreread.documents.confirm import results_json
 from foreread.measuring.advice_row import Advised, row_of_advice
 from foreread.measuring.confirm import Confirmed
 from foreread.measuring.options import MOST_RUNS, ConfirmOptions
+from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE
 
 _REPEATED = (
@@ -62,6 +64,7 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         "shell script, which starts dd for each range)",
     )
     add_scenario(parser, "; repeatable, each is measured by itself")
+    add_memory(parser, "make the runs")
     parser.add_argument(
         "--budget",
         metavar="N|TIME",
@@ -99,6 +102,7 @@ def options_of(args: argparse.Namespace, scenario: str) -> ConfirmOptions:
         seed=args.seed,
         force=args.force,
         limit_s=args.limit,
+        memory_kib=args.memory,
         wait_s=args.wait,
     )
 
@@ -130,6 +134,7 @@ def _again(confirmed: Confirmed, args: argparse.Namespace, command: Sequence[str
     """Return the command line that continues an undecided result."""
     scenario = confirmed.result.scenario
     load = [] if scenario == IDLE else ["--scenario", scenario]
+    load += [] if args.memory is None else ["--memory", size(args.memory)]
     force = ["--force"] if args.force else []
     return shlex.join([*command, *_repeated(args), *load, *force, "--resume"])
 

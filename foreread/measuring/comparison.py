@@ -178,6 +178,7 @@ class Comparison:
             high=assessment.high,
             pairs=list(self.pairs),
             scenario=board.windows.scenario.text,
+            memory_kib=board.windows.memory_kib,
             change=board.windows.change,
             disturbed=sum(each.disturbed for each in boards),
             runs=sum(each.runs for each in boards),

@@ -26,7 +26,6 @@ from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
 from foreread.tracer.formats.confirmation import Confirmation, same_question
 from foreread.tracer.formats.confirmation_store import change_stored, check_storable
-from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.machines import bench_on
 from foreread.tracer.trials.trial import Scenario, TrialOptions, check_loads
 
@@ -54,9 +53,9 @@ class Confirmed:
     def predicted_gain(self) -> float | None:
         """The predicted share of the present window's time that the proposal saves.
 
-        None with a load: seconds are predicted for an idle machine.
+        None with a load or limited memory: seconds are predicted for a machine without.
         """
-        if self.result.scenario != IDLE:
+        if self.result.conditions:
             return None
         if self.row is not None and self.row.change:
             return self.row.gain
@@ -112,10 +111,11 @@ def confirm(
     ):
         if not options.force:
             check_board(bench, start.capture)
-        windows = choose_windows(bench, start.capture, start.proposal, options.row, scenario)
+        of = (start.capture, start.proposal, options.row, scenario, options.memory_kib)
+        windows = choose_windows(bench, *of)
         check_loads(bench, [scenario])
         notes = [*bench.notes, *notes_on(options.row)]
-        paired = PairedRuns(bench, windows, options.seed, notes=notes)
+        paired = PairedRuns(bench, windows, options.seed, notes=notes, killed_s=options.limit_s)
         tally = Tally("" if name == LOCAL else name)
         board = ComparedBoard.of(bench, windows)
         comparison = Comparison(board, [tally], limits, paired.notes, progress)
@@ -161,6 +161,8 @@ def trials_of(start: Proposed, options: ConfirmOptions) -> TrialOptions:
         limit_s=options.limit_s,
         vmstat=False,
         replayer=row.replayer if row else None,
+        memory_kib=options.memory_kib,
+        most_s=None if options.memory_kib is None else options.limit_s,
     )
 
 
@@ -246,7 +248,7 @@ def undecided(capture: Metadata, wanted: Confirmation) -> Confirmation:
         board = "these boards" if wanted.boards else "this board"
         raise RecordError(
             f"the capture holds no undecided result of {board} and these windows"
-            f"{beside(wanted.scenario)}",
+            f"{wanted.conditions}",
             "start a new one without --resume",
         )
     return same[-1]

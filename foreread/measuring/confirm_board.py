@@ -70,10 +70,11 @@ class ConfirmTask:
         with self.open_bench(*opening) as bench:
             if not options.force:
                 check_board(bench, of.capture)
-            windows = choose_windows(bench, of.capture, of.proposal, options.row, scenario)
+            compared = (of.capture, of.proposal, options.row, scenario, options.memory_kib)
+            windows = choose_windows(bench, *compared)
             check_loads(bench, [scenario])
             link.send(Opened(ComparedBoard.of(bench, windows)))
-            paired = PairedRuns(bench, windows, self._seed)
+            paired = PairedRuns(bench, windows, self._seed, killed_s=options.limit_s)
             while True:
                 link.receive()
                 link.send(Completed(_pair(paired, link)))

@@ -23,7 +23,6 @@ from foreread.measuring.confirm import confirm
 from foreread.measuring.options import ConfirmOptions
 from foreread.question import Question
 from foreread.tracer.formats.confirmation import Confirmation
-from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.trials.trial import Scenario
 
 
@@ -99,7 +98,7 @@ def _disk(board: BoardCases, disk: SuiteDisk, kib: int, proof: _Proof) -> SuiteB
     cases = [case for case in board.cases if case.start.name in names]
     starts = [_start(board, case, kib, proof) for case in cases]
     predicted = dict(zip(disk.windows_kb, disk.seconds_by_window, strict=True)).get(kib)
-    now = disk.seconds_now if proof.options.scenario == IDLE else None
+    now = None if proof.options.conditions else disk.seconds_now
     return proof_of(
         board.board.name,
         disk.name,
@@ -115,11 +114,11 @@ def _start(board: BoardCases, case: Case, kib: int, proof: _Proof) -> SuiteStart
     decided = [
         result
         for result in stored(capture)
-        if (result.proposed_kb, result.scenario) == (kib, proof.options.scenario)
+        if (result.proposed_kb, result.conditions) == (kib, proof.options.conditions)
         and result.outcome != "undecided"
     ]
     if capture.command is not None and decided:
-        when = f"{decided[-1].date}{beside(proof.options.scenario)}"
+        when = f"{decided[-1].date}{proof.options.conditions}"
         proof.tell(f"{name} on {board.board.name}: proven on {when}")
         return _proof(case, path, decided[-1], capture.command, None, measured=False)
     proof.tell(f"measuring {name} on {board.board.name}")

@@ -8,7 +8,8 @@ from foreread.boards.base.brief import brief
 from foreread.checks import checked_number
 from foreread.measuring.advice_row import Advised
 from foreread.question import Question
-from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.formats.memory import within
+from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.runs.options import Streams
 
 MOST_RUNS = 60
@@ -42,7 +43,9 @@ class ConfirmOptions:
     time. ``resume``: continue the latest undecided result of these boards, scenario and windows;
     boards that are gone are left out. ``seed``: of the order of runs; None: random. ``force``:
     measure although a machine is not the one of the capture. ``limit_s``: maximum duration of one
-    run. ``wait_s``: how long to wait for another foreread that holds the machine's settings.
+    run. ``memory_kib``: memory of each run, in a control group without swap; a run that this limit
+    kills, or that lasts longer than ``limit_s``, counts as ``limit_s``. ``wait_s``: how long to
+    wait for another foreread that holds the machine's settings.
     ``streams``: where the output of the command goes; None: to standard error.
     """
 
@@ -58,8 +61,14 @@ class ConfirmOptions:
     seed: int | None = None
     force: bool = False
     limit_s: float = 600.0
+    memory_kib: int | None = None
     wait_s: float = 0.0
     streams: Streams | None = None
+
+    @property
+    def conditions(self) -> str:
+        """The load and the limited memory, as a Confirmation names them."""
+        return beside(self.scenario) + within(self.memory_kib)
 
     @property
     def limits(self) -> RunLimits:

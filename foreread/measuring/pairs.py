@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ class Windows:
     change: str = ""  # what else the proposed runs have, in words
     replays: bool = False
     later: tuple[Later, ...] = ()
+    memory_kib: int | None = None  # of all runs
 
     def trial(self, which: int) -> Trial:
         """Return the trial at one of them."""
@@ -70,8 +72,9 @@ class PairedRuns:
     """Makes and counts the runs of a bench; ``notes`` are about the runs.
 
     ``counted`` and ``disturbed`` are numbers of pairs, ``runs`` has all runs, also discarded ones.
-    ``seed`` is the random seed of the orders of the pairs. Its functions raise RecordError if the
-    command fails.
+    ``seed`` is the random seed of the orders of the pairs. A run that the limit of its memory or
+    ``killed_s`` ends counts as so many seconds. Its functions raise RecordError if the command
+    fails.
     """
 
     bench: TrialBench
@@ -81,6 +84,7 @@ class PairedRuns:
     counted: int = 0
     disturbed: int = 0
     notes: list[str] = field(default_factory=list)
+    killed_s: float = math.inf
 
     def __post_init__(self) -> None:
         self._orders = orders(random.Random(self.seed))
@@ -102,12 +106,18 @@ class PairedRuns:
         count must not depend on their seconds, or the interval would not hold.
         """
         self._announce((*self._order, *self._following))
-        seconds, calm = [0.0, 0.0], True
+        seconds, calm, killed = [0.0, 0.0], True, 0
         for which in self._order:
             outcome = self._made(which)
-            seconds[which] = check_run(outcome)
-            calm = calm and outcome.status == "ok"
+            seconds[which] = self.killed_s if outcome.killed else check_run(outcome)
+            killed += outcome.killed is not None
+            calm = calm and (outcome.status == "ok" or outcome.killed is not None)
             ran(which, seconds[which])
+        if killed == len(seconds):
+            raise RecordError(
+                "the command was killed by the limit of its memory or its time, at both windows",
+                "give it more with --memory SIZE, or more time with --limit S",
+            )
         if not calm and self.disturbed <= self.counted:
             self.disturbed += 1
             return None
@@ -128,14 +138,22 @@ class PairedRuns:
                 break
             outcome = self.bench.run(trial)
             self.runs += 1
-        check_run(outcome)
-        wrong = [knob for knob, kb in trial.settings if outcome.in_force.get(knob) != kb]
+        if outcome.killed is None:
+            check_run(outcome)
+        in_force = outcome.in_force or (dict(trial.settings) if outcome.killed else {})
+        wrong = [knob for knob, kb in trial.settings if in_force.get(knob) != kb]
         if wrong:
             raise RecordError(
-                f"{wrong[0]} was {outcome.in_force.get(wrong[0])} {_STEPS[which]}",
+                f"{wrong[0]} was {in_force.get(wrong[0])} {_STEPS[which]}",
                 "test a window that the kernel accepts: add --read-ahead-kb K",
             )
-        notes = (*outcome.repeated, *outcome.notes)
+        notes = (*outcome.repeated, *(self._killed(which) if outcome.killed else outcome.notes))
         new = [note for note in notes if note not in self.notes]
         self.notes += new[: _MOST_NOTES - len(self.notes)]
         return outcome
+
+    def _killed(self, which: int) -> list[str]:
+        return [
+            f"a start {_STEPS[which]} was killed by the limit of its memory or its time: it counts "
+            f"as {self.killed_s:g} s"
+        ]

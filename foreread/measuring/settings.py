@@ -19,8 +19,9 @@ def choose_windows(
     proposal: Proposal,
     row: Advised | None,
     scenario: Scenario,
+    memory_kib: int | None = None,
 ) -> Windows:
-    """Return the settings to compare, with the load of ``scenario``.
+    """Return the settings to compare, with the load of ``scenario`` and ``memory_kib`` of memory.
 
     The present windows are the board's or, if it already has the proposed ones, the windows before
     the recording. A ``row`` of advice may leave them as they are.
@@ -28,7 +29,8 @@ def choose_windows(
     present = bench.probe(bench.windows)
     wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}
     if row is not None and row.change:
-        return replace(_with_change(bench, present, wanted, row), scenario=scenario)
+        changed = _with_change(bench, present, wanted, row)
+        return replace(changed, scenario=scenario, memory_kib=memory_kib)
     if present == wanted:
         before = {
             f"/sys/block/{device.name}/queue/read_ahead_kb": device.read_ahead_kb_before
@@ -54,6 +56,7 @@ def choose_windows(
         int(present[main]),
         proposal.read_ahead_kb,
         scenario,
+        memory_kib=memory_kib,
     )
 
 

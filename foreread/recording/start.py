@@ -20,9 +20,9 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.machines import recorder_for
-from foreread.tracer.runs.memory import size
 from foreread.tracer.runs.output import recording_folder
 from foreread.tracer.runs.recording import RecordOptions
 from foreread.tracer.trials.trial import Scenario

@@ -38,8 +38,8 @@ def board() -> LoopBoard:
         for application in on_kernel.APPLICATIONS
         if not on_kernel.absent(application)
     }
-    every = (*starts.SEEN, *starts.UNSEEN, *starts.COMPUTING, *starts.BESIDE_LOADS)
-    every += starts.WITH_LITTLE_MEMORY
+    own = (*starts.SEEN, *starts.UNSEEN, *starts.COMPUTING)
+    every = (*own, *starts.BESIDE_LOADS, *starts.WITH_LITTLE_MEMORY)
     present = (start for start in every if not absent(start))
     packages = pages | {name for start in present for name in start.packages}
 

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from foreread.boards.base.brief import brief
-from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.formats.memory import within
+from foreread.tracer.formats.scenario import IDLE, beside
 
 Kib = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 Runs = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -73,13 +74,18 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("made_on has a board that boards does not have")
 
     @property
+    def conditions(self) -> str:
+        """The load and the limited memory of the runs, as the end of a sentence; empty for none."""
+        return beside(self.scenario) + within(self.memory_kib)
+
+    @property
     def date(self) -> str:
         """Return the day of the last run."""
         return self.created[:10]
 
 
 def same_question(first: Confirmation, other: Confirmation) -> bool:
-    """Return whether two results compare the same on the same board, beside the same load.
+    """Return whether two results compare the same on the same board, with like load and memory.
 
     Several like boards are one, whichever of them made the runs.
     """

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import says
+from foreread.boards.base.units import KIB
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 MOST_SAMPLES = 4096
@@ -94,3 +95,13 @@ class Memory(Struct, frozen=True, kw_only=True):
     def own_peak_kib(self) -> int | None:
         """The largest sample of the command's own memory; None without samples."""
         return max((kib for _, kib in self.own), default=None)
+
+
+def size(kib: int) -> str:
+    """Return a size as ``--memory`` reads it: ``24M``."""
+    return f"{kib // KIB}M" if kib % KIB == 0 else f"{kib}K"
+
+
+def within(memory_kib: int | None) -> str:
+    """Return how a sentence says that something was measured in a group of so much memory."""
+    return "" if memory_kib is None else f" in {size(memory_kib)} of memory"

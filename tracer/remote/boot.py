@@ -24,7 +24,7 @@ from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.install.boot_hook import BoardHook
 from foreread.tracer.remote import record
-from foreread.tracer.remote.fetched import Fetched, fetch
+from foreread.tracer.remote.fetched import Fetched, Name, fetch
 from foreread.tracer.remote.guarded_run import AWAIT_S
 from foreread.tracer.remote.job import Job, facts, making_sense, part, script, settings_file
 from foreread.tracer.remote.machine import Machine
@@ -115,9 +115,9 @@ class BootRun(record.TargetRun):
         super().__init__(target, fetched, opened)
         self._kept, self._hook = kept, hook
 
-    def name_files(self, seen: Seen) -> None:
+    def name_files(self, seen: Seen, name: Name | None = None) -> None:
         """Name the files of ``seen``, write the capture, end the job and remove the hook."""
-        super().name_files(seen)
+        super().name_files(seen, name)
         self._remove_hook()
         self._kept.close()
 

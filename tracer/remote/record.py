@@ -21,6 +21,7 @@ from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from foreread.tracer.formats.disk_probe import DiskProbe
+from foreread.tracer.formats.memory import within
 from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.formats.seen import Seen
 from foreread.tracer.probes import ProbePlan
@@ -48,7 +49,7 @@ from foreread.tracer.remote.probed import (
 )
 from foreread.tracer.runs import metadata
 from foreread.tracer.runs.inode_tables import knobs_off
-from foreread.tracer.runs.memory import check_memory, memory_settings, within
+from foreread.tracer.runs.memory import check_memory, memory_settings
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.output import no_space_as_error, output_directory
 from foreread.tracer.runs.recording import RecordOptions, default_buffer_kib

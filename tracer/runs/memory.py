@@ -20,6 +20,7 @@ from foreread.tracer.formats.memory import (
     MemoryGroup,
     Swap,
     Watermarks,
+    size,
 )
 from foreread.tracer.memory import available_kib, meminfo
 from foreread.tracer.runs.options import Ended, RunOptions
@@ -134,11 +135,6 @@ def check_memory(memory_kib: int | None, run: RunOptions) -> None:
         )
 
 
-def within(memory_kib: int | None) -> str:
-    """Return how a sentence says that something was measured in a group of so much memory."""
-    return "" if memory_kib is None else f" in {size(memory_kib)} of memory"
-
-
 def was_killed(ended: Ended | None, kills: int | None) -> bool:
     """Return whether the limit of its group has killed a command or a process of it.
 
@@ -160,11 +156,6 @@ def killed_error(memory_kib: int) -> RecordError:
 def next_kib(memory_kib: int) -> int:
     """Return the next larger usual size of memory."""
     return next((mib * KIB for mib in SIZES_MIB if mib * KIB > memory_kib), 2 * memory_kib)
-
-
-def size(kib: int) -> str:
-    """Return a size as ``--memory`` reads it: ``24M``."""
-    return f"{kib // KIB}M" if kib % KIB == 0 else f"{kib}K"
 
 
 def _swaps(text: str) -> list[Swap]:

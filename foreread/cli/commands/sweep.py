@@ -27,9 +27,9 @@ from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
 from foreread.measuring.sweep import DEFAULT_WINDOWS_KB, THRASH_S, sweep
 from foreread.recording.recorded_start import is_capture
+from foreread.tracer.formats.memory import within
 from foreread.tracer.formats.scenario import beside
 from foreread.tracer.formats.sweep import Point, Sweep
-from foreread.tracer.runs.memory import within
 from foreread.tracer.trials.sweep import SweepProgress
 
 _MORE = "the table below the curve, and all notes"

@@ -16,7 +16,6 @@ from foreread.cli.text.table import render, seconds_cell
 from foreread.cli.text.wording import duration_text
 from foreread.measuring.comparison import PairProgress
 from foreread.measuring.confirm import Confirmed
-from foreread.tracer.formats.scenario import beside
 
 _HEAD = ("board", "pairs", "s now", "s then", "saves (95 %, all boards at once)")
 
@@ -51,7 +50,7 @@ def confirmed_text(confirmed: Confirmed, again: str) -> str:
         f"on {of.target or 'this machine'} ({board_text(of)}): {command}"
     )
     apply = of.outcome == "confirmed" and not of.change
-    answer = [f"{head}{beside(of.scenario)}: {windows_text(of)} {gain_text(of)}"]
+    answer = [f"{head}{of.conditions}: {windows_text(of)} {gain_text(of)}"]
     if gain is not None:
         answer.append(f"  predicted: saves {percent(gain)} %")
     if of.outcome == "undecided":

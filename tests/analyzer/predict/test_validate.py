@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
 from foreread.analyzer.predict.validate import METADATA_UNKNOWN, ValidationError, validate
-from foreread.tracer.formats.sweep import Point, Sweep
+from foreread.tracer.formats.sweep import Killed, Point, Sweep
 
 WINDOWS = [0, 1, 2, 4, 8]
 
@@ -224,3 +224,29 @@ def test_another_kernel_or_page_size_is_said():
     assert not any(
         "of the recording is" in note for note in validate(prediction(curve()), alike).notes
     )
+
+
+def killed(kb, *seconds):
+    runs = [Killed(by="memory", seconds=0.5, requests=100, pages=1000.0)]
+    return structs.replace(point(kb, seconds), killed=runs)
+
+
+def test_windows_at_which_starts_were_killed_are_left_out():
+    """16 KiB would be the best of those that survived, and a start that dies is no start."""
+    runs = sweep(point(4, [10.0]), point(8, [11.0]), killed(16, 1.0), killed(32), memory_kib=8192)
+    result = validate(prediction(curve()), runs)
+    assert [p.read_ahead_kb for p in result.points] == [4, 8]
+    assert result.best_read_ahead_kb == 4
+    assert any("left out: 16, 32 KiB" in note for note in result.notes)
+
+
+def test_a_sweep_whose_starts_were_all_killed_needs_more_memory():
+    with pytest.raises(ValidationError, match="no measured window") as error:
+        validate(prediction(curve()), sweep(killed(4), killed(8)))
+    assert "--memory" in error.value.remedy
+
+
+def test_a_window_is_measured_anew_in_the_memory_of_the_sweep():
+    runs = sweep(point(4, [10.0]), memory_kib=8192, default_read_ahead_kb=4)
+    (note,) = [n for n in validate(prediction(curve()), runs).notes if "was not measured" in n]
+    assert "--memory 8M" in note

@@ -12,8 +12,9 @@ READS = 60
 
 @pytest.mark.parametrize("shell", each_shell(BASH, of=(BASH, DASH, BUSYBOX)))
 def test_each_line_is_a_name_and_a_number_though_numbers_grow(shell):
-    functions = function("measure.sh", "count_events") + function("measure.sh", "print_event")
-    loop = f"n=0; while [ $n -lt {READS} ]; do count_events k; n=$((n + 1)); done"
+    functions = function("memory.sh", "each_line") + function("measure.sh", "print_event")
+    once = "each_line /proc/vmstat print_event k; n=$((n + 1))"
+    loop = f"n=0; while [ $n -lt {READS} ]; do {once}; done"
     lines = printed(shell, functions + loop)
     found = lines.split("\n")
     assert all(re.fullmatch(r"k vmstat [a-z]\w+ \d+", line) for line in found)

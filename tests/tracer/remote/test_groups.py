@@ -1,12 +1,12 @@
-"""A board's shell finds the control group that limits block I/O as Python does."""
+"""A board's shell finds the control groups that limit reads and memory as Python does."""
 
 from __future__ import annotations
 
 import pytest
-from foreread.tracer.local.disk.groups import group_folder, io_group
 from shells import BUSYBOX, DASH, each_shell, function, printed
 
 from foreread.boards.mounts import MountPoint
+from foreread.tracer.local.groups import group_folder, group_of
 
 V1 = ("cgroup", "/sys/fs/cgroup/blkio", "rw,relatime,blkio")
 BOTH = ("cgroup", "/sys/fs/cgroup/io,cpu", "rw,cpu,blkio")
@@ -14,6 +14,7 @@ CPU = ("cgroup", "/sys/fs/cgroup/cpu", "rw,relatime,cpu")
 V2 = ("cgroup2", "/sys/fs/cgroup/unified", "rw,nsdelegate")
 MOUNTS = [(), (CPU,), (V2,), (CPU, V2), (V2, V1), (V1, V2), (BOTH,), (V2, CPU, BOTH)]
 PROCESSES = [
+    "9:memory:/small\n7:blkio:/slow\n0::/unified\n",
     "8:pids:/p\n7:blkio:/slow\n0::/unified\n",
     "3:cpu,blkio:/a:b\n",
     "0::/system.slice/a:b.scope\n",
@@ -31,15 +32,43 @@ def test_where_groups_are_mounted(shell):
             MountPoint("0:1", "/", at, "rw", kind, "cgroup", options)
             for kind, at, options in mounts
         ]
-        folder = group_folder("/", points)
+        folder = group_folder("/", "blkio", points)
         assert printed(shell, text, lines) == ("" if folder is None else str(folder))
 
 
 @pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
-def test_which_group_a_process_is_in(shell, tmp_path):
+@pytest.mark.parametrize("controller", ["blkio", "memory"])
+def test_which_group_a_process_is_in(shell, controller, tmp_path):
     (tmp_path / "7").mkdir()
     (tmp_path / "7/stat").write_text("7 (a) S 1 7 7 0 -1 4194304 99")
-    text = function("beside.sh", "find_group") + 'find_group\necho "$group"'
+    text = function("memory.sh", "find_group") + f'find_group {controller}\necho "$group"'
     for lines in PROCESSES:
         (tmp_path / "7/cgroup").write_text(lines)
-        assert printed(shell, text, lines) == (io_group(7, tmp_path) or "")
+        assert printed(shell, text, lines) == (group_of(7, controller, tmp_path) or "")
+
+
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+def test_where_groups_for_memory_are_mounted(shell, tmp_path):
+    """Version 2 counts only where it has the controller for memory."""
+    functions = function("memory.sh", "has_word") + function("memory.sh", "find_hierarchy")
+    text = functions + 'find_hierarchy || :\necho "$version $hierarchy"'
+    v2 = f"cgroup2 {tmp_path} cgroup2 rw,nsdelegate 0 0\n"
+    v1 = "cgroup /groups/memory cgroup rw,memory 0 0\ncgroup /groups/cpu cgroup rw,cpu 0 0\n"
+    controllers = tmp_path / "cgroup.controllers"
+    controllers.write_text("cpuset cpu io pids\n")
+    assert [printed(shell, text, lines) for lines in ("", v2)] == [" ", " "]
+    controllers.write_text("cpuset cpu io memory pids\n")
+    assert printed(shell, text, v2) == f"2 {tmp_path}"
+    assert printed(shell, text, v2 + v1) == printed(shell, text, v1 + v2) == "1 /groups/memory"
+
+
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+def test_use_of_a_group_without_pages_of_files(shell, tmp_path):
+    (tmp_path / "memory.usage_in_bytes").write_text(f"{10 << 20}\n")
+    (tmp_path / "memory.stat").write_text(
+        f"cache {7 << 20}\nshmem 0\ninactive_file {4 << 20}\nactive_file {2 << 20}\n"
+        f"total_inactive_file {4 << 20}\n"
+    )
+    text = function("memory.sh", "used_of")
+    text += f"{{ used_of {tmp_path}; }} 2>/dev/null\necho $used"
+    assert printed(shell, text) == str(4 << 10)

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import ClassVar
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreread.tracer.error import RecordError
+from foreread.tracer.formats.sweep import Killed
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.trials.sweep import SweepOptions, schedule, sweep, whole_pages
 from foreread.tracer.trials.trial import Outcome
@@ -79,3 +81,47 @@ def test_a_sweep_notes_once_that_another_program_set_the_window():
     made = sweep(options, lambda _: nullcontext(SpoiledBench()), lambda _: None, lambda _: None)
     assert made.complete
     assert made.notes == ["repeated"]
+
+
+class ThrashingBench(UnusedBench):
+    """The window 512 needs more memory than there is, and 1024 more time; one result is lost."""
+
+    def __init__(self):
+        self.options = None
+        self.lost = 0
+
+    def run(self, trial):
+        window = int(trial.settings[0][1])
+        counters = {"disk.reads": 3.0, "disk.read_sectors": 8.0 * window}
+        made = partial(Outcome, in_force=dict(trial.settings), counters=counters)
+        if window == 512:
+            return made(
+                "failed", 0.5, notes=("the command was ended by signal 9",), killed="memory"
+            )
+        if window == 1024:
+            self.lost += 1
+            lost = Outcome("hung", notes=("the run did not end",), killed="time")
+            return lost if self.lost == 2 else made("hung", 40.0, killed="time")
+        return made("ok", 1.0)
+
+    @contextmanager
+    def open(self, options):
+        self.options = options
+        yield self
+
+
+def test_runs_that_a_limit_ends_are_results_of_a_sweep():
+    bench, told = ThrashingBench(), []
+    options = SweepOptions(
+        RunOptions(["true"]), lambda _: (64, 512, 1024), repeat=2, memory_kib=8192, limit_s=40.0
+    )
+    made = sweep(options, bench.open, lambda _: None, told.append)
+    assert (bench.options.memory_kib, bench.options.most_s) == (8192, 40.0)
+    assert (made.complete, made.memory_kib, made.notes) == (True, 8192, [])
+    small, middle, large = made.points
+    assert (small.seconds, small.pages, small.killed) == ([1.0, 1.0], [64.0, 64.0], [])
+    assert middle.seconds == middle.pages == middle.requests == []
+    assert middle.killed == 2 * [Killed(by="memory", seconds=0.5, requests=3, pages=512.0)]
+    assert {run.by for run in large.killed} == {"time"}
+    assert {run.pages for run in large.killed} <= {1024.0, None}
+    assert {progress.seconds for progress in told} == {1.0, None}

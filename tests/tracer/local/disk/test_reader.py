@@ -7,7 +7,6 @@ import random
 from itertools import pairwise
 
 import pytest
-from foreread.tracer.local.disk.groups import group_folder, io_group
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from foreread.tracer.local.disk import pages
 from foreread.tracer.local.disk.pages import SIZES, read_pages
 from foreread.tracer.local.disk.reader import DirectReader, Pattern
 from foreread.tracer.local.disk.spans import Places, Span, spans_of_disk
+from foreread.tracer.local.groups import group_folder, group_of
 
 MIB = 1 << 20
 
@@ -85,23 +85,23 @@ def process(folder, cgroup, state="S", flags=0x400000):
 
 def test_the_cgroup_of_version_1_comes_first(tmp_path):
     place = process(tmp_path, "8:pids:/p\n7:blkio:/slow\n0::/unified\n")
-    assert io_group(7, place) == "/slow"
+    assert group_of(7, "blkio", place) == "/slow"
 
 
 def test_the_cgroup_of_version_2(tmp_path):
-    assert io_group(7, process(tmp_path, "0::/system.slice/a:b.scope\n")) == (
+    assert group_of(7, "blkio", process(tmp_path, "0::/system.slice/a:b.scope\n")) == (
         "/system.slice/a:b.scope"
     )
 
 
 def test_a_dead_process_has_no_cgroup(tmp_path):
-    assert io_group(7, process(tmp_path, "7:blkio:/\n", state="Z", flags=0x40040C)) is None
-    assert io_group(8, tmp_path) is None
+    assert group_of(7, "blkio", process(tmp_path, "7:blkio:/\n", state="Z", flags=0x40040C)) is None
+    assert group_of(8, "blkio", tmp_path) is None
 
 
 def test_an_exiting_process_has_no_cgroup_though_it_still_runs(tmp_path):
     """It unmaps its memory: a start of ffmpeg had its disk probed without its limiter."""
-    assert io_group(7, process(tmp_path, "7:blkio:/\n", state="R", flags=0x40040C)) is None
+    assert group_of(7, "blkio", process(tmp_path, "7:blkio:/\n", state="R", flags=0x40040C)) is None
 
 
 def test_the_folder_of_a_cgroup():
@@ -110,9 +110,9 @@ def test_the_folder_of_a_cgroup():
 
     v2 = mount("cgroup2", "/sys/fs/cgroup/unified")
     v1 = mount("cgroup", "/sys/fs/cgroup/blkio", "rw,blkio")
-    assert str(group_folder("/slow", [v2, v1])) == "/sys/fs/cgroup/blkio/slow"
-    assert str(group_folder("/slow", [v2])) == "/sys/fs/cgroup/unified/slow"
-    assert group_folder("/slow", []) is None
+    assert str(group_folder("/slow", "blkio", [v2, v1])) == "/sys/fs/cgroup/blkio/slow"
+    assert str(group_folder("/slow", "blkio", [v2])) == "/sys/fs/cgroup/unified/slow"
+    assert group_folder("/slow", "blkio", []) is None
 
 
 def test_pages_are_read_past_the_cache_and_into_it(tmp_path, monkeypatch):
