@@ -1,7 +1,6 @@
 """Cells of starts with little memory: one capture with memory to spare, and sweeps in groups.
 
-The sizes of the control groups are chosen where each start begins to lack memory: at the largest
-window, at the default one, and at the smallest.
+The sizes of the control groups are chosen where each start begins to lack memory.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ AREA = "memory"
 WINDOWS_KB = (8, 32, 128, 256, 1024)
 REPEAT = 2
 LIMIT = on_machine.LIMITS[0]
-THRASH_S = 40  # a run that takes longer counts as killed
-_SIZES = 3
+THRASH_S = 20  # a run that takes longer counts as killed
+_SIZES, _LEAST_SHARE = 3, 0.75
 _IDLE = "idle"
 
 
@@ -75,27 +74,20 @@ def _sweep(file: Path, where: Sequence[object], command: Sequence[str], foreread
 
 
 def sizes(folder: Path) -> list[int]:
-    """Return the sizes of groups in MiB: the usual ones below what the start needs at some windows.
+    """Return the sizes of groups in MiB: the largest usual ones in which the start lacks memory.
 
-    It needs its own memory and the pages that it reads.
+    It needs its own memory and the pages that it reads, at the largest window most of them. In less
+    than most of what it needs at the smallest, it does nothing but read again.
     """
     capture, _ = read(folder / "capture")
     own_kib = capture.memory.own_peak_kib if capture.memory else None
     sweep = read_sweep(folder / f"{_IDLE}.sweep.json")
-    need = {
-        point.read_ahead_kb: (own_kib or 0)
-        + pages_to_kib(round(median(point.pages)), sweep.page_size)
+    smallest, *_, largest = (
+        (own_kib or 0) + pages_to_kib(round(median(point.pages)), sweep.page_size)
         for point in sweep.points
-    }
-    chosen: list[int] = []
-    for window in sorted((WINDOWS_KB[0], WINDOWS_KB[2], WINDOWS_KB[-1]), reverse=True):
-        below = [
-            mib
-            for mib in SIZES_MIB
-            if mib * KIB < need[window] and (not chosen or mib < chosen[-1])
-        ]
-        chosen += below[-1:]
-    return chosen[:_SIZES]
+    )
+    lacking = [mib for mib in SIZES_MIB if smallest * _LEAST_SHARE <= mib * KIB < largest]
+    return lacking[::-1][:_SIZES]
 
 
 def measured(folder: Path) -> Document:
