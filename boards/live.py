@@ -21,11 +21,11 @@ from foreread.boards.base.units import KIB
 from foreread.boards.device import DeviceError, Devices
 from foreread.boards.mounts import MountPoint, parse_mount
 from foreread.boards.profile import (
+    BoardMemory,
     Cpu,
     Defaults,
     Kernel,
     LocalTransport,
-    Memory,
     Profile,
     Storage,
     Transport,
@@ -125,7 +125,7 @@ def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) 
         )
         if machine
         else UNSET,
-        memory=Memory(size_mib=max(1, kib // KIB)) if kib else UNSET,
+        memory=BoardMemory(size_mib=max(1, kib // KIB)) if kib else UNSET,
         kernel=Kernel(release=release, page_size_bytes=facts.page_size or UNSET)
         if release
         else UNSET,

@@ -40,7 +40,7 @@ class Cpu(Part, frozen=True):
     byte_order: Literal["little", "big"] | UnsetType = UNSET
 
 
-class Memory(Part, frozen=True):
+class BoardMemory(Part, frozen=True):
     """Main memory."""
 
     size_mib: Count
@@ -145,7 +145,7 @@ class Profile(Part, frozen=True):
     title: Text
     measured_here: bool
     cpu: Cpu | UnsetType = UNSET
-    memory: Memory | UnsetType = UNSET
+    memory: BoardMemory | UnsetType = UNSET
     kernel: Kernel | UnsetType = UNSET
     storage: list[Storage] = msgspec.field(default_factory=list)
     defaults: Defaults | UnsetType = UNSET
