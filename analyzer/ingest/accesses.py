@@ -45,8 +45,11 @@ def batched_share(inserts: Inserts, mask: Array) -> float:
     return int(inserts.pages[mask & (inserts.group > 1)].sum()) / total if total else 0.0
 
 
-def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:
-    """Return (FILES, ACCESSES) of the pages that the masked inserts read, first time each."""
+def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table, Table]:
+    """Return FILES, and ACCESSES of the pages that the masked inserts read.
+
+    First each page's first time, then all later times: the kernel had reclaimed the page.
+    """
     chosen = inserts.data.take(mask & (inserts.pages > 0))
     size = folio_pages(chosen)
     row = np.repeat(np.arange(chosen.rows), size)
@@ -62,8 +65,10 @@ def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:
         },
     )
     key = page_key(accesses["file"], accesses["page"])
-    accesses = accesses.take(np.sort(np.unique(key, return_index=True)[1]))
-    return with_accessed(files, accesses), accesses
+    is_first = np.zeros(accesses.rows, bool)
+    is_first[np.unique(key, return_index=True)[1]] = True
+    first = accesses.take(is_first)
+    return with_accessed(files, first), first, accesses.take(~is_first)
 
 
 def _files_of(inserts: Table) -> tuple[Table, Array]:

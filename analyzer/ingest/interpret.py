@@ -57,7 +57,7 @@ def interpret(
     block_pages = {dev: length.pages(page_size) for dev, length in lengths.items()}
     inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture), block_pages)
     mask, threads = _threads(events, inserts, capture, pids, notes)
-    files, pages = acc.read_pages(inserts, mask)
+    files, pages, again = acc.read_pages(inserts, mask)
     windows = windows_of(trace) if capture.read_ahead_kb is None else None
     read_ahead_kb = _window_in_force(capture, files)
     if windows is not None:
@@ -88,6 +88,7 @@ def interpret(
     accesses = accesses.take(within_files(accesses, files, page_size, fstypes, kernel))
     files = acc.with_accessed(files, accesses)
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
+    counts |= {"read_again": again.rows} if again.rows else {}
     requests, of_load = _requests(events, capture, threads)
     recording = Recording(
         trace=replace(trace, events=events, page_size_assumed=assumed),
@@ -109,6 +110,7 @@ def interpret(
         block_lengths=lengths,
         windows=windows,
         load_requests=of_load,
+        read_again=again,
         fstypes={**fstypes, **dict.fromkeys(inserts.on_f2fs, "f2fs")},
     )
     notes += [*unsure_pages(recording), *recognised(inserts)]

@@ -157,7 +157,7 @@ def _left_unread(probes: Table, last: Array, end_ns: Array, inserts: Inserts) ->
 
     The end of the file is unknown: the last page read by anybody is taken for it.
     """
-    files, pages = read_pages(inserts, np.ones(inserts.data.rows, bool))
+    files, pages, _ = read_pages(inserts, np.ones(inserts.data.rows, bool))
     unread = (probes["kind"] == Kind.PROBED_READ) & (pages.rows > 0)
     if not unread.any():
         return np.asarray(unread)

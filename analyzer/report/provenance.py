@@ -124,6 +124,7 @@ _COUNTED = {
     "metadata": "Pages of metadata",
     "other_process": "Pages of other processes",
     "readahead": "Pages of the kernel's readahead",
+    "read_again": "Pages read again",
 }
 
 

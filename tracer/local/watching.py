@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
-_FIRST_S, _LONGEST_S = 0.004, 0.25  # between two looks: a wrapper joins its cgroup soon or never
+_FIRST_S, _LONGEST_S = 0.004, 0.05  # between two looks; a start may last less than a second
 
 
 class Watcher(Protocol):

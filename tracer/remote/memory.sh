@@ -210,18 +210,12 @@ watch_memory() {
     uptime
     began=$now
     while add_own; do
-        [ -z "$hierarchy" ] || see_group
+        [ -z "$hierarchy" ] || [ $((looks > 5 ? looks % 10 : 0)) != 0 ] || see_group
         uptime
         ms=$(((now - began) * 10))
         note_samples
         looks=$((looks + 1))
-        if [ -z "$tick_s" ] || [ "$tick_s" = 1 ] || [ $looks -gt 240 ]; then
-            pause 1
-        elif [ $looks -gt 5 ]; then
-            pause 0.25
-        else
-            pause 0.1
-        fi
+        if [ $looks -lt 600 ]; then pause "${tick_s:-1}"; else pause 1; fi
     done
 } 2>/dev/null
 

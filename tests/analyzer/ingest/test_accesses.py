@@ -20,9 +20,18 @@ EXT4 = {DISK: "ext4"}
 
 def pages_of(events):
     inserts = find_inserts(events, 4096, EXT4)
-    files, accesses = read_pages(inserts, np.ones(inserts.data.rows, bool))
+    files, accesses, _ = read_pages(inserts, np.ones(inserts.data.rows, bool))
     ino = files["ino"][accesses["file"]].tolist()
     return files, accesses, list(zip(ino, accesses["page"].tolist(), strict=True))
+
+
+def test_pages_that_were_reclaimed_are_read_again():
+    events = table(insert(7, 3), read(10, 1), insert(5, 0), read(90, 1), insert(7, 3), read(10, 1))
+    inserts = find_inserts(events, 4096, EXT4)
+    files, first, again = read_pages(inserts, np.ones(inserts.data.rows, bool))
+    assert (first.rows, again.rows) == (2, 1)
+    assert (files["ino"][again["file"]].tolist(), again["page"].tolist()) == ([7], [3])
+    assert again["time_ns"][0] > first["time_ns"].max()
 
 
 def fault(ino, index, **more):
