@@ -69,11 +69,12 @@ class Recording:
     classifies the pages that are not accesses of the application: ``written_or_hole``,
     ``metadata``, ``other_process``, ``readahead``, and if there are any ``read_again``: of these
     the field ``read_again`` has file, page and time (ACCESSES). The kernel had reclaimed them, for
-    want of memory. ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it. ``threads`` are those whose touches count; None for
-    all. ``inserts`` are all that entered the page cache; ``entries[i]`` is what the capture says of
-    row i of ``files``. ``load_requests`` are those of the load: of all others, where a start was
-    recorded beside one, and all of a recorded load; None without a load. ``path`` is the file or
-    directory that was read. ``block_lengths`` are those of squashfs, by dev_t.
+    want of memory. ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb
+    governs it. ``threads`` are those whose touches count; None for all. ``inserts`` are all that
+    entered the page cache; ``entries[i]`` is what the capture says of row i of ``files``.
+    ``load_requests`` are those of the load: of all others, where a start was recorded beside one,
+    and all of a recorded load; None without a load. ``path`` is the file or directory that was
+    read. ``block_lengths`` are those of squashfs, by dev_t.
     """
 
     trace: Trace
