@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -65,7 +66,8 @@ def test_a_start_that_the_limit_kills_is_an_error_here_and_a_result_of_a_sweep(l
         record([sys.executable, "-c", HOLD], tmp_path / "capture", memory_kib=24 << 10)
     assert error.value.remedy.endswith("--memory 32M")
     assert not (tmp_path / "capture").exists()
-    hungry = f"{loop.busybox} cat {loop.data} >/dev/null; exec {sys.executable} -c '{HOLD}'"
+    hold = shlex.join([sys.executable, "-c", HOLD])
+    hungry = f"{loop.busybox} cat {loop.data} >/dev/null; exec {hold}"
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         run = RunOptions(["sh", "-c", hungry], allow_warm=True, streams=Streams(nowhere.fileno()))
         options = SweepOptions(

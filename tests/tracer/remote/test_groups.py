@@ -72,3 +72,34 @@ def test_use_of_a_group_without_pages_of_files(shell, tmp_path):
     text = function("memory.sh", "used_of")
     text += f"{{ used_of {tmp_path}; }} 2>/dev/null\necho $used"
     assert printed(shell, text) == str(4 << 10)
+
+
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+def test_a_kernel_without_control_groups_for_memory_is_named(shell, tmp_path):
+    functions = function("lib.sh", "die") + function("memory.sh", "make_memory_group")
+    functions += "find_hierarchy() { return 1; }\nmount_hierarchy() { return 1; }\n"
+    text = f"{functions}job={tmp_path} memory_kib=8192\n(make_memory_group) || :"
+    said = printed(shell, text)
+    assert said.startswith("error this kernel has no control groups for memory|")
+    assert "CONFIG_MEMCG" in said and "without --memory" in said
+    assert printed(shell, f"{functions}memory_kib=\nmake_memory_group") == ""
+
+
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+def test_a_group_of_version_2_is_made_where_its_memory_can_be_limited(shell, tmp_path):
+    """A group that has processes limits none in it: systemd enables memory above."""
+    top, own = tmp_path / "groups", tmp_path / "groups/user.slice/session 1"
+    own.mkdir(parents=True)
+    for folder, enabled in ((top, "cpu memory pids\n"), (own.parent, "memory\n"), (own, "")):
+        (folder / "cgroup.subtree_control").write_text(enabled)
+    functions = function("memory.sh", "has_word") + function("memory.sh", "find_parent")
+    functions += "find_group() { group='/user.slice/session 1'; }\n"
+    text = f'{functions}job={tmp_path} hierarchy={top} version=2\nfind_parent\necho "$parent"'
+    assert printed(shell, text) == str(own.parent)
+    (own.parent / "cgroup.subtree_control").write_text("pids\n")
+    assert printed(shell, text) == str(top)
+    assert not (tmp_path / "memory_enabled").exists()
+    (top / "cgroup.subtree_control").write_text("cpu\n")
+    assert printed(shell, text) == str(top)
+    assert (tmp_path / "memory_enabled").read_text() == f"{top}/cgroup.subtree_control\n"
+    assert (top / "cgroup.subtree_control").read_text() == "+memory\n"
