@@ -18,7 +18,8 @@ hold_beside() {
     esac
     [ -n "$replayer$later$follows$watched_memory" ] || return 0
     mkfifo "$job/beside" "$job/beside.held"
-    exec 7<>"$job/beside"
+    # Both ends: a reader that opened it anew could meet the end of the helper before.
+    exec 4<>"$job/beside.held" 7<>"$job/beside"
     [ -z "$replayer" ] || held_beside replay
     [ -z "$later" ] || held_beside change_later
     [ -z "$follows" ] || held_beside follow_start
@@ -29,7 +30,7 @@ hold_beside() {
 # count as somebody else's.
 held_beside() {
     helper "$@"
-    read -r _ <"$job/beside.held"
+    read -r _ <&4
     gates=$((gates + 1))
 }
 
