@@ -36,9 +36,10 @@ class Client:
 class Load:
     """The clients that work while an application starts; without clients the machine is idle.
 
-    ``notes`` list the assumptions. ``unpredicted`` says why no start can be predicted beside the
-    load; empty if it can be. ``limited``: whether a limiter of the start's control group limits the
-    load too; None: nothing says so.
+    ``memory_kib``: the memory that the start, its program and its files have; None: all that they
+    need. ``notes`` list the assumptions. ``unpredicted`` says why no start can be predicted beside
+    the load; empty if it can be. ``limited``: whether a limiter of the start's control group limits
+    the load too; None: nothing says so.
     """
 
     name: str
@@ -46,3 +47,9 @@ class Load:
     notes: tuple[str, ...] = ()
     unpredicted: str = ""
     limited: bool | None = None
+    memory_kib: int | None = None
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the start is replayed with it in another way than alone."""
+        return bool(self.clients) or self.memory_kib is not None

@@ -25,8 +25,9 @@ def predict_beside(
 ) -> Prediction:
     """Return a prediction with its verdict for an idle machine and all ``loads``.
 
-    Each is a scenario's name as ``foreread tune`` has it (``reader``, ``reader:/film``), or the
-    path of a capture with a load. ``weights``: of loads that do not count once, by these words.
+    Each is a scenario's name as ``foreread tune`` has it (``reader``, ``reader:/film``), the path
+    of a capture with a load, or ``memory:24M``: the start with so much memory for its program and
+    its files. ``weights``: of loads that do not count once, by these words.
 
     Raises ChoiceError for a prediction without seconds by its model, ArgumentError for a weight
     that concerns no load, LoadError for a load that cannot be, TraceError or CaptureError for a
@@ -34,8 +35,9 @@ def predict_beside(
     """
     if criterion == PUBLISHED or prediction.model == FIXED:
         raise ChoiceError(
-            "a load changes seconds, which the published criterion and the fixed model ignore",
-            "leave out --load, or choose the kernel's model with --model linux",
+            "loads and memory change seconds, which the published criterion and the fixed model "
+            "ignore",
+            "leave out --load and --memory, or choose the kernel's model with --model linux",
         )
     start = next(iter(prediction.starts), None)
     return with_loads(prediction, [_named(load, start) for load in loads], weights)

@@ -10,6 +10,7 @@ import numpy as np
 from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.load.client import Client, Load
 from foreread.analyzer.load.error import LoadError
+from foreread.analyzer.predict.memory import with_memory
 from foreread.analyzer.predict.start import Start
 from foreread.boards.base.units import KIB, MIB
 from foreread.emulator.linux.operations import FILE, OPERATION, Op, Program
@@ -42,7 +43,7 @@ _LONGEST = 4 * MIB  # of a call
 
 def unpredicted(start: Start, load: Load) -> str:
     """Return why nothing is predicted of a start beside a load; empty if it is."""
-    if load.unpredicted or not load.clients:
+    if load.unpredicted or not load.has_effect:
         return load.unpredicted
     device = start.taken.device(start.taken.disks.index(start.disk))
     text = device.queue.get("scheduler", "") if device is not None else ""
@@ -64,6 +65,8 @@ def with_load(start: Start, load: Load) -> Start:
     why = unpredicted(start, load)
     if why:
         raise LoadError(f"no start beside {load.name} is predicted: {why}", "predict other loads")
+    if load.memory_kib is not None:
+        start = with_memory(start, load.memory_kib)
     if not load.clients:
         return start
     alone = start.alone or start.run

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from foreread.analyzer.load.client import Client, Load
 from foreread.analyzer.load.error import LoadError
+from foreread.analyzer.predict.memory import LEAST_PAGES, own_kib, own_pages
 from foreread.analyzer.predict.start import Start
-from foreread.boards.base.units import KIB, MIB
+from foreread.boards.base.units import KIB, MIB, pages_to_kib, parse_kib, size_text
 from foreread.emulator.linux.steps import CpuCost
 from foreread.tracer.formats.capture import Device, Mount, dev_text
 
@@ -21,12 +22,17 @@ _PAGE = 4 * KIB
 # Bytes of a call. GNU's cat reads 128 KiB; busybox's has sendfile(2) move 16 MiB, in pipes of 64.
 _DIRECT, _CAT, _OTHER_CAT, _WRITE = 128 * KIB, 128 * KIB, 64 * KIB, 64 * KIB
 _WRITTEN = 4 * MIB  # between two fsync
-_MEMORY = "a start beside one that is short of memory reads pages again, which is not predicted"
+_OWN_UNKNOWN = (
+    "the capture does not say how much memory the program itself takes: only its files, and the "
+    "kernel's memory for them, are counted; record again to have the program counted"
+)
+_MEMORY = "how much memory it leaves to the start is unknown: say how much with --memory 24M"
 
 
 def load_of_scenario(text: str, start: Start | None = None) -> Load:
     """Return the load of a scenario: idle, reader, reader:FILE, writer, writer:FOLDER, memory.
 
+    ``memory:24M`` is no load: the start has so much memory for its program and its files.
     ``start`` is the start that it is to run beside: its processor, and its disk. Raises LoadError
     for an unknown name.
     """
@@ -34,12 +40,13 @@ def load_of_scenario(text: str, start: Start | None = None) -> Load:
     if kind not in KINDS or (kind == "idle" and rest):
         raise LoadError(
             f"{text!r} is not a load",
-            "use idle, reader, reader:FILE, writer, writer:FOLDER, or a capture of a load",
+            "use idle, reader, reader:FILE, writer, writer:FOLDER, memory:24M, or a capture of a "
+            "load",
         )
     if kind in ("reader", "writer") and rest and not rest.startswith("/"):
         raise LoadError(f"{rest!r} is not an absolute path", f"write {kind}:/PATH")
     if kind == "memory":
-        return Load(text, unpredicted=_MEMORY)
+        return _with_memory(text, rest, start) if rest else Load(text, unpredicted=_MEMORY)
     if kind == "idle":
         return Load(text)
     elsewhere = _elsewhere(rest, start)
@@ -48,6 +55,24 @@ def load_of_scenario(text: str, start: Start | None = None) -> Load:
     cpu = start.cpu if start is not None else CpuCost()
     client = _writer(cpu) if kind == "writer" else _reader(rest, cpu, start)
     return Load(text, (client,), tuple(_notes(client, start)))
+
+
+def _with_memory(text: str, size: str, start: Start | None) -> Load:
+    """Return the condition ``text``: so much memory."""
+    try:
+        kib = parse_kib(size)
+    except ValueError as error:
+        raise LoadError(f"{text!r} is not a load: {error}", "write memory:24M") from error
+    if start is None:
+        return Load(text, memory_kib=kib)
+    page_size, own = start.recording.page_size, int(own_pages(start).max(initial=0))
+    if kib * KIB // page_size - own < LEAST_PAGES:
+        taken = size_text(pages_to_kib(own, page_size) * KIB)
+        why = (
+            f"the program, and the kernel for its files, take {taken}: too little is left for files"
+        )
+        return Load(text, unpredicted=why, memory_kib=kib)
+    return Load(text, notes=() if own_kib(start) else (_OWN_UNKNOWN,), memory_kib=kib)
 
 
 def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:

@@ -20,9 +20,10 @@ from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.load.client import Load
 from foreread.analyzer.load.replayed import unpredicted, with_load
 from foreread.analyzer.predict.bands import Bands
-from foreread.analyzer.predict.beside import LoadRow, Loads
+from foreread.analyzer.predict.beside import LoadRow, Loads, MemoryNeed
 from foreread.analyzer.predict.counts import emulated_window
 from foreread.analyzer.predict.kib import emulated_pages
+from foreread.analyzer.predict.memory import least_kib, own_kib
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
 from foreread.analyzer.predict.seconds import replayed_bands
 from foreread.analyzer.predict.start import Start
@@ -53,6 +54,8 @@ class _Beside:
     weight: float
     bands: Bands | None
     why: str = ""
+    memory_kib: int | None = None
+    pages: tuple[int, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -83,18 +86,15 @@ def with_loads(
         return replace(prediction, loads=_unpredicted(prediction, weighed))
     reference = emulated_pages(prediction.reference.kb, prediction.page_size)
     windows = sorted({*bands.windows, reference})
-    idle = bands if windows == bands.windows else _replayed(prediction, windows, None)
-    rows = [_Beside(IDLE, weighed[IDLE], idle)]
-    for name, load in own.items():
-        why = unpredicted(prediction.starts[0], load)
-        replayed = None if why else _replayed(prediction, windows, load)
-        rows.append(_Beside(name, weighed[name], replayed, why))
+    idle = _beside(prediction, windows, Load(IDLE), weighed[IDLE])
+    rows = [_beside(prediction, windows, load, weighed[name], idle) for name, load in own.items()]
+    rows.insert(0, idle)
     return _answered(prediction, rows, windows, reference)
 
 
 def _notes(load: Load, start: Start | None) -> Iterator[Note]:
     """Yield the notes of a load; of one without an effect they change the answer."""
-    kind = NoteKind.BASIS if load.clients else NoteKind.ANSWER
+    kind = NoteKind.BASIS if load.has_effect else NoteKind.ANSWER
     yield from (Note(f"{load.name}: {note}", kind) for note in load.notes)
     if load.clients and start is not None and _is_raced(start, load):
         yield Note(f"{load.name}: {_RACE}", NoteKind.BASIS)
@@ -106,18 +106,28 @@ def _is_raced(start: Start, load: Load) -> bool:
     return isinstance(device, Paced) and device.slice_ns > 0 and load.limited is not False
 
 
-def _replayed(prediction: Prediction, windows: list[int], load: Load | None) -> Bands:
-    """Return the bands of the start beside a load; None: on an idle machine."""
-    starts, bands = prediction.starts, prediction.bands
-    assert bands is not None
-    if load is not None:
-        starts = tuple(with_load(start, load) for start in starts)
-    _, replayed = replayed_bands(starts, windows, bands.candidates)
+def _beside(
+    prediction: Prediction,
+    windows: list[int],
+    load: Load,
+    weight: float,
+    idle: _Beside | None = None,
+) -> _Beside:
+    """Return the start beside a load; ``idle`` is the start alone."""
+    own, bands = prediction.starts, prediction.bands
+    why = unpredicted(own[0], load)
+    if why or bands is None:
+        return _Beside(load.name, weight, None, why, load.memory_kib)
+    starts = tuple(with_load(start, load) for start in own)
+    if idle is not None and not load.clients and _reads_as(idle, starts[0], windows):
+        return replace(idle, load=load.name, weight=weight, memory_kib=load.memory_kib)
+    replays, replayed = replayed_bands(starts, windows, bands.candidates)
     spread = bands.spread
-    if load is not None:
-        raced = _is_raced(prediction.starts[0], load)
-        spread = hypot(spread, LIMITED if raced else LOADED)
-    return replace(replayed, spread=spread)
+    if load.clients:
+        spread = hypot(spread, LIMITED if _is_raced(own[0], load) else LOADED)
+    pages = () if load.clients else tuple(int(run.work[:, 1].sum()) for run in replays[0])
+    replayed = replace(replayed, spread=spread)
+    return _Beside(load.name, weight, replayed, "", load.memory_kib, pages)
 
 
 def _unpredicted(prediction: Prediction, weights: Mapping[str, float]) -> Loads:
@@ -151,8 +161,27 @@ def _answered(
         rows=[_row(prediction, row, windows.index(reference), *places) for row in rows],
         weighted=mean.seconds.tolist(),
         refused_kb=_kib(prediction, refused),
+        need=_need(prediction, rows, windows[places[1]]),
     )
     return replace(prediction, verdict=verdict, loads=loads)
+
+
+def _reads_as(idle: _Beside, start: Start, windows: list[int]) -> bool:
+    """Return whether a start with little memory reads the same pages as with memory to spare."""
+    replays = start.timed(windows)
+    return tuple(int(run.work[:, 1].sum()) for run in replays) == idle.pages
+
+
+def _need(prediction: Prediction, rows: Sequence[_Beside], window: int) -> MemoryNeed | None:
+    """Return the memory that a start needs under the verdict's window, if a row is about memory."""
+    if all(row.memory_kib is None for row in rows):
+        return None
+    start = prediction.starts[0]
+    return MemoryNeed(
+        own_kib=own_kib(start),
+        files_kib=[pages_to_kib(pages, prediction.page_size) for pages in rows[0].pages],
+        least_kib=least_kib(start, window),
+    )
 
 
 def _kib(prediction: Prediction, windows: Sequence[int]) -> list[int]:
@@ -266,7 +295,7 @@ def _row(prediction: Prediction, row: _Beside, reference: int, idle: int, chosen
     """Return the row of a load; the places are of windows."""
     bands = row.bands
     if bands is None:
-        return LoadRow(load=row.load, weight=row.weight, why=row.why)
+        return LoadRow(load=row.load, weight=row.weight, why=row.why, memory_kib=row.memory_kib)
     verdict = decide_by_seconds(_curve(prediction, bands), bands, _present(prediction))
     if row.load == IDLE:
         verdict = prediction.verdict
@@ -287,4 +316,6 @@ def _row(prediction: Prediction, row: _Beside, reference: int, idle: int, chosen
         idle_regret=(float(seconds[idle]) - best) / now,
         change=float(seconds[chosen]) / now - 1,
         regret=(float(seconds[chosen]) - best) / now,
+        memory_kib=row.memory_kib,
+        pages=list(row.pages),
     )

@@ -25,7 +25,7 @@ def load_words(loads: Sequence[str], weights: Mapping[str, float]) -> list[str]:
 
 
 class LoadRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The start beside one load, and the verdict for this load alone.
+    """The start beside one load or with so much memory, and the verdict for this case alone.
 
     Changes and regrets are parts of the seconds at the reference window: a change is what a window
     costs more (or, negative, less) than the reference window beside this load, a regret what it
@@ -34,7 +34,7 @@ class LoadRow(msgspec.Struct, frozen=True, kw_only=True):
 
     __repr__ = brief
 
-    load: Annotated[str, says("idle, a scenario's name, or a capture")]
+    load: Annotated[str, says("idle, a scenario's name, a capture, or memory:SIZE")]
     weight: Annotated[float, says("of the load in the verdict")]
     seconds: Annotated[Column, says("predicted start-up time in seconds")] = []
     seconds_low: Annotated[Column, says("lower bound of the seconds' band")] = []
@@ -49,6 +49,12 @@ class LoadRow(msgspec.Struct, frozen=True, kw_only=True):
     idle_regret: Annotated[Part, says("regret of the idle verdict's window")] = None
     change: Annotated[Part, says("change of the seconds by the window of the verdict")] = None
     regret: Annotated[Part, says("regret of the window of the verdict")] = None
+    memory_kib: Annotated[
+        int | None, says("memory that the start and its files' pages have; null: all they need")
+    ] = None
+    pages: Annotated[
+        list[int], says("pages that the start reads, by window; empty beside a load")
+    ] = []
 
     @property
     def predicted(self) -> bool:
@@ -59,6 +65,22 @@ class LoadRow(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self) -> bool:
         """Whether the verdict is about this load, too."""
         return self.predicted and self.weight > 0
+
+
+class MemoryNeed(msgspec.Struct, frozen=True, kw_only=True):
+    """The memory that a start needs so that no page is read twice."""
+
+    own_kib: Annotated[
+        int | None, says("most memory that the program itself takes; null if unknown")
+    ]
+    files_kib: Annotated[list[int], says("pages of files that the start reads, by window")]
+    least_kib: Annotated[
+        int | None,
+        says(
+            "least memory, the program's included, with which no page is read twice under the "
+            "verdict's window"
+        ),
+    ] = None
 
 
 class Loads(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +100,9 @@ class Loads(msgspec.Struct, frozen=True, kw_only=True):
     refused_kb: Annotated[
         list[int], says("windows in KiB that are too slow beside one of the loads")
     ] = []
+    need: Annotated[
+        MemoryNeed | None, says("with --memory: the memory that the start needs; else null")
+    ] = None
 
     @property
     def names(self) -> list[str]:

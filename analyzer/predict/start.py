@@ -69,8 +69,8 @@ class Start:
     parent, 0 if there is none.
     ``inode_tables`` are read ahead in the run, and were not in the recorded run.
     ``version`` is the kernel of the readahead. ``openings``: ``opening``, once it was needed;
-    starts with other runs share it. Beside a load, ``run`` has the load's threads, and ``alone`` is
-    the run without them (analyzer/load); else it is None.
+    starts with other runs share it. Beside a load, ``run`` has the load's threads, with little
+    memory a limit, and ``alone`` is the run without them (analyzer/load); else it is None.
     """
 
     __repr__ = brief
@@ -121,7 +121,7 @@ class Start:
 
     @property
     def idle(self) -> Start:
-        """The start without the load beside it."""
+        """The start without the load beside it, with memory to spare."""
         return self if self.alone is None else replace(self, run=self.alone, alone=None)
 
     def recorded_s(self, replayed_s: float) -> float:

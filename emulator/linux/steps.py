@@ -27,7 +27,9 @@ MOST_ROUNDS, LEAST_ROUND_NS, MOST_STRIDE, MOST_AT = 1 << 24, 1000, 1 << 22, 1 <<
 # ``bios``, of metadata (``meta``) or not, that is as it was, whatever the window (metadata, other
 # processes), and is waited for, unless it is read AHEAD; of 0 sectors: nothing is done. A read ONCE
 # that lies within an earlier one ONCE is not made: it waits for that one. No limiter holds the
-# requests of a step that is UNLIMITED; a step that is a WRITE counts among Limits.nr_writes.
+# requests of a step that is UNLIMITED; a step that is a WRITE counts among Limits.nr_writes. With
+# little memory the program itself has own_pages of Machine.cache_pages from this step on (0: as
+# many as before).
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),
@@ -40,6 +42,7 @@ STEP = np.dtype(
         ("bios", "u4"),
         ("thread", "u2"),
         ("meta", "u1"),
+        ("own_pages", "u4"),
     ],
     align=True,
 )

@@ -43,6 +43,11 @@ class Kernel:
         if self.machine.cache_pages:
             self.memory = Memory(self.machine.cache_pages, self.is_locked, self.forget)
 
+    def own_memory(self, pages: int) -> None:
+        """The program itself has so many pages of memory from now on (0: as many as before)."""
+        if self.memory is not None and pages:
+            self.memory.own(pages, self.machine.cache_pages, self.machine.page_size)
+
     def is_locked(self, held: Held) -> bool:
         """Return whether a folio is being read: by the ->readahead call in progress."""
         return held.run == self.outcome.runs

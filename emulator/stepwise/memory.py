@@ -73,6 +73,13 @@ class Memory:
             self._refaulted = True
         self._add(held)
 
+    def own(self, pages: int, of: int, page_size: int) -> None:
+        """The program itself has so many of the pages ``of`` memory from now on."""
+        self.limit = max(of - pages, 1)
+        above = sum(self._pages) - self.limit
+        if above > 0:
+            self._reclaim(max(above, BATCH), page_size)
+
     def read(self, inode: Inode, page: int) -> None:
         """A read(2) uses a page (folio_mark_accessed)."""
         held = self._held(inode, page)

@@ -199,10 +199,10 @@ class TimedReplay(Replay):
         """
         kernel, work = self.kernel, self._work[row]
         self._sent = False
-        flags = read[-1]
+        sector, sectors, bios, _, flags, own_pages = read
         self._make_requests_of(flags)
+        kernel.own_memory(own_pages)
         if operation < 0:
-            sector, sectors, bios, *_ = read
             sector += places.further(sectors) if places else 0
             if sectors:
                 request = self._read_before(sector, sectors) if flags & ONCE else None

@@ -41,6 +41,7 @@ def steps(draw, operations):
         row["bios"] = draw(st.sampled_from([1, 1, 3]))
         row["meta"] = draw(st.sampled_from([0, META, ONCE, META | ONCE, AHEAD, AHEAD | ONCE]))
         row["cpu_ns"] = draw(st.sampled_from([0, 0, 1, 100, 30_000, 0.1, SLICES]))
+        row["own_pages"] = draw(st.sampled_from([0, 0, 0, 1, 30, 2000]))
         row["sleep_ns"] = draw(st.sampled_from([0, 0, 0, 0, 7, 50_000]))
         row["woken_by"] = draw(st.one_of(st.just(-1), st.integers(-1, len(rows) - 1)))
         row["waits_for"] = draw(st.one_of(st.just(-1), st.integers(-1, at - 1)))

@@ -21,6 +21,7 @@ from foreread.analyzer.predict.disk.probed import probe_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
 from foreread.analyzer.predict.doubts.recording import of_recording
+from foreread.analyzer.predict.memory import available_kib, needed_kib, with_memory
 from foreread.analyzer.predict.seconds import Seconds, seconds_of
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.cold import cold_samples
@@ -29,7 +30,7 @@ from foreread.analyzer.program.frame import frame_of
 from foreread.analyzer.program.inode_tables import recorded_reads
 from foreread.analyzer.program.spared_faults import SparedFaults
 from foreread.boards.base.counted import plural
-from foreread.boards.base.units import KIB, percent_text
+from foreread.boards.base.units import KIB, pages_to_kib, percent_text, size_text
 from foreread.emulator.devices.measured import Measured
 from foreread.emulator.devices.paced import Paced
 from foreread.emulator.devices.stateful import Stateful
@@ -74,6 +75,24 @@ def of_seconds(seconds: Seconds) -> Iterator[Doubt]:
         yield from of_start(start, seconds.bands.windows, runs)
     each, page_size = seconds_of(seconds.replays), seconds.starts[0].recording.page_size
     yield from disagreement(page_size, seconds.bands.windows, each)
+    yield from _short_of_memory(seconds)
+
+
+def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
+    """The machine of the recording lacked memory for the start at its fastest window."""
+    start, best = seconds.starts[0], seconds.bands.best
+    idle = seconds.replays[0][seconds.bands.windows.index(best)]
+    available, page_size = available_kib(start), start.recording.page_size
+    needed = needed_kib(start, int(idle.work[:, 1].sum()))
+    if available is None or needed <= available:
+        return
+    (short,) = with_memory(start, available).timed([best])
+    window = pages_to_kib(best, page_size)
+    yield Doubt(
+        f"with a window of {window:,} KiB the start needs {size_text(needed * KIB)} of memory, and "
+        f"{size_text(available * KIB)} were available: predict with --memory {available}K",
+        spread=abs(short.total_ns / idle.total_ns - 1),
+    )
 
 
 def of_start(start: Start, windows: Sequence[int], runs: Sequence[Timed]) -> Iterator[Doubt]:

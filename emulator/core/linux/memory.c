@@ -212,6 +212,18 @@ reclaim(struct lx_kernel *k, int64_t least)
 }
 
 void
+lx_memory_own(struct lx_kernel *k, int64_t pages)
+{
+    struct lx_memory *memory = &k->memory;
+    if (!memory->limit || !pages)
+        return;
+    memory->limit = lx_max(k->machine->cache_pages - pages, 1);
+    int64_t above = memory->pages[false] + memory->pages[true] - memory->limit;
+    if (above > 0)
+        reclaim(k, lx_max(above, BATCH));
+}
+
+void
 lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio folio)
 {
     struct lx_memory *memory = &k->memory;

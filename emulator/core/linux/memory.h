@@ -7,6 +7,9 @@
 /* Forget all folios; hold ``limit`` pages from now on, or all if it is 0. */
 void lx_memory_start(struct lx_memory *memory, int64_t limit);
 
+/* The program itself has so many of the pages from now on (0: as many as before). */
+void lx_memory_own(struct lx_kernel *k, int64_t pages);
+
 /* Make room for a new folio, and hold it. */
 void lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio folio);
 

@@ -1,6 +1,7 @@
 /* A run in time, case by case: emulator/stepwise/timed.py. */
 #include "timed.h"
 
+#include "memory.h"
 #include "program.h"
 #include "threads.h"
 
@@ -338,6 +339,7 @@ begin_step(struct replay *r, struct lx_thread *thread)
 {
     const struct lx_step *step = &r->run->steps[thread->row];
     thread->operates = false;
+    lx_memory_own(&r->kernel, step->own_pages);
     if (step->operation < 0) {
         read_as_it_was(r, thread);
     } else {

@@ -12,6 +12,7 @@ struct lx_step {
     uint32_t sectors, bios;
     uint16_t thread;
     uint8_t meta;
+    uint32_t own_pages;
 };
 
 /* Of a step's ``meta``. */

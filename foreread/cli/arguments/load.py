@@ -7,6 +7,7 @@ import re
 from typing import TypedDict
 
 from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.memory import memory_kib
 from foreread.tracer.formats.scenario import LEAST_WEIGHT, MOST_WEIGHT
 
 
@@ -21,6 +22,16 @@ def add_load(parser: argparse.ArgumentParser) -> None:
         help="also predict the start beside this load, and answer for an idle machine and all "
         "loads together: reader[:FILE] or writer[:FOLDER], as foreread tune has them, or a capture "
         "of foreread record with --load or --scenario; repeatable",
+    )
+    parser.add_argument(
+        "--memory",
+        action="extend",
+        dest="loads",
+        metavar="SIZE[,SIZE]",
+        type=_memories,
+        help="also predict the start with so much memory for its program and its files, such as "
+        "24M,32M, and answer for it, too: the limit of a control group, or what a board has "
+        "available before the start; as --load memory:SIZE",
     )
     add_weigh(
         parser,
@@ -51,6 +62,14 @@ def loads_of(args: argparse.Namespace) -> Loads:
             raise UsageError("--weigh is about loads: add --load LOAD")
         return Loads(loads=(), weights={})
     return Loads(loads=tuple(dict.fromkeys(args.loads)), weights=dict(args.weigh))
+
+
+def _memories(text: str) -> list[str]:
+    """Return the loads that are so much memory."""
+    sizes = text.split(",")
+    for size in sizes:
+        memory_kib(size)
+    return [f"memory:{size}" for size in sizes]
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from foreread.analyzer.predict.beside import LoadRow, Loads
 from foreread.analyzer.predict.prediction import Reference, Verdict
 from foreread.boards.base.printable import printable
-from foreread.boards.base.units import kib_text, percent_text
+from foreread.boards.base.units import KIB, kib_text, percent_text, size_text
 from foreread.cli.text.table import render, seconds_cell
 
 _LEFT = frozenset({0, 1})
@@ -34,7 +36,29 @@ def loads_text(loads: Loads, verdict: Verdict, reference: Reference) -> str:
         for row in loads.rows
         if not row.predicted
     ]
-    return "\n".join(filter(None, [table, *absent]))
+    return "\n".join(filter(None, [table, *absent, *_memory(loads, shown)]))
+
+
+def _memory(loads: Loads, shown: list[int]) -> Iterator[str]:
+    """Yield the memory that the start needs, and what it reads again with less."""
+    need = loads.need
+    if need is None:
+        return
+    places = {kb: loads.read_ahead_kb.index(kb) for kb in shown}
+    files = ", ".join(
+        f"{size_text(need.files_kib[at] * KIB)} at {kib_text(kb)}" for kb, at in places.items()
+    )
+    own = "unknown" if need.own_kib is None else size_text(need.own_kib * KIB)
+    yield f"memory of the program: {own}; of its files: {files}"
+    if need.least_kib is not None:
+        least = size_text(need.least_kib * KIB)
+        yield f"no page is read twice at {kib_text(shown[-1])} with {least} or more"
+    idle = loads.rows[0].pages
+    for row in loads.rows:
+        again = {kb: row.pages[at] - idle[at] for kb, at in places.items() if row.pages}
+        if row.memory_kib is not None and any(pages > 0 for pages in again.values()):
+            each = ", ".join(f"{max(pages, 0):,} at {kib_text(kb)}" for kb, pages in again.items())
+            yield printable(f"{row.load}: pages read again: {each}")
 
 
 def _row(loads: Loads, row: LoadRow, shown: list[int]) -> list[str]:
