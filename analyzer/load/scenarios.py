@@ -26,13 +26,17 @@ _OWN_UNKNOWN = (
     "the capture does not say how much memory the program itself takes: only its files, and the "
     "kernel's memory for them, are counted; record again to have the program counted"
 )
-_MEMORY = "how much memory it leaves to the start is unknown: say how much with --memory 24M"
+_MEMORY = (
+    "how much memory that load leaves to the start is unknown: say how much with --memory, such as "
+    "--memory 24M"
+)
 
 
 def load_of_scenario(text: str, start: Start | None = None) -> Load:
     """Return the load of a scenario: idle, reader, reader:FILE, writer, writer:FOLDER, memory.
 
-    ``memory:24M`` is no load: the start has so much memory for its program and its files.
+    ``memory:24M`` is no load: the start has so much memory for its program and its files; without a
+    unit it is the load that fills all memory but so many MiB.
     ``start`` is the start that it is to run beside: its processor, and its disk. Raises LoadError
     for an unknown name.
     """
@@ -46,7 +50,9 @@ def load_of_scenario(text: str, start: Start | None = None) -> Load:
     if kind in ("reader", "writer") and rest and not rest.startswith("/"):
         raise LoadError(f"{rest!r} is not an absolute path", f"write {kind}:/PATH")
     if kind == "memory":
-        return _with_memory(text, rest, start) if rest else Load(text, unpredicted=_MEMORY)
+        if not rest or rest.isdecimal():
+            return Load(text, unpredicted=_MEMORY)
+        return _with_memory(text, rest, start)
     if kind == "idle":
         return Load(text)
     elsewhere = _elsewhere(rest, start)

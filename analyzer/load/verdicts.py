@@ -31,6 +31,7 @@ from foreread.analyzer.predict.verdict import decide_by_seconds
 from foreread.boards.base.note import Note, NoteKind
 from foreread.boards.base.units import pages_to_kib, percent_text
 from foreread.emulator.devices.paced import Paced
+from foreread.emulator.linux.steps import Timed
 from foreread.tracer.formats.scenario import IDLE
 
 MOST_SLOWER = 0.03  # than the reference window, beside any load: such a window is never set
@@ -40,6 +41,9 @@ LOADED = 0.12
 # The same under the kernel's limiter, where microseconds decide who gets how much of a slice's
 # budget: three starts beside three loads.
 LIMITED = 0.22
+# The same for a start that reads pages again, in parts of the share of such pages: which pages are
+# used once more is known only in part.
+AGAIN = 0.5
 _RACE = (
     "under the kernel's limiter start and load race for the budget of each slice: the seconds are "
     f"uncertain by {percent_text(LIMITED, 0)}"
@@ -86,9 +90,18 @@ def with_loads(
         return replace(prediction, loads=_unpredicted(prediction, weighed))
     reference = emulated_pages(prediction.reference.kb, prediction.page_size)
     windows = sorted({*bands.windows, reference})
-    idle = _beside(prediction, windows, Load(IDLE), weighed[IDLE])
-    rows = [_beside(prediction, windows, load, weighed[name], idle) for name, load in own.items()]
-    rows.insert(0, idle)
+    alone = bands if windows == bands.windows else _replayed(prediction, windows, None)
+    rows = [_Beside(IDLE, weighed[IDLE], alone)]
+    if any(load.memory_kib is not None for load in own.values()):
+        rows = [replace(rows[0], pages=_pages(prediction.starts[0].timed(windows)))]
+    for name, load in own.items():
+        why = unpredicted(prediction.starts[0], load)
+        if why:
+            rows.append(_Beside(name, weighed[name], None, why, load.memory_kib))
+        elif load.memory_kib is not None:
+            rows.append(_with_memory(prediction, rows[0], load, weighed[name]))
+        else:
+            rows.append(_Beside(name, weighed[name], _replayed(prediction, windows, load)))
     return _answered(prediction, rows, windows, reference)
 
 
@@ -106,28 +119,18 @@ def _is_raced(start: Start, load: Load) -> bool:
     return isinstance(device, Paced) and device.slice_ns > 0 and load.limited is not False
 
 
-def _beside(
-    prediction: Prediction,
-    windows: list[int],
-    load: Load,
-    weight: float,
-    idle: _Beside | None = None,
-) -> _Beside:
-    """Return the start beside a load; ``idle`` is the start alone."""
-    own, bands = prediction.starts, prediction.bands
-    why = unpredicted(own[0], load)
-    if why or bands is None:
-        return _Beside(load.name, weight, None, why, load.memory_kib)
-    starts = tuple(with_load(start, load) for start in own)
-    if idle is not None and not load.clients and _reads_as(idle, starts[0], windows):
-        return replace(idle, load=load.name, weight=weight, memory_kib=load.memory_kib)
-    replays, replayed = replayed_bands(starts, windows, bands.candidates)
+def _replayed(prediction: Prediction, windows: list[int], load: Load | None) -> Bands:
+    """Return the bands of the start beside a load; None: on an idle machine."""
+    starts, bands = prediction.starts, prediction.bands
+    assert bands is not None
+    if load is not None:
+        starts = tuple(with_load(start, load) for start in starts)
+    _, replayed = replayed_bands(starts, windows, bands.candidates)
     spread = bands.spread
-    if load.clients:
-        spread = hypot(spread, LIMITED if _is_raced(own[0], load) else LOADED)
-    pages = () if load.clients else tuple(int(run.work[:, 1].sum()) for run in replays[0])
-    replayed = replace(replayed, spread=spread)
-    return _Beside(load.name, weight, replayed, "", load.memory_kib, pages)
+    if load is not None:
+        raced = _is_raced(prediction.starts[0], load)
+        spread = hypot(spread, LIMITED if raced else LOADED)
+    return replace(replayed, spread=spread)
 
 
 def _unpredicted(prediction: Prediction, weights: Mapping[str, float]) -> Loads:
@@ -166,10 +169,34 @@ def _answered(
     return replace(prediction, verdict=verdict, loads=loads)
 
 
-def _reads_as(idle: _Beside, start: Start, windows: list[int]) -> bool:
-    """Return whether a start with little memory reads the same pages as with memory to spare."""
-    replays = start.timed(windows)
-    return tuple(int(run.work[:, 1].sum()) for run in replays) == idle.pages
+def _pages(replays: Sequence[Timed]) -> tuple[int, ...]:
+    """Return the pages that a start reads, by window."""
+    return tuple(int(run.work[:, 1].sum()) for run in replays)
+
+
+def _with_memory(prediction: Prediction, idle: _Beside, load: Load, weight: float) -> _Beside:
+    """Return the start with little memory; ``idle`` is it with memory to spare.
+
+    Where it reads as many pages, the seconds are the same: only the other windows are replayed with
+    the draws of device and processor.
+    """
+    starts = tuple(with_load(start, load) for start in prediction.starts)
+    bands = idle.bands
+    assert bands is not None
+    pages = _pages(starts[0].timed(bands.windows))
+    row = _Beside(load.name, weight, bands, memory_kib=load.memory_kib, pages=pages)
+    rows = [at for at, own in enumerate(idle.pages) if own != pages[at]]
+    if not rows:
+        return row
+    again = sorted({0, *(bands.windows[at] for at in rows)})
+    _, part = replayed_bands(starts, again, again)
+    columns = [again.index(bands.windows[at]) for at in rows]
+    number = min(len(bands.draws), len(part.draws))
+    seconds, rest, draws = bands.seconds.copy(), bands.left_out.copy(), bands.draws[:number].copy()
+    seconds[rows], draws[:, rows] = part.seconds[columns], part.draws[:number, columns]
+    share = np.maximum(1 - np.array(idle.pages)[rows] / np.array(pages)[rows], 0.0)
+    rest[rows] = np.hypot(part.left_out[columns], AGAIN * share * seconds[rows])
+    return replace(row, bands=replace(bands, seconds=seconds, draws=draws, left_out=rest))
 
 
 def _need(prediction: Prediction, rows: Sequence[_Beside], window: int) -> MemoryNeed | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foreread.analyzer.predict.prediction import Verdict
+from foreread.tracer.formats.scenario import MEMORY
 
 
 def holds_for(verdict: Verdict, measured: str = "CAPTURE", beside: Sequence[str] = ()) -> str:
@@ -23,4 +24,8 @@ def holds_for(verdict: Verdict, measured: str = "CAPTURE", beside: Sequence[str]
 
 def machine(beside: Sequence[str]) -> str:
     """Return the machine for which a verdict holds, by the loads that the verdict is about."""
-    return f"an idle machine, and beside {', '.join(beside)}" if beside else "an idle machine"
+    sizes = [name.removeprefix(MEMORY) for name in beside if name.startswith(MEMORY)]
+    loads = [name for name in beside if not name.startswith(MEMORY)]
+    also = [f"beside {', '.join(loads)}"] if loads else []
+    also += [f"with {', '.join(sizes)} of memory"] if sizes else []
+    return f"an idle machine, and {', and '.join(also)}" if also else "an idle machine"

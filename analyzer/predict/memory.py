@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from foreread.analyzer.ingest.tables import Array
+from foreread.analyzer.predict.bands import Bands
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.frame import frame_of
 from foreread.boards.base.units import KIB, pages_to_kib
@@ -76,6 +78,17 @@ def available_kib(start: Start) -> int | None:
 def needed_kib(start: Start, pages: int) -> int:
     """Return the memory that a start needs which reads so many pages, and reads none twice."""
     return pages_to_kib(int(own_pages(start).max(initial=0)) + pages, start.recording.page_size)
+
+
+def lacking_kib(starts: Sequence[Start], bands: Bands | None) -> int | None:
+    """Return the memory that the recorded run had, if it is too little for a window; else None."""
+    if not starts or bands is None:
+        return None
+    start, available = starts[0], available_kib(starts[0])
+    if available is None:
+        return None
+    most = max(_pages_read(start, window) for window in (bands.windows[-1], bands.best))
+    return available if needed_kib(start, most) > available else None
 
 
 def least_kib(start: Start, window: int) -> int:

@@ -38,6 +38,12 @@ _LOADS_READ = (
 )
 
 
+_AGAIN = (
+    "requests are not compared: in little memory only seconds and pages are predicted, and pages "
+    "of metadata that are read again are not among them"
+)
+
+
 class ValidationError(AnalyzerError, ValueError):
     """A sweep that cannot be compared; ``remedy`` says what to do."""
 
@@ -121,9 +127,9 @@ def validate(
         ValidationError: the sweep has no complete point, or was measured beside a load for which
             nothing is predicted.
     """
-    is_loaded = sweep.scenario != IDLE
-    if is_loaded:
-        prediction = _beside(prediction, sweep.scenario)
+    is_alone, is_loaded = sweep.condition == IDLE, sweep.scenario != IDLE
+    if not is_alone:
+        prediction = _beside(prediction, sweep.condition)
     command = capture.command
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
@@ -134,9 +140,12 @@ def validate(
     measured = _complete_points(sweep, notes)
     curve = _curve_of(prediction, sweep, notes)
     notes.insert(0, _LOADS_READ if is_loaded else _about_metadata(curve))
+    if not is_alone and not is_loaded:
+        notes.append(_AGAIN)
     page_kb = prediction.page_size / KIB
     points = [
-        _compare(curve, point, int(point.read_ahead_kb // page_kb), is_loaded) for point in measured
+        _compare(curve, point, int(point.read_ahead_kb // page_kb), is_alone, not is_loaded)
+        for point in measured
     ]
     _note_unpredicted(points, notes)
 
@@ -224,34 +233,42 @@ def _curve_of(prediction: Prediction, sweep: Sweep, notes: list[str]) -> Curve:
     return prediction.total
 
 
-def _beside(prediction: Prediction, scenario: str) -> Prediction:
-    """Return the prediction with its verdict and its seconds beside a load."""
+def _beside(prediction: Prediction, condition: str) -> Prediction:
+    """Return the prediction with verdict, seconds and pages beside a load or in little memory."""
     rows = () if prediction.loads is None else prediction.loads.rows
-    row = next((row for row in rows if row.load == scenario), None)
+    row = next((row for row in rows if row.load == condition), None)
     if prediction.loads is None or row is None or not row.predicted:
         why = f": {row.why}" if row is not None and row.why else ""
         raise ValidationError(
-            f"the sweep was measured{beside(scenario)}, and nothing is predicted for that{why}",
-            f"predict that, too: foreread predict CAPTURE --load {shlex.quote(scenario)} "
+            f"the sweep was measured{beside(condition)}, and nothing is predicted for that{why}",
+            f"predict that, too: foreread predict CAPTURE --load {shlex.quote(condition)} "
             "--measured SWEEP",
         )
     windows = [kib_to_pages(kb, prediction.page_size) for kb in prediction.loads.read_ahead_kb]
     best = None if row.best_kb is None else kib_to_pages(row.best_kb, prediction.page_size)
     columns = (row.seconds, row.seconds_low, row.seconds_high)
 
+    read = dict(zip(windows, row.pages, strict=bool(row.pages)))
+
     def loaded(curve: Curve) -> Curve:
-        return curve.with_seconds(windows, columns, best)
+        pages = [
+            read.get(window, own) for window, own in zip(curve.windows, curve.pages, strict=True)
+        ]
+        changed = msgspec.structs.replace(curve, pages=pages)
+        return changed.with_seconds(windows, columns, best)
 
     verdict = msgspec.structs.replace(prediction.verdict, read_ahead_kb=row.read_ahead_kb)
     devices = [curve if curve.seconds is None else loaded(curve) for curve in prediction.devices]
     return replace(prediction, verdict=verdict, devices=devices, total=loaded(prediction.total))
 
 
-def _compare(curve: Curve, point: Point, window: int, is_loaded: bool) -> WindowResult:
+def _compare(
+    curve: Curve, point: Point, window: int, has_requests: bool, has_pages: bool
+) -> WindowResult:
     predicted = _predicted(curve, window)
     measured = Figures(
-        None if is_loaded else median(point.requests),
-        None if is_loaded else median(point.pages),
+        median(point.requests) if has_requests else None,
+        median(point.pages) if has_pages else None,
         median(point.seconds),
     )
     return WindowResult(

@@ -1,4 +1,4 @@
-"""The report's map of window × load: the seconds of the start beside other readers and writers."""
+"""The report's map of window × load or memory: the seconds of the start in each case."""
 
 from __future__ import annotations
 
@@ -54,13 +54,15 @@ def _cell(row: LoadRow, place: int) -> str:
 def _caption(subject: Subject, loads: Loads, rows: list[LoadRow]) -> str:
     never = ", ".join(kib_text(kb) for kb in loads.refused_kb if kb in _OCTAVES)
     refused = (
-        f" Never set, since slower than {kib_text(loads.reference_kb)} by more than 3 % beside one "
-        f"of the loads: {never}."
+        f" Never set, since slower than {kib_text(loads.reference_kb)} by more than 3 % in one "
+        f"of these cases: {never}."
         if never
         else ""
     )
+    kinds = {"memory" if row.memory_kib is not None else "load" for row in rows[1:]}
+    cases = " or ".join(sorted(kinds)) or "load"
     return (
-        "Predicted seconds by window and load, and what the window costs more than the fastest "
-        f"beside the same load; the darker, the more. The window of the answer, "
+        f"Predicted seconds by window and {cases}, and what the window costs more than the fastest "
+        "in the same case; the darker, the more. The window of the answer, "
         f"{kib_text(subject.window_kb)}, is marked.{refused}"
     )

@@ -24,6 +24,7 @@ PAGES = (
     "docs/howto/beside-a-load.md",
     "docs/howto/kernel-upgrade.md",
     "docs/howto/many-starts.md",
+    "docs/howto/with-little-memory.md",
 )
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -14,6 +14,7 @@ from foreread.analyzer.confirm.text import stored, stored_changes
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.beside import load_words
+from foreread.analyzer.predict.memory import lacking_kib
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.tuner.campaign.progress import CampaignProgress
 from foreread.analyzer.tuner.engines.stopping import Budget
@@ -127,6 +128,12 @@ class Job:
         return load_words(self.loads, self.weights)
 
     @property
+    def condition_words(self) -> list[str]:
+        """The options that name all that the prediction is about, the board's memory included."""
+        loads = self.prediction.loads
+        return self.load_words if loads is None else loads.words
+
+    @property
     def is_predicted(self) -> bool:
         """Whether the prediction was made already."""
         return "prediction" in self.__dict__
@@ -142,8 +149,13 @@ class Job:
 
     @cached_property
     def prediction(self) -> Prediction:
-        """Every window, predicted once."""
-        return self.question.predicted(self.recording)
+        """Every window, predicted once; with the memory of the board, if that may not suffice."""
+        prediction = self.question.predicted(self.recording)
+        available = lacking_kib(prediction.starts, prediction.bands)
+        if available is None:
+            return prediction
+        loads = (*self.loads, f"memory:{available}K")
+        return replace(self.question, loads=loads).predicted(self.recording)
 
     def forget(self) -> None:
         """Read the capture again when it is needed next: it was recorded again, or has results."""

@@ -191,7 +191,13 @@ class _Advise(_OnCapture):
         return super().wanted() and not measure
 
     def words(self) -> list[str]:
-        return ["advise", str(self.job.capture), *self.job.load_words, "-o", str(self.job.advice)]
+        return [
+            "advise",
+            str(self.job.capture),
+            *self.job.condition_words,
+            "-o",
+            str(self.job.advice),
+        ]
 
     def outputs(self) -> list[Path]:
         return [self.job.advice / DOCUMENT]
@@ -322,7 +328,11 @@ class _Tune(_OnCapture):
         again = job.tuning.exists()
         proposal = None
         if not again:
-            alone = job.prediction if not job.loads else Question().predicted(job.recording)
+            alone = (
+                job.prediction
+                if job.prediction.loads is None
+                else Question().predicted(job.recording)
+            )
             prediction = beside_scenarios(alone, wish.scenarios, {})
             proposal = proposed_settings(
                 job.recording, prediction, Question(), list(wish.genes), job.watch.tell
@@ -359,7 +369,7 @@ class _Report(_OnCapture):
     def words(self) -> list[str]:
         job = self.job
         measured = [str(job.tuning)] if job.tune is not None else []
-        return ["report", str(job.capture), *measured, *job.load_words, "-o", str(job.report)]
+        return ["report", str(job.capture), *measured, *job.condition_words, "-o", str(job.report)]
 
     def outputs(self) -> list[Path]:
         return [self.job.report / "index.html"]
@@ -402,11 +412,13 @@ class _BootScript(_OnCapture):
     def words(self) -> list[str]:
         job, choice = self.job, self._chosen()
         if choice is None or choice.tuning is not None:
-            source = [str(job.capture), *job.load_words] if choice is None else [str(job.tuning)]
+            source = (
+                [str(job.capture), *job.condition_words] if choice is None else [str(job.tuning)]
+            )
             return ["script", *source, "-o", str(job.boot)]
         window = [] if choice.window_kb is None else ["--read-ahead-kb", str(choice.window_kb)]
         listing = [] if choice.listing is None else ["--prefetch", str(choice.listing)]
-        options = [*job.load_words, *window, *listing]
+        options = [*job.condition_words, *window, *listing]
         return ["script", str(job.capture), *options, "-o", str(job.boot)]
 
     def outputs(self) -> list[Path]:

@@ -37,7 +37,7 @@ def _cell(board: LoopBoard, start: starts.Start) -> Cell:
     def run(folder: Path) -> Document:
         foreread = Foreread()
         command = (*board.start(LIMIT), *start.command)
-        record = ("record", "--wait", 300, "--allow-warm", "--search", 5, "--json")
+        record = ("record", "--wait", 300, "--allow-warm", "--search", 20, "--json")
         if not (folder / "capture" / "capture.json").exists():
             foreread.first_run(command)  # it may write what later runs read
             shutil.rmtree(folder / "capture", ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 IDLE = "idle"
+MEMORY = "memory:"  # before a size with its unit: so much memory; before a number: a load
 LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000.0  # of a scenario among several
 
 

@@ -14,6 +14,7 @@ from foreread.boards.base.brief import brief
 from foreread.boards.base.document import Document, OtherSchemaError, encode, read_document, says
 from foreread.tracer.error import TracerError
 from foreread.tracer.formats.capture import Count, PageBytes
+from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE
 
 _REMEDY = "give a file of foreread sweep"
@@ -71,6 +72,14 @@ class Sweep(Document, frozen=True, kw_only=True):
     complete: Annotated[bool, says("false: interrupted, points lack runs")] = True
     notes: list[str] = field(default_factory=list)
     points: list[Point]
+
+    @property
+    def condition(self) -> str:
+        """What the runs had beside them, as ``foreread predict --load`` takes it."""
+        if self.memory_kib is None:
+            return self.scenario
+        memory = f"memory:{size(self.memory_kib)}"
+        return memory if self.scenario == IDLE else f"{self.scenario}, {memory}"
 
 
 class SweepError(TracerError, ValueError):

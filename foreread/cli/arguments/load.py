@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.memory import memory_kib
-from foreread.tracer.formats.scenario import LEAST_WEIGHT, MOST_WEIGHT
+from foreread.tracer.formats.scenario import LEAST_WEIGHT, MEMORY, MOST_WEIGHT
 
 
 def add_load(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def _memories(text: str) -> list[str]:
     sizes = text.split(",")
     for size in sizes:
         memory_kib(size)
-    return [f"memory:{size}" for size in sizes]
+    return [f"{MEMORY}{size}" for size in sizes]
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -124,8 +124,8 @@ def _compared(args: argparse.Namespace) -> int:
     from foreread.tracer.formats.sweep import read_sweep  # noqa: PLC0415
 
     sweep = read_sweep(args.measured)
-    if sweep.scenario != IDLE and sweep.scenario not in args.loads:
-        args.loads = [*args.loads, sweep.scenario]
+    if sweep.condition != IDLE and sweep.condition not in args.loads:
+        args.loads = [*args.loads, sweep.condition]
     prediction, capture = _predicted(args)
     comparison = validate(prediction, sweep, capture)
     text = comparison.to_json() if args.json else validation_text(comparison, verbose=args.verbose)

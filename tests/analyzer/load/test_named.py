@@ -60,6 +60,6 @@ def test_a_scenario_that_cannot_be_is_refused(text, prediction):
 @pytest.mark.parametrize("change", [{"model": "fixed"}, {"criterion": "published"}])
 def test_without_seconds_by_the_model_no_load_can_be_given(change, prediction):
     fixed = replace(prediction, model=change.get("model", prediction.model))
-    with pytest.raises(ChoiceError, match="a load changes seconds") as caught:
+    with pytest.raises(ChoiceError, match="loads and memory change seconds") as caught:
         predict_beside(fixed, ["reader"], criterion=change.get("criterion", "seconds"))
     assert "leave out --load" in caught.value.remedy

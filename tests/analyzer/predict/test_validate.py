@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
+from foreread.analyzer.predict.beside import LoadRow, Loads
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
 from foreread.analyzer.predict.validate import METADATA_UNKNOWN, ValidationError, validate
 from foreread.tracer.formats.sweep import Killed, Point, Sweep
@@ -231,10 +233,46 @@ def killed(kb, *seconds):
     return structs.replace(point(kb, seconds), killed=runs)
 
 
+def in_little_memory():
+    """A prediction with a row for 8 MiB: 4 KiB is the fastest window there, and 16 KiB thrashes."""
+    seconds = [14.0, 9.0, 12.0, 30.0, 90.0]
+    row = LoadRow(
+        load="memory:8M",
+        weight=1.0,
+        seconds=seconds,
+        seconds_low=seconds,
+        seconds_high=seconds,
+        best_kb=4,
+        action="set",
+        read_ahead_kb=4,
+        memory_kib=8192,
+        pages=[100, 120, 140, 900, 4000],
+    )
+    kib = [4 * window for window in WINDOWS]
+    loads = Loads(read_ahead_kb=kib, reference_kb=16, idle_kb=8, rows=[row])
+    return dataclasses.replace(prediction(curve()), loads=loads)
+
+
+def test_a_sweep_in_little_memory_is_compared_with_what_is_predicted_for_that():
+    runs = sweep(point(4, [10.0]), point(16, [25.0], pages=(1000.0,)), memory_kib=8192)
+    result = validate(in_little_memory(), runs)
+    assert [p.predicted.seconds for p in result.points] == [9.0, 30.0]
+    assert [p.error.pages for p in result.points] == pytest.approx([0.2, -0.1])
+    assert [p.measured.f for p in result.points] == [None, None]
+    assert result.proposed_read_ahead_kb == 4
+    assert any("little memory" in note for note in result.notes)
+
+
+def test_a_sweep_in_little_memory_that_is_not_predicted_says_how_to_predict_it():
+    with pytest.raises(ValidationError, match="memory:8M, and nothing is predicted") as caught:
+        validate(prediction(curve()), sweep(point(4, [10.0]), memory_kib=8192))
+    assert "--load memory:8M --measured SWEEP" in caught.value.remedy
+
+
 def test_windows_at_which_starts_were_killed_are_left_out():
     """16 KiB would be the best of those that survived, and a start that dies is no start."""
     runs = sweep(point(4, [10.0]), point(8, [11.0]), killed(16, 1.0), killed(32), memory_kib=8192)
-    result = validate(prediction(curve()), runs)
+    result = validate(in_little_memory(), runs)
     assert [p.read_ahead_kb for p in result.points] == [4, 8]
     assert result.best_read_ahead_kb == 4
     assert any("left out: 16, 32 KiB" in note for note in result.notes)
@@ -248,5 +286,5 @@ def test_a_sweep_whose_starts_were_all_killed_needs_more_memory():
 
 def test_a_window_is_measured_anew_in_the_memory_of_the_sweep():
     runs = sweep(point(4, [10.0]), memory_kib=8192, default_read_ahead_kb=4)
-    (note,) = [n for n in validate(prediction(curve()), runs).notes if "was not measured" in n]
-    assert "--memory 8M" in note
+    notes = validate(in_little_memory(), runs).notes
+    assert any("was not measured" in note and "--memory 8M" in note for note in notes)
