@@ -10,6 +10,7 @@ from foreread.emulator.linux.rules import Algorithm, Around, Fault
 from foreread.emulator.stepwise import adaptive, ondemand
 from foreread.emulator.stepwise.cache import Folio
 from foreread.emulator.stepwise.kernel import Kernel, Needed, OpenFile
+from foreread.emulator.stepwise.memory import Memory
 
 LOTS_OF_MISSES = 100  # MMAP_LOTSAMISS
 MISSES_KEPT = 10 * LOTS_OF_MISSES
@@ -38,14 +39,20 @@ class Mapping:
     def fill(self, kernel: Kernel, pages: Iterable[int]) -> None:
         """Put entries for pages, which are young."""
         self.filled.update(pages)
-        for page in pages if kernel.memory is not None else ():
-            self.use(kernel, page)
-
-    def use(self, kernel: Kernel, page: int) -> None:
-        """Use the entry of a page."""
         if kernel.memory is not None:
-            executes = bool(self.flags & MapFlag.EXEC)
-            kernel.memory.map(self.file.inode, page, self.row, executes=executes)
+            for page in pages:
+                self._use(kernel.memory, page)
+
+    def touch(self, kernel: Kernel, page: int) -> None:
+        """Use a page by its entry; code is used again and again."""
+        if kernel.memory is not None:
+            self._use(kernel.memory, page)
+            if self.flags & MapFlag.EXEC:
+                kernel.memory.execute(self.file.inode, page)
+
+    def _use(self, memory: Memory, page: int) -> None:
+        executes = bool(self.flags & MapFlag.EXEC)
+        memory.map(self.file.inode, page, self.row, executes=executes)
 
     @property
     def end(self) -> int:
@@ -63,11 +70,12 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
     if page > inode.last:
         return
     if mapping.has(page):
-        mapping.use(kernel, page)
+        mapping.touch(kernel, page)
         yield inode, page, page + 1
         return
     around = not write and kernel.rules.around and kernel.machine.fault_around > 1
     if around and _map_around(kernel, mapping, page):
+        mapping.touch(kernel, page)
         yield inode, page, page + 1
         return
     absent = inode.cache.get(page) is None
@@ -78,6 +86,7 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
     yield inode, page, page + 1
     # The kernel waits for a page's read without the lock: the fault is then repeated.
     if absent and around and _map_around(kernel, mapping, page, retry=True):
+        mapping.touch(kernel, page)
         return
     _finish(kernel, mapping, page, write=write)
 
@@ -293,7 +302,7 @@ def _finish(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None
     copied = write and not mapping.flags & MapFlag.SHARED
     mapping.filled.add(page)
     if not copied:
-        mapping.use(kernel, page)
+        mapping.touch(kernel, page)
     whole = kernel.rules.around >= Around.FOLIO and not copied
     if folio and whole and _fits(kernel, mapping, folio):
         mapping.fill(kernel, range(folio.index, folio.index + folio.pages))

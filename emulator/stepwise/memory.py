@@ -1,8 +1,9 @@
 """Files under little memory: the kernel's two lists of folios, and which of them it reclaims.
 
 mm/swap.c, mm/vmscan.c (two lists, 4.20 and later) and mm/workingset.c, for a machine or a memory
-group in which files may have so many pages. The program's own memory, swap, dirty pages and the
-multi-generational lists are left out.
+group in which files may have so many pages. Code that was touched is taken to be in use from then
+on, which no recording shows; other pages as far as their touches are known. Swap, dirty pages and
+the multi-generational lists are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Held:
 
     ``run`` is the ->readahead call that read it. ``referenced`` is PG_referenced. Since reclaim
     looked at it, ``users`` mappings (at most 2) used it, the last of them ``mapping``, and one of
-    them may execute it.
+    them may execute it. ``code``: it is code that was touched.
     """
 
     inode: Inode
@@ -36,6 +37,7 @@ class Held:
     users: int = 0
     mapping: int = -1
     executes: bool = False
+    code: bool = False
 
 
 Key = tuple[int, int]  # row of the file, page
@@ -102,6 +104,12 @@ class Memory:
             held.mapping = mapping
         held.executes |= executes
 
+    def execute(self, inode: Inode, page: int) -> None:
+        """A page of code is touched: it is used from now on."""
+        held = self._held(inode, page)
+        if held is not None:
+            held.code = True
+
     def _held(self, inode: Inode, page: int) -> Held | None:
         folio = inode.cache.get(page)
         if folio is None:
@@ -147,7 +155,7 @@ class Memory:
         looked = min(BATCH, len(self._lists[True]))
         for _ in range(looked):
             held = next(iter(self._lists[True].values()))
-            stays = held.users > 0 and held.executes
+            stays = held.code or (held.users > 0 and held.executes)
             _clear(held)
             self._move(held, active=stays)
         return looked
@@ -159,9 +167,9 @@ class Memory:
             return
         users, executes, referenced = held.users, held.executes, held.referenced
         _clear(held)
-        held.referenced = users > 0
-        if users:
-            self._move(held, active=referenced or users > 1 or executes)
+        held.referenced = users > 0 or held.code
+        if held.referenced:
+            self._move(held, active=referenced or users > 1 or executes or held.code)
             return
         self._remove(held)
         for page in range(held.folio.index, held.folio.index + held.folio.pages):

@@ -29,14 +29,6 @@ fill(struct lx_kernel *k, struct lx_area *area, int64_t first, int64_t end)
     lx_insert_all(&k->arena, &area->filled, (uint64_t)first, (uint64_t)end);
 }
 
-/* Use the entries of pages [first, end). */
-static void
-use(struct lx_kernel *k, const struct lx_area *area, int64_t first, int64_t end)
-{
-    for (int64_t page = first; k->memory.limit && page < end; page++)
-        lx_memory_map(k, area, page);
-}
-
 /* Whether a folio can be mapped whole: in the VMA, one page table and the file. */
 static bool
 fits(const struct lx_kernel *k, const struct lx_area *area, struct lx_folio folio)
@@ -303,12 +295,13 @@ finish(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
     fill(k, area, page, page + 1);
     if (copied)
         return;
-    use(k, area, page, page + 1);
+    lx_memory_touch(k, area, page);
     if (k->rules->around >= LX_AROUND_FOLIO &&
         lx_find(&area->file->inode->tree, (uint64_t)page, &folio) && fits(k, area, folio)) {
         int64_t first = (int64_t)folio.index, behind = first + (INT64_C(1) << folio.order);
         fill(k, area, first, behind);
-        use(k, area, first, behind);
+        for (int64_t other = first; k->memory.limit && other < behind; other++)
+            lx_memory_map(k, area, other);
     }
 }
 
@@ -323,12 +316,10 @@ lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page, bool wri
 {
     if (page > area->file->inode->last)
         return LX_FAULT_OVER;
-    if (is_filled(k, area, page)) {
-        use(k, area, page, page + 1);
+    if (is_filled(k, area, page) || (faults_around(k, write) && map_around(k, area, page, false))) {
+        lx_memory_touch(k, area, page);
         return LX_FAULT_MAPPED;
     }
-    if (faults_around(k, write) && map_around(k, area, page, false))
-        return LX_FAULT_MAPPED;
     bool absent = !is_cached(area->file, page);
     if (k->rules->fault < LX_FAULT_SEQUENTIAL)
         early_fault(k, area, page);
@@ -342,6 +333,7 @@ lx_fault_end(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write
              enum lx_fault_left left)
 {
     if (left == LX_FAULT_AGAIN && faults_around(k, write) && map_around(k, area, page, true))
-        return;
-    finish(k, area, page, write);
+        lx_memory_touch(k, area, page);
+    else
+        finish(k, area, page, write);
 }

@@ -13,7 +13,7 @@ struct lx_held {
     uint64_t index;
     uint32_t inode, run, previous, next, mapping;
     uint8_t order, users;
-    bool active, referenced, executes;
+    bool active, referenced, executes, code;
 };
 
 enum { ENDS = 2 };
@@ -151,9 +151,9 @@ look(struct lx_kernel *k, uint32_t row)
     bool referenced = held->referenced, executes = held->executes;
     unsigned users = held->users;
     clear(held);
-    held->referenced = users > 0;
-    if (users) {
-        move(memory, row, referenced || users > 1 || executes);
+    held->referenced = users || held->code;
+    if (users || held->code) {
+        move(memory, row, referenced || users > 1 || executes || held->code);
         return;
     }
     take_out(memory, row);
@@ -175,7 +175,7 @@ deactivate(struct lx_memory *memory)
     for (int64_t i = 0; i < looked; i++) {
         uint32_t row = memory->held[true].next;
         struct lx_held *held = &memory->held[row];
-        bool stays = held->users && held->executes;
+        bool stays = held->code || (held->users && held->executes);
         clear(held);
         move(memory, row, stays);
     }
@@ -292,4 +292,13 @@ lx_memory_map(struct lx_kernel *k, const struct lx_area *area, int64_t page)
         held->mapping = mapping;
     }
     held->executes |= (area->flags & LX_EXEC) != 0;
+}
+
+void
+lx_memory_touch(struct lx_kernel *k, const struct lx_area *area, int64_t page)
+{
+    uint32_t row = k->memory.limit ? row_of(area->file->inode, page) : 0;
+    lx_memory_map(k, area, page);
+    if (row && area->flags & LX_EXEC)
+        k->memory.held[row].code = true;
 }

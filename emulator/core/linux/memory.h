@@ -16,8 +16,11 @@ void lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_foli
 /* A read(2) uses a page. */
 void lx_memory_read(struct lx_kernel *k, struct lx_inode *inode, int64_t page);
 
-/* A mapping uses a page, or has a new entry for it. */
+/* A mapping has a new entry for a page. */
 void lx_memory_map(struct lx_kernel *k, const struct lx_area *area, int64_t page);
+
+/* A mapping uses a page; code is used again and again. */
+void lx_memory_touch(struct lx_kernel *k, const struct lx_area *area, int64_t page);
 
 void lx_memory_free(struct lx_memory *memory);
 
