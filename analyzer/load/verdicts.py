@@ -23,7 +23,7 @@ from foreread.analyzer.predict.bands import Bands
 from foreread.analyzer.predict.beside import LoadRow, Loads, MemoryNeed
 from foreread.analyzer.predict.counts import emulated_window
 from foreread.analyzer.predict.kib import emulated_pages
-from foreread.analyzer.predict.memory import least_kib, own_kib
+from foreread.analyzer.predict.memory import least_kib, own_kib, pages_of
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
 from foreread.analyzer.predict.seconds import replayed_bands
 from foreread.analyzer.predict.start import Start
@@ -171,7 +171,7 @@ def _answered(
 
 def _pages(replays: Sequence[Timed]) -> tuple[int, ...]:
     """Return the pages that a start reads, by window."""
-    return tuple(int(run.work[:, 1].sum()) for run in replays)
+    return tuple(map(pages_of, replays))
 
 
 def _with_memory(prediction: Prediction, idle: _Beside, load: Load, weight: float) -> _Beside:

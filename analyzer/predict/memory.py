@@ -13,7 +13,7 @@ from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.frame import frame_of
 from foreread.boards.base.units import KIB, pages_to_kib
 from foreread.emulator.linux.requests import SECTOR
-from foreread.emulator.linux.steps import Run
+from foreread.emulator.linux.steps import Run, Timed
 from foreread.tracer.formats.memory import Samples
 
 LEAST_PAGES = 64  # of files: below them a start makes hardly any way
@@ -119,9 +119,13 @@ def _limited(start: Start, pages: int, own: Array) -> Start:
     return replace(start, run=limited, alone=run)
 
 
+def pages_of(run: Timed) -> int:
+    """Return the pages that a start read."""
+    return int(run.work[:, 1].sum())
+
+
 def _pages_read(start: Start, window: int) -> int:
-    (replay,) = start.timed([window])
-    return int(replay.work[:, 1].sum())
+    return pages_of(start.timed([window])[0])
 
 
 def _samples(start: Start) -> Samples:

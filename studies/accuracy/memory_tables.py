@@ -1,38 +1,55 @@
-"""The table of starts with little memory: pages and seconds by memory and window."""
+"""The table of starts with little memory: pages read, and the error, by memory and window."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from statistics import median
 
-from studies.accuracy.markdown import markdown
+from studies.accuracy.markdown import NONE, markdown, percent
 from studies.accuracy.store import Cell, Document
 
+_SHORT = 0.2  # of the pages are read again at most: memory is a little short
 
-def lines(results: Sequence[tuple[Cell, Document]]) -> list[str]:
-    """Return a row for each start and memory: pages read and seconds at each window."""
-    windows: list[int] = next(
-        [point["read_ahead_kb"] for point in points]
-        for _, document in results
-        for points in document["measured"].values()
-    )
-    return markdown(("start", "memory", *map(str, windows)), list(_rows(results)))
+Made = Sequence[tuple[Cell, Document]]
 
 
-def _rows(results: Sequence[tuple[Cell, Document]]) -> Iterator[tuple[str, ...]]:
-    for cell, document in results:
-        for memory, points in sorted(document["measured"].items(), key=lambda row: _order(row[0])):
-            yield (cell.name, memory, *map(_figure, points))
+def lines(results: Made) -> list[str]:
+    """Return the table of all cells and sizes, and the errors over all of them."""
+    rows = [(cell, row) for cell, document in results for row in document["memory"]]
+    windows = sorted({point["read_ahead_kb"] for _, row in rows for point in row["points"]})
+    head = ("start", "memory", *(f"{kb} KiB: pages (error, %)" for kb in windows))
+    table = markdown(head, (_row(cell, row, windows) for cell, row in rows))
+    return [*table, "", *_over_all([point for _, row in rows for point in row["points"]])]
 
 
-def _order(memory: str) -> tuple[bool, int]:
-    """Return the place of a row: the idle machine, then falling memory."""
-    number = memory.removesuffix("M")
-    return number.isdecimal(), -int(number) if number.isdecimal() else 0
+def _row(cell: Cell, row: Document, windows: Sequence[int]) -> Sequence[str]:
+    points = {point["read_ahead_kb"]: point for point in row["points"]}
+    return (cell.name, row["memory"], *(_cell(points.get(kb)) for kb in windows))
 
 
-def _figure(point: Document) -> str:
-    if point["seconds"] is None:
-        pages = max((run["pages"] or 0 for run in point["killed"]), default=0)
-        return f"killed after {pages:,.0f}"
-    part = f" ({len(point['killed'])} killed)" if point["killed"] else ""
-    return f"{point['pages']:,.0f} in {point['seconds']:.2f} s{part}"
+def _cell(point: Document | None) -> str:
+    if point is None:
+        return NONE
+    if point["pages"] is None:
+        return f"killed ({point['predicted_pages']:,} predicted)"
+    return f"{point['pages']:,.0f} ({100 * point['error']:+.1f})"
+
+
+def _over_all(points: Sequence[Document]) -> Iterable[str]:
+    """Yield a line for starts that read nothing again, a few pages, and many."""
+    known = [point for point in points if point["pages"]]
+    again = {id(point): point["pages"] / point["idle_pages"] - 1 for point in known}
+    groups = {
+        "no page read again": [point for point in known if again[id(point)] <= 0.01],
+        f"up to {percent(_SHORT)} more pages": [
+            point for point in known if 0.01 < again[id(point)] <= _SHORT
+        ],
+        "more": [point for point in known if again[id(point)] > _SHORT],
+    }
+    for name, group in groups.items():
+        if group:
+            errors = [abs(point["error"]) for point in group]
+            yield (
+                f"- {name}: {len(group)} windows, error {percent(median(errors))} (median), "
+                f"{percent(max(errors))} (worst)"
+            )

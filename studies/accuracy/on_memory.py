@@ -10,8 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from foreread.boards.base.units import KIB, pages_to_kib
+from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.inputs import inputs
+from foreread.analyzer.predict.memory import own_kib, pages_of, with_memory
+from foreread.analyzer.predict.start import prepare
+from foreread.boards.base.units import KIB, kib_to_pages, pages_to_kib
+from foreread.emulator.linux.rules import version_of
+from foreread.emulator.linux.steps import Timed
 from foreread.tracer.formats.capture import read
+from foreread.tracer.formats.scenario import MEMORY
 from foreread.tracer.formats.sweep import Point, read_sweep
 from foreread.tracer.runs.memory import SIZES_MIB
 from studies.accuracy import loop_board, on_machine, starts
@@ -52,11 +59,12 @@ def _cell(board: LoopBoard, start: starts.Start) -> Cell:
                     foreread(*record, *memory, "-o", folder / f"{mib}M", "--", *command)
                 except CommandError as error:  # it is killed
                     foreread.lines.append(f"# {error}")
-        return {**measured(folder), "commands": foreread.lines}
+        return {**judge(folder), "commands": foreread.lines}
 
     return Cell(
         *(AREA, start.name, f"{start.name} with little memory, loop board, {LIMIT.name}"),
         run=run,
+        judge=judge,
         missing=lambda: loop_board.missing() or on_machine.absent(start),
     )
 
@@ -90,19 +98,49 @@ def sizes(folder: Path) -> list[int]:
     return lacking[::-1][:_SIZES]
 
 
-def measured(folder: Path) -> Document:
-    """Return what the sweeps of a folder measured: seconds, pages, requests by memory, window."""
-    files = sorted(folder.glob("*.sweep.json"))
-    points = {file.name.removesuffix(".sweep.json"): read_sweep(file).points for file in files}
-    return {"measured": {name: list(map(_point, some)) for name, some in points.items()}}
+def judge(folder: Path) -> Document:
+    """Compare the capture and the sweeps that are in ``folder``, and measure nothing.
+
+    Measured pages contain metadata: as many as the sweep with memory to spare shows at each window.
+    """
+    recording = load(folder / "capture")
+    version = version_of(recording.kernel or "")
+    start = prepare(inputs(recording, version), version)
+    windows = [kib_to_pages(kb, recording.page_size) for kb in WINDOWS_KB]
+    idle = [pages_of(run) for run in start.timed(windows)]
+    swept = {point.read_ahead_kb: point for point in read_sweep(_file(folder, _IDLE)).points}
+    meta = [median(swept[kb].pages) - pages for kb, pages in zip(WINDOWS_KB, idle, strict=True)]
+    rows = []
+    for file in sorted(
+        folder.glob("*M.sweep.json"), key=lambda each: -int(each.name.split("M")[0])
+    ):
+        sweep = read_sweep(file)
+        assert sweep.memory_kib is not None
+        runs = with_memory(start, sweep.memory_kib).timed(windows)
+        by_kb = {point.read_ahead_kb: point for point in sweep.points}
+        points = [
+            _compared(by_kb[kb], run, metadata, pages)
+            for kb, run, metadata, pages in zip(WINDOWS_KB, runs, meta, idle, strict=True)
+            if kb in by_kb
+        ]
+        rows.append({"memory": sweep.condition.removeprefix(MEMORY), "points": points})
+    return {"own_kib": own_kib(start), "memory": rows}
 
 
-def _point(point: Point) -> Document:
-    """Return the medians of a window; None where all runs were killed."""
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.sweep.json"
+
+
+def _compared(point: Point, run: Timed, metadata: float, idle: int) -> Document:
+    """Return pages and seconds of a window; None where all runs were killed."""
+    pages = median(point.pages) - metadata if point.pages else None
     return {
         "read_ahead_kb": point.read_ahead_kb,
+        "idle_pages": idle,
+        "pages": pages,
+        "predicted_pages": pages_of(run),
+        "error": pages_of(run) / pages - 1 if pages else None,
         "seconds": median(point.seconds) if point.seconds else None,
-        "pages": median(point.pages) if point.pages else None,
-        "requests": median(point.requests) if point.requests else None,
-        "killed": [{"by": run.by, "pages": run.pages} for run in point.killed],
+        "predicted_seconds": run.total_ns / 1e9,
+        "killed": [{"by": killed.by, "pages": killed.pages} for killed in point.killed],
     }

@@ -42,7 +42,7 @@ def _table(results: Sequence[tuple[Cell, Document]]) -> str:
         lines += [*kernel_tables.lines(finished), ""]
     if any("beside" in document for _, document in finished):
         return "\n".join([*load_tables.lines(finished), *_skipped(results)])
-    if any("measured" in document for _, document in finished):
+    if any("memory" in document for _, document in finished):
         return "\n".join([*memory_tables.lines(finished), *_skipped(results)])
     if any("sweep" in document for _, document in finished):
         lines += markdown(_SECONDS_HEAD, _seconds(finished))

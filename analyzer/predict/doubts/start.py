@@ -21,7 +21,7 @@ from foreread.analyzer.predict.disk.probed import probe_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
 from foreread.analyzer.predict.doubts.recording import of_recording
-from foreread.analyzer.predict.memory import available_kib, needed_kib, with_memory
+from foreread.analyzer.predict.memory import available_kib, needed_kib, pages_of, with_memory
 from foreread.analyzer.predict.seconds import Seconds, seconds_of
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.cold import cold_samples
@@ -83,7 +83,7 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
     start, best = seconds.starts[0], seconds.bands.best
     idle = seconds.replays[0][seconds.bands.windows.index(best)]
     available, page_size = available_kib(start), start.recording.page_size
-    needed = needed_kib(start, int(idle.work[:, 1].sum()))
+    needed = needed_kib(start, pages_of(idle))
     if available is None or needed <= available:
         return
     (short,) = with_memory(start, available).timed([best])
