@@ -35,7 +35,7 @@ _MEMORY = (
 def load_of_scenario(text: str, start: Start | None = None) -> Load:
     """Return the load of a scenario: idle, reader, reader:FILE, writer, writer:FOLDER, memory.
 
-    ``memory:24M`` is no load: the start has so much memory for its program and its files; without a
+    With ``memory:24M`` the start has so much memory for its program and its files; without a
     unit it is the load that fills all memory but so many MiB.
     ``start`` is the start that it is to run beside: its processor, and its disk. Raises LoadError
     for an unknown name.

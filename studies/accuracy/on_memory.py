@@ -85,7 +85,7 @@ def sizes(folder: Path) -> list[int]:
     """Return the sizes of groups in MiB: the largest usual ones in which the start lacks memory.
 
     It needs its own memory and the pages that it reads, at the largest window most of them. In less
-    than most of what it needs at the smallest, it does nothing but read again.
+    than most of its need at the smallest window, it does nothing but read again.
     """
     capture, _ = read(folder / "capture")
     own_kib = capture.memory.own_peak_kib if capture.memory else None

@@ -270,7 +270,7 @@ def test_a_sweep_in_little_memory_that_is_not_predicted_says_how_to_predict_it()
 
 
 def test_windows_at_which_starts_were_killed_are_left_out():
-    """16 KiB would be the best of those that survived, and a start that dies is no start."""
+    """16 KiB would be the best of those that survived, but its start dies."""
     runs = sweep(point(4, [10.0]), point(8, [11.0]), killed(16, 1.0), killed(32), memory_kib=8192)
     result = validate(in_little_memory(), runs)
     assert [p.read_ahead_kb for p in result.points] == [4, 8]
