@@ -55,7 +55,7 @@ def _made(info: inspect.Type, value: Any, path: str, kept: frozenset[str]) -> An
         case inspect.ListType() | inspect.VarTupleType():
             made = [
                 _made(info.item_type, one, _below(path, "[]"), kept)
-                for one in value or _one_text(info)
+                for one in value or _fewest(info)
             ]
         case inspect.DictType():
             made = _dict(info, value or {}, _below(path, "{}"), kept)
@@ -70,9 +70,9 @@ def _made(info: inspect.Type, value: Any, path: str, kept: frozenset[str]) -> An
     return made
 
 
-def _one_text(info: Any) -> list[None]:
-    """Return one absent item for an empty list of texts."""
-    return [None] if _fields(info.item_type, "") else []
+def _fewest(info: Any) -> list[None]:
+    """Return absent items for an empty list: one of texts, and as many as there have to be."""
+    return [None] * max(info.min_length or 0, 1 if _fields(info.item_type, "") else 0)
 
 
 def _least(info: inspect.Type, path: str, kept: frozenset[str]) -> Any:

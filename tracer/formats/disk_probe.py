@@ -61,8 +61,8 @@ class ComputingRound(Struct, frozen=True, kw_only=True):
     """
 
     first: Annotated[int, Meta(ge=0, lt=_MOST_PIECES)]
-    warm_ns: list[Nanoseconds]
-    cold_ns: list[Nanoseconds]
+    warm_ns: Annotated[list[Nanoseconds], Meta(min_length=1, max_length=_MOST_PIECES)]
+    cold_ns: Annotated[list[Nanoseconds], Meta(min_length=1, max_length=_MOST_PIECES)]
 
 
 class Computing(Struct, frozen=True, kw_only=True):
