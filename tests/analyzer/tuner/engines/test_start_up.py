@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rings import further
 
 from foreread.analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
 from foreread.analyzer.tuner.engine import run
@@ -181,7 +182,7 @@ def mean_seconds(chromosome):
     return math.prod(beside(chromosome, scenario) for scenario in REACHES) ** 0.5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", further(range(3)))
 def test_the_best_over_all_scenarios_is_found_run_by_run(seed):
     found = engine(seed, predicted=None)
     gains = by_run(found, 90, noise=0.01)
