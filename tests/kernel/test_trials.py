@@ -85,6 +85,7 @@ def trials(loop, nowhere):
     return trials
 
 
+@pytest.mark.thorough
 def test_the_command_starts_with_the_locale_and_the_mask_of_its_caller(
     loop, trials, monkeypatch, tmp_path
 ):

@@ -172,8 +172,7 @@ def longname_chain(folder):
 def link_chain(folder):
     """50,000 links, each to the next, hard and symbolic by turns; the last one is the metadata."""
     blocks = [
-        header(f"c/l{i}", 0, b"1" if i % 2 else b"2", f"c/l{i + 1}".encode())
-        for i in range(50_000)
+        header(f"c/l{i}", 0, b"1" if i % 2 else b"2", f"c/l{i + 1}".encode()) for i in range(50_000)
     ]
     blocks.append(header("c/capture.json", 0, b"1", b"c/l0"))
     return _packed(folder, "links.tar.gz", [b"".join(blocks), END])

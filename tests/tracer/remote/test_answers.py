@@ -210,7 +210,7 @@ def test_damaged_answers_are_refused_or_read():
             refused += 1
         else:
             read += 1
-    assert read > 100 and refused > 50, (read, refused)
+    assert read > 20 and refused > 20, (read, refused)
 
 
 class Answering:

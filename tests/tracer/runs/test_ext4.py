@@ -87,9 +87,7 @@ def test_detection_depends_on_the_content(image):
 def test_a_hole_is_in_no_extent(image):
     disk, _ = image
     (extents,) = places(disk.read, [inode_of(disk, "far")]).values()
-    assert [(at, written) for at, _, _, written in extents] == [
-        (at * MIB, True) for at in FAR
-    ]
+    assert [(at, written) for at, _, _, written in extents] == [(at * MIB, True) for at in FAR]
 
 
 def test_folders_and_inodes_that_are_not_there_have_no_place(image):
@@ -118,7 +116,10 @@ def test_damaged_tables_do_not_crash(image):
             del raw[len(raw) - rng.choice([0, 0, 0, 1, len(raw)]) :]
         return {block: bytes(raw) for block, raw in whole.items() if rng.random() < 0.99}
 
-    whole, found = places(disk.read, inodes), [places(damaged, inodes) for _ in range(examples(300))]
+    whole, found = (
+        places(disk.read, inodes),
+        [places(damaged, inodes) for _ in range(examples(300))],
+    )
     assert any(one.get(inode) == whole[inode] for one in found for inode in inodes)
     assert any(inode not in one for one in found for inode in inodes)
     size = disk.path.stat().st_size
