@@ -191,11 +191,11 @@ def test_the_best_over_all_scenarios_is_found_run_by_run(seed):
     assert {len(known) for _, known in gains.values()} == {1, 2}  # not each in each
 
 
-def test_the_believed_best_was_run_in_every_scenario():
-    for seed in (2, 3):
-        found = engine(seed, predicted=None)
-        gains = by_run(found, 40, noise=0.02)
-        assert len(gains[SPACE.key(found.best())][1]) == len(REACHES)
+@pytest.mark.parametrize("seed", further([2, 3]))
+def test_the_believed_best_was_run_in_every_scenario(seed):
+    found = engine(seed, predicted=None)
+    gains = by_run(found, 40, noise=0.02)
+    assert len(gains[SPACE.key(found.best())][1]) == len(REACHES)
 
 
 def test_no_run_is_requested_where_a_chromosome_has_had_all_of_its_runs():
