@@ -29,6 +29,7 @@ def loop(tmp_path_factory):
         yield disk
 
 
+@pytest.mark.thorough
 def test_the_nearest_pattern_within_the_clearance_is_in_force(loop):
     """Reads alone at random are near to the first pattern, in the same class as the second."""
     near, far = f"{CLASS}_1", f"{CLASS}_2"
