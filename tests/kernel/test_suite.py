@@ -85,7 +85,7 @@ def test_every_start_is_measured_at_both_windows_and_keeps_its_result(loop, tmp_
     path = suite(loop, tmp_path)
     foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=left_s())
     found = foreread.confirm_suite(
-        path, foreread.ConfirmOptions(read_ahead_kb=4, runs=4, seed=3, wait_s=left_s())
+        path, foreread.ConfirmOptions(read_ahead_kb=4, runs=8, seed=3, wait_s=left_s())
     )
     (proof,) = found.boards
     starts = proof.starts
