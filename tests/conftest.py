@@ -1,5 +1,6 @@
 """Keeps the caller's environment from affecting the tests; results that tests share."""
 
+import gc
 import os
 import pickle
 import re
@@ -32,6 +33,17 @@ signal.signal(signal.SIGTERM, end)
 
 def pytest_xdist_make_scheduler(config, log):
     return ByModule(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage in what is collected, then and later: it stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -45,17 +45,23 @@ def tree(path):
 
 
 @cache
+def nodes(path):
+    """All nodes of a file: most rules look at each."""
+    return list(ast.walk(tree(path)))
+
+
+@cache
 def definitions(path):
     """Functions and classes of a file by name."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    return {node.name: node for node in ast.walk(tree(path)) if isinstance(node, kinds)}
+    return {node.name: node for node in nodes(path) if isinstance(node, kinds)}
 
 
 @cache
 def imported(path):
     """What a file takes from tests/support: where each name is defined."""
     found = {}
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module in SUPPORT:
             for name in node.names:
                 found[name.asname or name.name] = (SUPPORT[node.module], name.name)
@@ -76,6 +82,12 @@ def names_in(node):
             yield inner.attr
 
 
+@cache
+def names(path):
+    """All names and attributes that are used in a file."""
+    return {*names_in(tree(path))}
+
+
 def called(node):
     """The last part of the name of a called function; empty for other code."""
     function = node.func if isinstance(node, ast.Call) else None
@@ -86,6 +98,7 @@ def calls_in(node):
     return [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
 
 
+@cache
 def asserts(node):
     """Whether a piece of code asserts something itself."""
     return any(
@@ -197,11 +210,10 @@ def is_number(node):
     return is_constant or (isinstance(node, ast.Constant) and isinstance(node.value, int | float))
 
 
-def found(rule, tree):
-    """The lines of a file that break a rule."""
-    nodes = list(ast.walk(tree))
-    helpers = {one.name: one for one in nodes if isinstance(one, ast.FunctionDef)}
-    ruled = (one for one in nodes if isinstance(one, (ast.Call, ast.For, ast.While)))
+def found(rule, code):
+    """The lines of some code, given as all its nodes, that break a rule."""
+    helpers = {one.name: one for one in code if isinstance(one, ast.FunctionDef)}
+    ruled = (one for one in code if isinstance(one, (ast.Call, ast.For, ast.While)))
     return [one.lineno for one in ruled if rule(one, helpers)]
 
 
@@ -211,7 +223,7 @@ def lines_that_break(rule, *, but=()):
         f"{path.relative_to(TESTS)}:{line}"
         for path in PATHS
         if path != WAITING and path.parent.name != "torture" and path.name not in but
-        for line in found(rule, tree(path))
+        for line in found(rule, nodes(path))
     ]
 
 
@@ -232,7 +244,7 @@ def test_nothing_is_awaited_by_a_sleep():
 
 def test_only_stand_ins_take_time():
     for helper, folder in WORK.items():
-        users = {path for path in PATHS if helper in names_in(tree(path))} - {WAITING}
+        users = {path for path in PATHS if helper in names(path)} - {WAITING}
         assert users, f"nothing uses {helper}: remove it"
         assert [str(path) for path in users if folder and path.parent.name != folder] == []
 
@@ -276,17 +288,18 @@ GOOD = {
 }
 
 
-def tree_of(text):
-    return ast.parse(f"async def f():\n  {text.replace(chr(10), chr(10) + '  ')}")
+def nodes_of(text):
+    code = f"async def f():\n  {text.replace(chr(10), chr(10) + '  ')}"
+    return list(ast.walk(ast.parse(code)))
 
 
 @pytest.mark.parametrize("sample", BAD)
 def test_what_depends_on_chance_or_time_is_found(sample):
     rule, text = BAD[sample]
-    assert len(found(rule, tree_of(text))) == 1
+    assert len(found(rule, nodes_of(text))) == 1
 
 
 @pytest.mark.parametrize("sample", GOOD)
 def test_what_depends_on_neither_is_left_alone(sample):
     rule, text = GOOD[sample]
-    assert found(rule, tree_of(text)) == []
+    assert found(rule, nodes_of(text)) == []

@@ -171,7 +171,8 @@ def _step(
     meta: int = 0,
 ) -> tuple[object, ...]:
     """Return a step in the order of STEP; ``read``: its sector, sectors and bios."""
-    return (cpu_ns, sleep_ns, operation, 0, 0, *read, 0, meta, 0)
+    own_pages = 0
+    return (cpu_ns, sleep_ns, operation, 0, 0, *read, 0, meta, own_pages)
 
 
 def beside(recorded: Timed, run: Run) -> Timed:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 from shells import BASH, BUSYBOX, DASH, each_shell
 
 from foreread.analyzer.tuner.space.catalogue import entries
@@ -337,7 +338,7 @@ def a_pair(rng):
 
 
 @SHELLS
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(16), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_python_and_shells_agree(shell, seed):
     """Many pairs a shell: each start of one costs more than a hundred decisions."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from programs import Script
+from property_tests import examples
 from timed_runs import run_of
 from timed_strategy import COST, DEVICES, WINDOWS, assert_same, runs
 
@@ -42,7 +43,7 @@ cases = st.tuples(
 
 
 @given(first=runs(), second=runs(), drawn=st.lists(cases, min_size=1, max_size=5))
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=list(HealthCheck))
 def test_cases_of_a_batch_agree_with_the_plain_python(first, second, drawn):
     """Windows, devices and costs follow each other in the memory of one batch, and of two runs."""
     rows = [(first, None), (second, timed(second, 0, COST))]

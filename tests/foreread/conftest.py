@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 import pytest
+from computed_once import computed_once  # noqa: F401  (an autouse fixture)
 from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
 from made_once import CAPTURE
 

@@ -256,6 +256,7 @@ OTHER_RULES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("board", [DASH], indirect=True)
 def test_udev_rules_of_others_come_first(board, tmp_path):
     if shutil.which("udevadm") is None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rings import further
 from waiting import wait_until
 
 from foreread.analyzer.ingest.detect import open_trace
@@ -183,7 +184,7 @@ def command_lines() -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", further(BACKENDS, BACKENDS[1:]))  # tracefs: test_record.py
 def test_records_every_page_the_program_read(
     backend: type[Backend], program: Callable[[], Program], tmp_path: Path
 ) -> None:

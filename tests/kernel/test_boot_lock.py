@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from loop_board import LoopBoard, loop_device
+from property_tests import examples
 from rings import further
 from shells import BASH, BUSYBOX, DASH, each_shell
 from waiting import left_s
@@ -19,7 +20,7 @@ pytestmark = [
         reason="needs root and loop devices: the boot script was not run on a real disk",
     ),
 ]
-ROUNDS = 20  # without a lock, more than a third of them left a change
+ROUNDS = examples(40)  # without a lock, more than a third of them left a change
 VERBS = [
     ("start", "stop"),
     ("start", "restart"),

@@ -99,6 +99,7 @@ def test_written_pages_and_holes_are_not_accesses(capture, loop):
     assert recording.counts["written_or_hole"] >= 9 + 10
 
 
+@pytest.mark.thorough
 def test_without_readahead_every_access_is_a_request(capture, loop):
     prediction = predict(load(capture))
     curve = next(curve for curve in prediction.devices if curve.name == loop.device)

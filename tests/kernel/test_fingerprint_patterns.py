@@ -29,6 +29,7 @@ def loop(tmp_path_factory):
         yield disk
 
 
+@pytest.mark.thorough
 def test_the_nearest_pattern_within_the_clearance_is_in_force(loop):
     """Reads alone at random are near to the first pattern, in the same class as the second."""
     near, far = f"{CLASS}_1", f"{CLASS}_2"
@@ -43,6 +44,7 @@ def test_the_nearest_pattern_within_the_clearance_is_in_force(loop):
     wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 
+@pytest.mark.thorough
 def test_a_period_without_processes_wanted_has_none(loop):
     options = WatchOptions(period_s=1, disks=[loop.name], least_ios=5)
     with watching(LocalTarget(), options, BUSYBOX) as watch, load(loop, "randread", "4k"):

@@ -78,6 +78,7 @@ def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
     wait_until(lambda: loop.window_kb() == WINDOW_KB)
 
 
+@pytest.mark.thorough
 def test_a_scheduler_comes_back(loop, shell):
     knob = Path(f"/sys/block/{loop.name}/queue/scheduler")
     before = knob.read_text()

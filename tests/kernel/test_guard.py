@@ -239,6 +239,7 @@ def test_tracefs_stays_mounted_as_long_as_it_shows_an_instance_of_the_dead():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_an_instance_is_removed_though_a_job_has_unmounted_tracefs():
     """That refused changes by chance: the guard had no tracefs to look into."""
     enter = ["unshare", "--mount", "--propagation=private", "sh", "-c", ALONE, "sh"]

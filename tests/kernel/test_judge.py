@@ -15,6 +15,7 @@ from machine_lock import nobody_records
 from waiting import left_s, wait_until
 
 import foreread
+from foreread.analyzer.judge.programs import programs
 from foreread.boards.judged import judged_kernels
 from foreread.cli.main import main
 from foreread.emulator.linux.rules import rules_for
@@ -97,6 +98,7 @@ def test_a_killed_judgement_leaves_neither_files_nor_settings(ext4):
 
 def test_files_of_a_dead_judgement_are_removed_by_the_next_one(ext4, monkeypatch):
     monkeypatch.setattr(judging, "WINDOWS_KB", (16,))
+    monkeypatch.setattr(judging, "programs", lambda page_size: programs(page_size)[::3])
     dead = ext4.mountpoint / "foreread-judge-0123456789abcdef"
     dead.mkdir()
     (dead / "0").write_bytes(bytes(5 << 20))

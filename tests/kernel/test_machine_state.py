@@ -91,6 +91,7 @@ def recorder(tracefs, environment):
             os.close(lock)
 
 
+@pytest.mark.thorough
 def test_mounts_devices_recorders_and_settings_of_others_are_not_findings(
     own, tracefs, swappiness, tmp_path
 ):

@@ -84,6 +84,7 @@ def test_a_start_that_the_limit_kills_is_an_error_here_and_a_result_of_a_sweep(l
     assert point.killed[0].pages >= 64  # of the data
 
 
+@pytest.mark.thorough
 def test_the_group_of_a_killed_foreread_is_removed(tmp_path):
     up, root = tmp_path / "up", str(Path(foreread.__file__).parents[1])
     code = (

@@ -115,7 +115,7 @@ def knobs_with_effect(file, names):
     ]
 
 
-@pytest.mark.parametrize("kind", further([*MAKERS, "squashfs", "overlay"], ["btrfs", "overlay"]))
+@pytest.mark.parametrize("kind", further([*MAKERS, "squashfs", "overlay"], ["overlay"]))
 def test_one_window_has_an_effect_and_it_is_the_one_that_is_named(kind, tmp_path):
     place = tmp_path / "stack"
     with overlay(place) if kind == "overlay" else on_loop(kind, place) as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
@@ -12,6 +13,7 @@ import foreread
 from foreread.analyzer.confirm.text import stored
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.suite.read import SuiteError
+from foreread.recording import suite as suite_recording
 from foreread.tracer.error import RecordError
 from foreread.tracer.runs.options import Streams
 
@@ -31,6 +33,15 @@ def loop(tmp_path):
 def nowhere():
     with open(os.devnull, "wb") as file:  # noqa: PTH123
         yield Streams(stdout=file.fileno(), stderr=file.fileno())
+
+
+@pytest.fixture(autouse=True)
+def beside_others(monkeypatch):
+    """Record while other programs keep pages in the cache, as ``record --allow-warm`` does."""
+
+    run_of = suite_recording.run_of
+    allowed = lambda *start: replace(run_of(*start), allow_warm=True)  # noqa: E731
+    monkeypatch.setattr(suite_recording, "run_of", allowed)
 
 
 def suite(loop, folder, second="busybox"):

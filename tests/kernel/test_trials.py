@@ -17,7 +17,6 @@ import pytest
 from limited_disks import limiting_group
 from loop_image import WINDOW_KB, loop_image
 from loop_image import mount_options as options
-from rings import further
 from series_trials import MEASURED
 from shells import each_shell
 from waiting import has_text, left_s, wait_until
@@ -85,6 +84,7 @@ def trials(loop, nowhere):
     return trials
 
 
+@pytest.mark.thorough
 def test_the_command_starts_with_the_locale_and_the_mask_of_its_caller(
     loop, trials, monkeypatch, tmp_path
 ):
@@ -424,7 +424,8 @@ UNABLE = [
 ]
 
 
-@pytest.mark.parametrize(("scenario", "why"), further(UNABLE, 1))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("scenario", "why"), UNABLE)
 def test_a_load_that_cannot_run_says_why_before_the_first_run(loop, trials, scenario, why):
     (loop.mountpoint / "empty").touch()
     if "{root}" in scenario and scenario.startswith("writer"):

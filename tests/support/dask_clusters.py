@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import distributed
 from waiting import left_s, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +56,8 @@ class Cluster:
 
     def await_workers(self) -> None:
         """Wait until the scheduler knows all workers."""
+        import distributed  # a second, which other workers of the tests need not pay
+
         options = {"timeout": left_s(), "set_as_default": False}
         with distributed.Client(self.address, **options) as client:
             client.wait_for_workers(len(self.workers), timeout=left_s())

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from moto.server import ThreadedMotoServer
-
 BUCKET = "fleet"
 
 
 @contextmanager
 def object_store() -> Iterator[str]:
     """Yield the address of an empty bucket; s3fs finds the server by the environment."""
+    from moto.server import ThreadedMotoServer  # a second, which other workers need not pay
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

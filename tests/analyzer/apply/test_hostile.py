@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_tests import examples
 from shells import BASH, BUSYBOX, DASH, each_shell
 
 from foreread.analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
@@ -192,8 +193,8 @@ def paths_below(board):
     script.write_text(script.read_text().replace("'/proc/", f"'{board.root}/proc/"))
 
 
-@settings(max_examples=15)
-@given(st.lists(st.text(min_size=1), min_size=1, max_size=200))
+@settings(max_examples=examples(40))
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=50))
 def test_quoted_text_comes_back_from_a_shell(texts):
     shell = shutil.which("dash") or shutil.which("sh")
     script = "".join(f"printf '%s\\n' {shell_quoted(text)}\n" for text in texts)

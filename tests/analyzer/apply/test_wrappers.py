@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rings import further
 
 from foreread.analyzer.apply import (
     ApplyError,
@@ -40,7 +41,10 @@ PLANS = {
 }
 
 
-@pytest.fixture(params=PLANS)
+NOW = ("two-phases", "prefetch-keep", "attempts-delay", "memory")  # which have all parts
+
+
+@pytest.fixture(params=further(PLANS, NOW))
 def written(request, tmp_path):
     return write_scripts(PLANS[request.param], tmp_path)
 

@@ -4,7 +4,6 @@ import shutil
 import threading
 from pathlib import Path
 
-import distributed
 import duckdb
 import fleet_readers
 import pytest
@@ -115,7 +114,7 @@ def test_workers_of_another_version_or_without_foreread_are_refused(tmp_path):
 
 
 def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(distributed.Client, "wait_for_workers", lambda *_, **__: None)
+    monkeypatch.setattr("distributed.Client.wait_for_workers", lambda *_, **__: None)
     capture = copies(tmp_path / "captures", 1)
     with cluster(tmp_path, 0) as made, pytest.raises(FleetError, match="has no worker") as error:
         foreread.fleet_analyse(capture, tmp_path / "store", dask=made.address)

@@ -6,6 +6,7 @@ from children import keep, outcome_in_child
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from property_tests import examples
+from rings import further
 
 from foreread.analyzer.ingest import perfdata
 
@@ -25,7 +26,7 @@ def read_everything(path):
         trace.read_fields(name, ("filename",) if "exec" in name else ("rwbs", "comm"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", further(NAMES, 2))
 @damaged
 @given(part=st.floats(0, 1))
 def test_cut_anywhere(name, part, tmp_path):
@@ -34,7 +35,7 @@ def test_cut_anywhere(name, part, tmp_path):
     assert outcome_in_child(lambda: read_everything(path)) in FINE
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", further(NAMES, ["zstd", "mixed"]))
 @damaged
 @given(flips=st.lists(st.tuples(st.floats(0, 0.9999), st.integers(0, 255)), min_size=1, max_size=8))
 def test_bytes_changed_anywhere(name, flips, tmp_path):

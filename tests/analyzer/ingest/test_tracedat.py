@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from property_tests import examples
 from ring_pages import MISSED_EVENTS, MISSED_STORED, Event, RingPages
 from tracedat_files import (
     BUFFER_TEXT,
@@ -269,7 +270,7 @@ def test_truncations_of_real_files(name):
 @pytest.mark.parametrize("name", ["v6", "v7-zstd"])
 def test_flipped_bits_give_a_result_or_an_error(name):
     data, choose = fixture(name), random.Random(name)
-    for _ in range(60):
+    for _ in range(examples(60)):
         damaged = bytearray(data)
         damaged[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
         try:

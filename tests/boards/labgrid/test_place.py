@@ -112,6 +112,7 @@ def test_a_place_is_released_after_an_error(lab, server):
     assert lab.holder("by-ssh") is None
 
 
+@pytest.mark.thorough
 def test_a_place_that_somebody_holds_is_refused_with_its_holder(lab, server):
     lab.client("by-ssh", "acquire", by=OTHERS)
     try:
@@ -279,7 +280,10 @@ def test_a_key_for_a_console_is_refused(lab, server):
             *("by-", None, "matches multiple places", "labgrid-client places"),
             marks=pytest.mark.thorough,
         ),
-        ("by-ssh", "127.0.0.1:{}", "connect to coordinator", "LG_COORDINATOR"),
+        pytest.param(
+            *("by-ssh", "127.0.0.1:{}", "connect to coordinator", "LG_COORDINATOR"),
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_what_cannot_be_acquired_is_said(lab, name, coordinator, reason, remedy):

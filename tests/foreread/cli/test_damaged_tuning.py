@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from forged_tunings import VALUES, change_json, forge, json_columns, set_value
+from property_tests import examples
 from rings import further
 from trial_benches import KnownBench
 from tuned_stores import tuned
@@ -91,7 +92,7 @@ def every_column():
         ]
 
 
-@pytest.mark.parametrize(("table", "column"), further(every_column(), every_column()[::2]), ids=str)
+@pytest.mark.parametrize(("table", "column"), further(every_column(), every_column()[::4]), ids=str)
 def test_a_forged_column_ends_in_a_result_or_one_line(table, column, sound, tmp_path, capsys):
     chance = random.Random(f"{table}.{column}")
     refused = 0
@@ -107,7 +108,7 @@ def test_forged_json_ends_in_a_result_or_one_line(seed, sound, tmp_path, capsys)
     chance = random.Random(seed)
     places = json_columns(sound)
     assert len(places) >= 8
-    for _ in range(12):
+    for _ in range(examples(12)):
         path = shutil.copy(sound, tmp_path / "forged.tuning")
         done = change_json(path, *chance.choice(places), chance)
         command = chance.choice(("script", "script", "fingerprint", "fingerprint", "report"))
@@ -235,7 +236,7 @@ def test_a_forged_campaign_is_not_resumed(tmp_path, capsys, monkeypatch):
     assert main(words) == 0
     whole, chance = path.read_bytes(), random.Random(5)
     refused = resumed = 0
-    for _ in range(60):
+    for _ in range(rounds := examples(60)):
         path.write_bytes(whole)
         done = change_json(path, *chance.choice(json_columns(path)), chance)
         capsys.readouterr()
@@ -248,4 +249,4 @@ def test_a_forged_campaign_is_not_resumed(tmp_path, capsys, monkeypatch):
         assert (said.out + said.err).replace("\n", "").isprintable()
         refused += code != 0
         resumed += code == 0
-    assert refused > 20 and resumed
+    assert refused > rounds / 3 and resumed

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rings import further
 from trial_benches import QUEUE, KnownBench
 
 from foreread.analyzer.ingest.load import load, load_any
@@ -409,7 +410,7 @@ def test_where_no_gene_adds_to_it_the_predicted_window_is_the_answer(bench, tmp_
 
 @pytest.mark.parametrize(
     "recipe",
-    ["start-up", "one-gene", "genetic-library", "random", "exhaustive"],
+    further(["start-up", "one-gene", "genetic-library", "random", "exhaustive"], 2),
 )
 def test_every_recipe_begins_with_the_predicted_window(recipe, bench, tmp_path):
     output = tmp_path / "app.tuning"

@@ -94,6 +94,7 @@ def test_when_all_boards_are_gone_it_says_so_and_can_go_on(tmp_path, run):
     assert len(before) >= 9
 
 
+@pytest.mark.thorough
 def test_an_interrupted_campaign_goes_on_and_repeats_nothing(tmp_path):
     output = tmp_path / "one.tuning"
     assert main(words(output, "a", "b", more=["--budget", "20"])) == 0
@@ -144,7 +145,8 @@ def test_the_store_of_a_fleet_is_not_resumed_by_tune(tmp_path, capsys):
     assert "the target" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", further([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
+@pytest.mark.thorough  # make test has that of confirm
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_every_board_is_put_back_when_the_command_is_ended(number, tmp_path):
     output = tmp_path / "one.tuning"
     start = (

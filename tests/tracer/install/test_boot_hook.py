@@ -278,8 +278,11 @@ echo "$held" >/held
 
 @pytest.mark.parametrize(
     ("recorder", "watch_s"),
-    [(HELD + RECORDER, WATCH_S), (HELD + b"exit 1\n", WATCH_S), (HELD + b"sleep 99\n", 8)],
-    ids=["begins", "fails", "hangs"],
+    [
+        pytest.param(HELD + RECORDER, WATCH_S, id="begins"),
+        pytest.param(HELD + b"exit 1\n", WATCH_S, id="fails"),
+        pytest.param(HELD + b"sleep 99\n", 8, id="hangs", marks=pytest.mark.thorough),
+    ],
 )
 def test_services_are_held_until_the_recorder_has_begun_or_failed(board, recorder, watch_s):
     board.put(SERVICES, "0\n")

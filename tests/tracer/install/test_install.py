@@ -362,8 +362,8 @@ class Faulty(ChrootBoard):
     "error",
     [
         OSError(errno.ENOSPC, "No space left on device", "/x"),
-        OSError(errno.EROFS, "Read-only file system", "/x"),
-        PermissionError(errno.EACCES, "Permission denied", "/x"),
+        *further([OSError(errno.EROFS, "Read-only file system", "/x")], 0),
+        *further([PermissionError(errno.EACCES, "Permission denied", "/x")], 0),
         TargetError("lost", "look"),
         KeyboardInterrupt(),
     ],

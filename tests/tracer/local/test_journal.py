@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rings import further
 from scratch_roots import below
 
 import foreread
@@ -150,7 +151,7 @@ def test_a_signal_while_knobs_are_put_back_waits_until_they_are(machine, number)
     assert machine.values() == ORIGINAL
 
 
-@pytest.mark.parametrize("writes", range(7))
+@pytest.mark.parametrize("writes", further(range(7), (0, 3, 6)))
 def test_a_process_killed_after_any_write_is_undone(machine, writes):
     script = machine.root / "script"
     dying = DYING.format(writes=machine.root / "writes", allowed=writes)

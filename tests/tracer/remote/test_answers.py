@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from property_tests import examples
 from waiting import wait_until
 
 from foreread.boards.device import Devices
@@ -196,7 +197,7 @@ def test_damaged_answers_are_refused_or_read():
             text[rng.randrange(len(text))] = rng.choice(b"\0\n \t:-/9x\xff")
         return facts(bytes(text))
 
-    for _ in range(400):
+    for _ in range(examples(400)):
         answer = damaged(RESULT)
         try:
             board = Machine.parse(damaged(PROBE))
@@ -209,7 +210,7 @@ def test_damaged_answers_are_refused_or_read():
             refused += 1
         else:
             read += 1
-    assert read > 100 and refused > 50, (read, refused)
+    assert read > 20 and refused > 20, (read, refused)
 
 
 class Answering:

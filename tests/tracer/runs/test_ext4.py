@@ -9,12 +9,14 @@ import shutil
 import subprocess
 
 import pytest
+from property_tests import examples
 
 from foreread.tracer.runs.ext4 import inode_tables, places
 
 # By type and block size; "bigalloc" is ext4 with clusters of 16 blocks.
 KINDS = [("ext4", 4096), ("ext4", 1024), ("bigalloc", 1024), ("ext3", 4096), ("ext2", 1024)]
 MIB = 1 << 20
+FAR = (0, 20, 70, 80)  # MiB; of blocks of 1 KiB, what lies beyond 64 has three blocks above it
 
 pytestmark = pytest.mark.skipif(shutil.which("mke2fs") is None, reason="e2fsprogs is missing")
 
@@ -58,7 +60,7 @@ def image(request, tmp_path_factory):
     (root / "empty").write_bytes(b"")
     (root / "large").write_bytes(os.urandom(3 * MIB))
     sparse(root / "pieces", [at * 3 * 4096 for at in range(900)])
-    sparse(root / "far", [0, 20 * MIB, 70 * MIB, 300 * MIB])
+    sparse(root / "far", [at * MIB for at in FAR])
     path = folder / "image"
     clusters = ["-O", "bigalloc", "-C", str(16 * block)] if kind == "bigalloc" else []
     words = ["mke2fs", "-q", "-t", "ext4" if clusters else kind, "-b", str(block), *clusters]
@@ -85,9 +87,7 @@ def test_detection_depends_on_the_content(image):
 def test_a_hole_is_in_no_extent(image):
     disk, _ = image
     (extents,) = places(disk.read, [inode_of(disk, "far")]).values()
-    assert [(at, written) for at, _, _, written in extents] == [
-        (at * MIB, True) for at in (0, 20, 70, 300)
-    ]
+    assert [(at, written) for at, _, _, written in extents] == [(at * MIB, True) for at in FAR]
 
 
 def test_folders_and_inodes_that_are_not_there_have_no_place(image):
@@ -116,7 +116,10 @@ def test_damaged_tables_do_not_crash(image):
             del raw[len(raw) - rng.choice([0, 0, 0, 1, len(raw)]) :]
         return {block: bytes(raw) for block, raw in whole.items() if rng.random() < 0.99}
 
-    whole, found = places(disk.read, inodes), [places(damaged, inodes) for _ in range(300)]
+    whole, found = (
+        places(disk.read, inodes),
+        [places(damaged, inodes) for _ in range(examples(300))],
+    )
     assert any(one.get(inode) == whole[inode] for one in found for inode in inodes)
     assert any(inode not in one for one in found for inode in inodes)
     size = disk.path.stat().st_size
