@@ -19,6 +19,7 @@ from foreread.analyzer.advise.access import (
     with_mappings,
 )
 from foreread.analyzer.advise.access_lines import constant_of, lines_of, name_of
+from foreread.analyzer.advise.access_patch import PatchError, patch_of
 from foreread.analyzer.advise.document import RowTrial, TrialAdvice
 from foreread.analyzer.advise.offer import Offer
 from foreread.analyzer.advise.shim_list import SHIM, can_be_advised
@@ -61,17 +62,34 @@ def _offer(
     can_be_tried = can_be_advised(path) and not is_advised
     instead = " instead of the program's own advice" if is_advised else ""
     where = "descriptors" if call == "fadvise" else "mappings"
+    lists, how = _patched(situation, call, pattern, source)
     return Offer(
         "access",
         f"{call} {path}",
         f"{constant_of(call, pattern)} for {where} of {path}{instead}",
         partial(_advised, path=path, call=call, pattern=pattern),
-        (f"the lines for C, C++, Rust, Python and Java: {source}",),
+        (f"the lines for C, C++, Rust, Python and Java: {source}", *how),
         "a preloaded library" if can_be_tried else "a change in the application",
         "; ".join(_doubts(situation.present[0], row, call, pattern, path, is_advised)),
         trial=RowTrial(advice=[TrialAdvice(call, pattern, path)]) if can_be_tried else None,
-        lists={source: lines_of(path, call, pattern, SHIM)},
+        lists={source: lines_of(path, call, pattern, SHIM), **lists},
     )
+
+
+def _patched(
+    situation: Situation, call: Call, pattern: Pattern, lines: str
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return the patch of the application's source, and what to type; both empty without one."""
+    if situation.source is None:
+        return {}, []
+    name = f"{lines.removesuffix('.txt')}.patch"
+    try:
+        patch = patch_of(situation.source, call, pattern)
+    except PatchError as error:
+        return {}, [f"no patch: {error}; {error.remedy}"]
+    return {name: patch}, [
+        f"patch -p1 <{name}  # in the folder of {situation.source.name}: all that this call opens is advised"
+    ]
 
 
 def _advised(variant: Variant, path: str, call: Call, pattern: Pattern) -> Variant:

@@ -24,6 +24,7 @@ from foreread.analyzer.advise.settings import (
     with_windows,
 )
 from foreread.analyzer.advise.shim_list import (
+    SHIM,
     SHIM_SOURCE,
     how_to_preload,
     list_of,
@@ -133,6 +134,7 @@ def advise(
     sources: Sequence[Source] = NOBODY,
     prediction: Prediction | None = None,
     output: StrPath = OUTPUT,
+    source: StrPath | None = None,
 ) -> Advice:
     """Rank everything that would make a recorded start faster, by predicted seconds.
 
@@ -149,6 +151,7 @@ def advise(
         sources: make further offers, and notes (:func:`image_offers`).
         prediction: the prediction of the recordings, by seconds; None: made here.
         output: the folder that the table will be written to, for the commands that read it.
+        source: a source file of the application: advice for single files gets a patch of it.
 
     Raises:
         AdviceError: seconds cannot be predicted, or ``root`` is missing.
@@ -159,10 +162,11 @@ def advise(
     folder = None if root is None else Path(root)
     if folder is not None and not folder.is_dir():
         raise AdviceError(f"{folder} is not a folder", "give a folder that has the board's files")
+    own_source = None if source is None else Path(source)
     if prediction is None:
         step("predicting every window")
     device = device_from(device_model)
-    situation = situation_of([recording, *more], device, model, folder, prediction)
+    situation = situation_of([recording, *more], device, model, folder, prediction, own_source)
     bench = Bench(situation)
     step("replaying the start with changes")
     by_window = windows(situation)
@@ -302,8 +306,10 @@ def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> Advic
 def _measure(situation: Situation, offers: Sequence[Offer], table: str, rank: int) -> str:
     """Return the command that measures a row; a build has to be made before its sweep."""
     path = shlex.quote(situation.path)
-    if trial_of(offers) is not None:
-        return f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}"
+    trial = trial_of(offers)
+    if trial is not None:
+        shim = f" --shim {SHIM}" if trial.advice else ""
+        return f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}{shim}"
     windows = [offer.trial.read_ahead_kb for offer in offers if offer.trial is not None]
     kib = next((window for window in windows if window is not None), situation.kib(situation.now))
     return (
