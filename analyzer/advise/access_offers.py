@@ -88,7 +88,8 @@ def _patched(
     except PatchError as error:
         return {}, [f"no patch: {error}; {error.remedy}"]
     return {name: patch}, [
-        f"patch -p1 <{name}  # in the folder of {situation.source.name}: all that this call opens is advised"
+        f"patch -p1 <{name}  # in the folder of {situation.source.name}",
+        "the patch advises all files that its call opens or maps: restrict it if there are others",
     ]
 
 

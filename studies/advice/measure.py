@@ -83,8 +83,8 @@ def rows(advice: Advice) -> Iterator[Cell]:
             kb = row.trial.read_ahead_kb
             window_kb = advice.document.read_ahead_kb if kb is None else kb
             later = tuple(row.trial.later)
-            advice = tuple(row.trial.advice)
-            yield Cell(row.what, window_kb, row.seconds, row.trial.listing, later, rank, advice)
+            given = tuple(row.trial.advice)
+            yield Cell(row.what, window_kb, row.seconds, row.trial.listing, later, rank, given)
 
 
 def measure(
