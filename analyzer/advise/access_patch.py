@@ -29,7 +29,7 @@ _COMMENT_OR_TEXT = re.compile(
 )
 _TARGET = r"(?P<indent>[ \t]*)(?:[A-Za-z_][\w:]*[ \t*&]+)*(?P<name>[A-Za-z_]\w*(?:(?:->|\.)\w+)*)"
 _CAST = r"(?:\([\w \t*:]+\)[ \t]*)?(?:::)?"
-_BEFORE = ("", ";", "{", "}", ":")  # the end of what comes before a statement of its own
+_BEFORE = ("", ";", "{", "}", ":")  # a statement of its own follows one of these
 _MOST_LINES = 10  # named in an error
 
 
@@ -149,7 +149,7 @@ def _named(node: ast.AST, names: Sequence[str]) -> str:
 
 
 def _assigned(tree: ast.Module, names: Sequence[str]) -> Iterator[tuple[str, int, str, str]]:
-    """Yield variable, line, indentation of what follows, and function of each plain assignment."""
+    """Yield variable, line, indentation of the next line, and function of plain assignments."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             (target,) = node.targets
