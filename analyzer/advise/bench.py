@@ -26,6 +26,8 @@ LINKS = 8  # random links: their mean is the cost of code that is linked anew
 LISTED = 0.035
 # The same of early reads, from the seven rows measured (studies/advice/README.md).
 EARLY = 0.0045
+# The same of advice for single files, from the rows measured (python -m studies.advice.access).
+ACCESS = 0.011
 _AT_HAND = 12  # variants that stay prepared
 
 
@@ -107,8 +109,8 @@ class Bench:
         """Return the band of that difference, either way; never 0.
 
         Both are replayed on the same random draws of device and processor. It contains what the
-        draws do not explain of starts with lists or early reads, and is at least the spread
-        of identical runs.
+        draws do not explain of starts with lists, early reads or advice for single files, and is at
+        least the spread of identical runs.
         """
         beside = np.hypot(self._unexplained(chosen), self._unexplained(than))
         least = TOLD_APART * self.cost(than).seconds
@@ -124,8 +126,9 @@ class Bench:
             self._listed[chosen] = any(variant.ranges for variant in self.variants(chosen))
         if self._listed[chosen]:
             return LISTED * self.cost(chosen).seconds
-        early = any(offer.kind == "early" for offer in chosen)
-        return EARLY * self.cost(chosen).seconds if early else 0.0
+        kinds = {offer.kind for offer in chosen}
+        share = ACCESS if "access" in kinds else EARLY if "early" in kinds else 0.0
+        return share * self.cost(chosen).seconds
 
     def worth(self, chosen: Chosen, than: Chosen = NOTHING, share: float = TOLD_APART) -> bool:
         """Return whether the chosen changes save more than the band, and than a share of all.

@@ -16,23 +16,24 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from foreread.analyzer.advise.access_offers import accesses
-from foreread.analyzer.advise.bench import NOTHING, Bench, Chosen
+from foreread.analyzer.advise.bench import ACCESS, NOTHING, Bench, Chosen
 from foreread.analyzer.advise.offer import trial_of
 from foreread.analyzer.advise.settings import best_alone
 from foreread.analyzer.advise.situation import Situation, situation_of
 from foreread.analyzer.advise.windows import windows
 from foreread.analyzer.ingest.load import load
+from foreread.analyzer.predict.bands import DEVIATIONS
 from foreread.boards.base.document import SCHEMA
 from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.open import open_target
 from foreread.cli.main import main as foreread
-from studies.accuracy.markdown import markdown
+from studies.accuracy.markdown import NONE, markdown
 from studies.advice.measure import Cell, measure
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -53,7 +54,8 @@ STARTS = {
     "terms": (f"{FOLDER}/terms", "find", FOLDER, "100"),
     "media": (f"{FOLDER}/media", "play", FOLDER, "60"),
 }
-HEAD = ("start", "advice", "window", "predicted s", "measured s", "error", "saved", "MiB")
+HEAD = ("start", "advice", "KiB")
+FIGURES = ("predicted s", "measured s", "error %")
 
 
 def prepare(target: str) -> None:
@@ -121,26 +123,50 @@ def cells(situation: Situation) -> list[Cell]:
 
 
 def table(files: Sequence[Path]) -> str:
-    """Return what was measured as Markdown."""
-    rows: list[Sequence[str]] = []
+    """Return what was measured as Markdown, the figures of each kernel beside the other's."""
+    cells: dict[tuple[str, str, int], dict[str, tuple[str, ...]]] = {}
+    kernels: set[str] = set()
     for file in files:
         document = json.loads(file.read_text())
-        now = median(document["rows"][0]["seconds"])
+        kernel = ".".join(document["kernel"].split(".")[:2])
+        kernels.add(kernel)
         for row in document["rows"]:
-            seconds = median(row["seconds"])
-            rows.append(
-                (
-                    f"{document['start']}, {document['kernel']}",
-                    row["what"],
-                    str(row["read_ahead_kb"]),
-                    f"{row['predicted']:.3f}",
-                    f"{seconds:.3f}",
-                    f"{100 * (row['predicted'] / seconds - 1):+.1f} %",
-                    f"{100 * (1 - seconds / now):.1f} %",
-                    f"{row['read_bytes'] / (1 << 20):.1f}",
-                )
-            )
-    return "\n".join(markdown(HEAD, rows))
+            key = (document["start"], row["what"], row["read_ahead_kb"])
+            cells.setdefault(key, {})[kernel] = _figures(row)
+    head = [*HEAD, *(f"{kernel}: {each}" for kernel in sorted(kernels) for each in FIGURES)]
+    lacking = (NONE,) * len(FIGURES)
+    rows = [
+        (start, what, str(window), *(text for k in sorted(kernels) for text in own.get(k, lacking)))
+        for (start, what, window), own in cells.items()
+    ]
+    return "\n".join(markdown(head, rows))
+
+
+def _figures(row: Mapping[str, Any]) -> tuple[str, ...]:
+    seconds = median(row["seconds"])
+    predicted = row["predicted"]
+    return (f"{predicted:.3f}", f"{seconds:.3f}", f"{100 * (predicted / seconds - 1):+.1f}")
+
+
+def deviation(files: Sequence[Path]) -> str:
+    """Return the errors of the savings by advice, relative to the seconds that are predicted.
+
+    The root of their mean square is what ACCESS in analyzer/advise/bench.py is learnt from.
+    """
+    errors: list[float] = []
+    for file in files:
+        now, *rows = json.loads(file.read_text())["rows"]
+        for row in rows:
+            if "fadvise" in row["what"] or "madvise" in row["what"]:
+                saved = now["predicted"] - row["predicted"]
+                measured_s = median(now["seconds"]) - median(row["seconds"])
+                errors.append((saved - measured_s) / row["predicted"])
+    within = sum(abs(error) <= DEVIATIONS * ACCESS for error in errors)
+    mean_square = sum(error**2 for error in errors) / len(errors)
+    return (
+        f"{len(errors)} savings: deviation {100 * mean_square**0.5:.2f} %, "
+        f"largest {100 * max(map(abs, errors)):.2f} %, {within} within the band"
+    )
 
 
 def measured(args: argparse.Namespace) -> dict[str, Any]:
@@ -175,7 +201,7 @@ def main() -> None:
     if args.command == "prepare":
         prepare(args.target)
     elif args.command == "table":
-        print(table(args.files))
+        print(table(args.files), deviation(args.files), sep="\n\n")
     else:
         with orderly_exit():
             document = measured(args)

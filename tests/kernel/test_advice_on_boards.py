@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from advice_shim import built
 from prefetch_replayers import REPLAYERS
 
 from foreread.boards.emulated.image import SAMPLE
 from foreread.boards.emulated.state import default_states
 from foreread.boards.open import open_target
 from foreread.cli.main import main
+from foreread.tracer.formats.capture import read
 
 pytestmark = [pytest.mark.boards, pytest.mark.thorough]
 
@@ -111,6 +113,69 @@ def test_windows_in_phases_are_in_force_during_the_proposed_runs(folder, capsys)
         gains.append(confirmed(folder, capsys, number, "--advice", str(changed))["gain"])
     assert gains[0] < -LEAST_SAVED
     assert gains[1] > gains[0] + LEAST_SAVED
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("shim"), compiler="x86_64-linux-gnu-gcc")
+
+
+def advised(folder, capture, advice):
+    """Return the folder of a table whose first row has the advice, about a capture."""
+    text = table(folder)
+    trial = {"advice": [{"call": "madvise", "advice": advice, "path": f"/{SAMPLE}"}]}
+    first = text["rows"][0] | {"kind": "access", "trial": trial}
+    recorded = read(capture)[0]
+    about = {"command": recorded.command, "recorded": recorded.created}
+    changed = folder / f"{capture.name}-{advice}"
+    changed.mkdir(exist_ok=True)
+    (changed / "advice.json").write_text(json.dumps(text | about | {"rows": [first]}))
+    return changed
+
+
+def test_the_shim_is_in_the_proposed_runs_alone(folder, shim, capsys):
+    """A mapped file whose pages come one by one is slow; NORMAL changes nothing but loads it."""
+    gains = {}
+    for advice in ("random", "normal"):
+        changed = advised(folder, folder / "capture", advice)
+        words = ["--advice", str(changed), "--shim", str(shim)]
+        gains[advice] = confirmed(folder, capsys, 1, *words)["gain"]
+    assert gains["random"] < -LEAST_SAVED
+    assert abs(gains["normal"]) < LEAST_SAVED / 2
+
+
+def test_commands_that_preload_nothing_are_refused_before_any_run(folder, shim, capsys):
+    """A statically linked program, a set-user-ID one, and a library of another processor."""
+    places = {"static": "/bin/busybox", "setuid": "/usr/bin/madplay-suid"}
+    with open_target(BOARD) as board:
+        board.run(["cp", "/usr/bin/madplay", places["setuid"]])
+        board.run(["chmod", "4755", places["setuid"]])
+    expected = {"static": "is statically linked", "setuid": "is set-user-ID"}
+    for name, program in places.items():
+        capture = folder / name
+        words = [program, "true"] if name == "static" else [program, "--version"]
+        assert main(["record", "--target", BOARD, "-o", str(capture), "--", *words]) == 0
+        said = refusal(capture, advised(folder, capture, "random"), shim, capsys)
+        assert expected[name] in said
+    other = built(folder, compiler="aarch64-linux-gnu-gcc")
+    said = refusal(folder / "capture", advised(folder, folder / "capture", "random"), other, capsys)
+    assert "cannot load the shim" in said
+
+
+def refusal(capture, changed, library, capsys):
+    capsys.readouterr()
+    words = ["--advice", str(changed), "--shim", str(library), "--read-ahead-kb"]
+    assert main(["confirm", str(capture), *words[:-1]]) == 1
+    return capsys.readouterr().err
+
+
+def test_a_row_without_its_shim_says_how_to_build_it(folder, capsys):
+    changed = advised(folder, folder / "capture", "random")
+    capsys.readouterr()
+    assert main(["confirm", str(folder / "capture"), "--advice", str(changed)]) == 1
+    said = capsys.readouterr().err
+    assert "-shared -fPIC -o foreread-advice.so" in said
+    assert "--shim" in said
 
 
 @pytest.mark.parametrize("kind", ["early", "metadata"])
