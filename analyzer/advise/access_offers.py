@@ -27,6 +27,7 @@ from foreread.analyzer.advise.situation import Situation, files_of
 from foreread.analyzer.advise.variant import Variant
 
 MOST_FILES = 12
+LOADER_CACHE = "/etc/ld.so.cache"
 _APPLIED = {"fadvise": with_descriptors, "madvise": with_mappings}
 
 
@@ -39,12 +40,20 @@ def accesses(situation: Situation) -> Iterator[Offer]:
     variant, requests = situation.present[0], situation.requests
     for row in np.argsort(-requests, kind="stable")[:MOST_FILES].tolist():
         path = situation.recording.paths[row]
-        if path is None or requests[row] < 2 or is_executed(variant, row):
+        if path in (None, LOADER_CACHE) or requests[row] < 2 or _is_program(situation, row):
             continue
         if is_read(variant, row):
             yield from _of_call(situation, path, row, "fadvise", advises_descriptors(variant, row))
         if is_mapped(variant, row):
             yield from _of_call(situation, path, row, "madvise", advises_mappings(variant, row))
+
+
+def _is_program(situation: Situation, row: int) -> bool:
+    """Return whether a file (row) has code, which may have been cached already."""
+    entries = situation.recording.entries
+    entry = entries[row] if row < len(entries) else None
+    has_code = entry is not None and any(segment.executable for segment in entry.segments)
+    return has_code or is_executed(situation.present[0], row)
 
 
 def _of_call(
@@ -112,7 +121,10 @@ def _doubts(
     elif not can_be_advised(path):
         yield "a line of the shim's list cannot name this file"
     else:
-        yield "a statically linked or set-user-ID program ignores LD_PRELOAD"
+        yield (
+            "a statically linked or set-user-ID program ignores LD_PRELOAD, and what libc opens "
+            "for itself is not seen"
+        )
     if call == "fadvise":
         yield "each open has its own state: other descriptors, also of other processes, keep theirs"
         if is_mapped(variant, row):

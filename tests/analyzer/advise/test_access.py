@@ -27,6 +27,7 @@ from foreread.analyzer.advise.document import TrialAdvice
 from foreread.analyzer.advise.offer import trial_of
 from foreread.analyzer.advise.variant import variant_of
 from foreread.emulator.linux.rules import rules_for
+from foreread.tracer.formats.capture import Segment
 
 WINDOW = 8
 PAGE_NS, TAIL_NS = 1400, 30
@@ -145,8 +146,8 @@ def test_how_a_file_is_used():
     assert not is_executed(faulting([0]), 0)
 
 
-def situation(variant, path="/data/file", source=None):
-    recording = SimpleNamespace(paths=(path,))
+def situation(variant, path="/data/file", source=None, segments=()):
+    recording = SimpleNamespace(paths=(path,), entries=(SimpleNamespace(segments=segments),))
     requests = np.array([9])
     return SimpleNamespace(
         present=(variant,), recording=recording, requests=requests, source=source
@@ -161,6 +162,10 @@ def test_offers_are_random_and_sequential_of_what_is_used():
     assert [*offered(reading([0, 9]))] == ["POSIX_FADV_RANDOM", "POSIX_FADV_SEQUENTIAL"]
     assert [*offered(faulting([0, 9]))] == ["MADV_RANDOM", "MADV_SEQUENTIAL"]
     assert not offered(faulting([0, 9], flags=int(MapFlag.EXEC)))
+    code, data = Segment(0, 9, True, False), Segment(0, 9, False, True)
+    assert not offered(faulting([0, 9]), segments=[data, code])
+    assert offered(faulting([0, 9]), segments=[data])
+    assert not offered(faulting([0, 9]), path="/etc/ld.so.cache")
 
 
 def test_normal_is_for_programs_that_advise_themselves_and_needs_a_build():
