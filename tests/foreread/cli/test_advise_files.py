@@ -9,7 +9,10 @@ from statistics import median
 
 import pytest
 
+from foreread.analyzer.advise.document import AdviceDocument
+from foreread.boards.base.document import read_document
 from foreread.cli.main import main
+from foreread.improving.job import by_script
 
 ROOT = Path(__file__).parents[3]
 CAPTURE = ROOT / "tests/foreread/data/indexed/indexed.capture.tar.xz"
@@ -87,6 +90,15 @@ def test_a_combination_has_one_list_of_all_its_files(folder, rows):
     )
     lines = (folder / f"row-{number}.advice").read_text().splitlines()
     assert sorted(lines[1:]) == ["madvise random /app/terms.doc", "madvise random /app/terms.tim"]
+
+
+def test_the_boot_script_cannot_apply_it(folder):
+    """So ``improve`` does not try it: it has no library for the target."""
+    rows = read_document(folder / "advice.json", AdviceDocument, "").rows
+    with_advice = [row for row in rows if row.trial is not None and row.trial.advice]
+    assert len(with_advice) >= 3
+    assert not any(by_script(row) for row in with_advice)
+    assert any(by_script(row) for row in rows)
 
 
 def test_a_source_that_is_none_is_wrong_usage(run, tmp_path):
