@@ -30,6 +30,7 @@ _COMMENT_OR_TEXT = re.compile(
 _TARGET = r"(?P<indent>[ \t]*)(?:[A-Za-z_][\w:]*[ \t*&]+)*(?P<name>[A-Za-z_]\w*(?:(?:->|\.)\w+)*)"
 _CAST = r"(?:\([\w \t*:]+\)[ \t]*)?(?:::)?"
 _BEFORE = ("", ";", "{", "}", ":")  # a statement of its own follows one of these
+_NO_NEWLINE = "\\ No newline at end of file"
 _MOST_LINES = 10  # named in an error
 
 
@@ -56,6 +57,8 @@ def patch_of(source: Path, call: Call, pattern: Pattern) -> bytes:
         )
     except (OSError, UnboundedError) as error:
         raise PatchError(f"{source}: {error}", "give a source file of C, C++ or Python") from error
+    if "\r" in text.replace("\r\n", "\n"):
+        raise PatchError(f"{source.name} has lines that end with CR alone", "convert it first")
     if source.suffix in _C_SUFFIXES:
         additions = [_in_c(source, text, call, pattern)]
     elif source.suffix == ".py":
@@ -65,19 +68,25 @@ def patch_of(source: Path, call: Call, pattern: Pattern) -> bytes:
             f"{source.name} is not C, C++ or Python by its name",
             "add the lines for its language by hand",
         )
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     changed = [*lines]
     for addition in sorted(additions, key=lambda each: -each.after):
         changed.insert(addition.after, addition.text)
     name = re.sub(r"[^A-Za-z0-9._+-]", "_", source.name)
     diff = unified_diff(lines, changed, f"a/{name}", f"b/{name}")
-    return "".join(diff).encode(errors="surrogateescape")
+    ended = (line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}\n" for line in diff)
+    return "".join(ended).encode(errors="surrogateescape")
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines as compilers count them, with their ends."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _in_c(source: Path, text: str, call: Call, pattern: Pattern) -> _Addition:
     code = _COMMENT_OR_TEXT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     calls = [*re.finditer(rf"(?<![\w.>])(?:{_IN_C[call]})\s*\(", code)]
-    begins = [0, *accumulate(len(line) for line in code.splitlines(keepends=True))]
+    begins = [0, *accumulate(len(line) for line in _lines(code))]
     numbers = [code.count("\n", 0, found.start()) + 1 for found in calls]
     if len(calls) != 1:
         raise _undecided(source, call, numbers)
@@ -130,7 +139,7 @@ def _in_python(source: Path, text: str, call: Call, pattern: Pattern) -> list[_A
         raise PatchError(f"{source.name} is not Python: {error}", "correct it first") from error
     names = _IN_PYTHON[call]
     calls = [node for node in ast.walk(tree) if _named(node, names)]
-    places = [*_assigned(tree, names)]
+    places = [*_assigned(tree, names, _lines(text))]
     if len(calls) != 1 or len(places) != 1:
         raise _undecided(source, call, [getattr(node, "lineno", 0) for node in calls])
     (name, after, indent, function) = places[0]
@@ -148,20 +157,25 @@ def _named(node: ast.AST, names: Sequence[str]) -> str:
     return called if called in names else ""
 
 
-def _assigned(tree: ast.Module, names: Sequence[str]) -> Iterator[tuple[str, int, str, str]]:
+def _assigned(
+    tree: ast.Module, names: Sequence[str], lines: Sequence[str]
+) -> Iterator[tuple[str, int, str, str]]:
     """Yield variable, line, indentation of the next line, and function of plain assignments."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             (target,) = node.targets
-            if (function := _named(node.value, names)) and isinstance(target, ast.Name):
-                yield target.id, node.end_lineno or 0, " " * node.col_offset, function
+            indent = lines[node.lineno - 1][: node.col_offset]
+            function = _named(node.value, names)
+            if function and isinstance(target, ast.Name) and not indent.strip():
+                yield target.id, node.end_lineno or 0, indent, function
         if isinstance(node, ast.With) and len(node.items) == 1:
             item, first = node.items[0], node.body[0]
             variable = item.optional_vars
             is_apart = first.lineno > (item.context_expr.end_lineno or 0)
             function = _named(item.context_expr, names)
             if function and isinstance(variable, ast.Name) and is_apart:
-                yield variable.id, first.lineno - 1, " " * first.col_offset, function
+                indent = lines[first.lineno - 1][: first.col_offset]
+                yield variable.id, first.lineno - 1, indent, function
 
 
 def _import_of_os(source: Path, tree: ast.Module) -> list[_Addition]:

@@ -80,7 +80,29 @@ def test_python_is_patched_and_runs(tmp_path, call):
     assert done.stdout == "34\n"
 
 
+def test_tabs_stay_tabs(tmp_path):
+    text = "import os, sys\ndef main():\n\twith open(sys.argv[1]) as file:\n\t\tprint(1)\nmain()\n"
+    source = patched(tmp_path, "own.py", text, "fadvise")
+    assert (
+        "\n\t\tos.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)\n" in source.read_text()
+    )
+    subprocess.run([sys.executable, str(source), str(source)], check=True)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_every_end_of_a_line_is_patched(tmp_path, end):
+    text = f"import os\n# \f\u2028\nfile = open(__file__){end}"
+    source = tmp_path / "own.py"
+    source.write_text(text, newline="")
+    patch = patch_of(source, "fadvise", "random")
+    subprocess.run(["patch", "-p1", "--binary"], input=patch, cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, str(source)], check=True)
+    assert source.read_text().splitlines()[-1].startswith("os.posix_fadvise(file.fileno()")
+
+
 UNDECIDED = {
+    "old.py": "import os\ra = open('x')\r",
+    "one_line.py": "import os\nif 1: a = open('x')\n",
     "two.c": "int f(void)\n{\n\tint a = open(x, 0);\n\tint b = open(y, 0);\n}\n",
     "tested.c": "int f(void)\n{\n\tif ((fd = open(x, 0)) < 0)\n\t\treturn 1;\n}\n",
     "unbraced.c": "int f(void)\n{\n\tif (x)\n\t\tfd = open(x, 0);\n\tg();\n}\n",
@@ -122,7 +144,7 @@ def test_files_that_are_no_source_are_refused(tmp_path):
         patch_of(tmp_path / "octets.c", "fadvise", "random")
 
 
-@given(st.text("(){};=\n\t\"'/*\\, aopenfd0", max_size=60), st.sampled_from([".c", ".py"]))
+@given(st.text("\r(){};=\n\t\"'/*\\, aopenfd0", max_size=60), st.sampled_from([".c", ".py"]))
 def test_any_text_is_patched_or_refused(tmp_path_factory, text, suffix):
     source = tmp_path_factory.mktemp("any") / f"any{suffix}"
     source.write_text(text, newline="")
