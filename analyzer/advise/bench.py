@@ -27,7 +27,7 @@ LISTED = 0.035
 # The same of early reads, from the seven rows measured (studies/advice/README.md).
 EARLY = 0.0045
 # The same of advice for single files, from the rows measured (python -m studies.advice.access).
-ACCESS = 0.011
+ACCESS = 0.0152
 _AT_HAND = 12  # variants that stay prepared
 
 
