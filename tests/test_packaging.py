@@ -13,7 +13,7 @@ REFERENCES = {
     Path("foreread/emulator/reference"),
 }  # for tests alone
 NOT_SHIPPED = {".c", ".h", ".md", ".so", ".pyc"}
-SOURCES = {"slowdisk", "replayer"}  # that are compiled for a board
+SOURCES = {"slowdisk", "replayer", "shim"}  # that are compiled for a board
 
 
 @pytest.fixture

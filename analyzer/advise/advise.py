@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from foreread.analyzer.advise.access_offers import accesses
 from foreread.analyzer.advise.applications import early
 from foreread.analyzer.advise.bench import NOTHING, Bench, Chosen
 from foreread.analyzer.advise.document import AdviceDocument, AdviceRange, AdviceRow
@@ -21,6 +22,13 @@ from foreread.analyzer.advise.settings import (
     settings,
     unpredicted_settings,
     with_windows,
+)
+from foreread.analyzer.advise.shim_list import (
+    SHIM,
+    SHIM_SOURCE,
+    how_to_preload,
+    list_of,
+    shim_source,
 )
 from foreread.analyzer.advise.situation import AdviceError, Situation, situation_of
 from foreread.analyzer.advise.windows import phases, proposed, setting, windows
@@ -49,6 +57,7 @@ Source = Callable[[Situation], Iterable[Offer | str]]
 NOBODY: tuple[Source, ...] = ()
 LINES: tuple[Callable[[Situation], Iterable[Offer]], ...] = (
     early,
+    accesses,
     orders,
     groups,
     lookups,
@@ -125,6 +134,7 @@ def advise(
     sources: Sequence[Source] = NOBODY,
     prediction: Prediction | None = None,
     output: StrPath = OUTPUT,
+    source: StrPath | None = None,
 ) -> Advice:
     """Rank everything that would make a recorded start faster, by predicted seconds.
 
@@ -141,6 +151,7 @@ def advise(
         sources: make further offers, and notes (:func:`image_offers`).
         prediction: the prediction of the recordings, by seconds; None: made here.
         output: the folder that the table will be written to, for the commands that read it.
+        source: a source file of the application: advice for single files gets a patch of it.
 
     Raises:
         AdviceError: seconds cannot be predicted, or ``root`` is missing.
@@ -151,10 +162,11 @@ def advise(
     folder = None if root is None else Path(root)
     if folder is not None and not folder.is_dir():
         raise AdviceError(f"{folder} is not a folder", "give a folder that has the board's files")
+    own_source = None if source is None else Path(source)
     if prediction is None:
         step("predicting every window")
     device = device_from(device_model)
-    situation = situation_of([recording, *more], device, model, folder, prediction)
+    situation = situation_of([recording, *more], device, model, folder, prediction, own_source)
     bench = Bench(situation)
     step("replaying the start with changes")
     by_window = windows(situation)
@@ -178,10 +190,13 @@ def advise(
     shown = [offer for offer in (*general, *in_phases) if bench.worth(frozenset([offer]))] + lines
     step("replaying combinations of changes")
     kept = [offer for offer in general if offer is not window and offer.kind != "setting"]
-    pool = [*by_window.values(), *in_phases, *kept, *genes, *_promising(bench, offers, best)]
+    promising = _promising(bench, offers, best)
+    pool = [*by_window.values(), *in_phases, *kept, *genes, *promising]
     # What the board can have as it is gets rows of its own: a new build may be out of reach.
     ready = [offer for offer in pool if offer.trial is not None]
-    best_of_pools = [best_combinations(bench, some) for some in (pool, ready)]
+    advised = _promising(bench, [offer for offer in offers if offer.kind == "access"], best)
+    with_window = [*by_window.values(), *advised] if advised else []
+    best_of_pools = [best_combinations(bench, some) for some in (pool, ready, with_window)]
     joint = with_windows(bench, genes, by_window.values())
     together = dict.fromkeys(
         [*(combination for some in best_of_pools for combination in some), *joint]
@@ -198,8 +213,24 @@ def advise(
         for offer in combination
         for name, text in offer.lists.items()
     }
+    lists |= _shim_files(rows)
     notes = [contribution for contribution in further if isinstance(contribution, str)]
     return Advice(_document(bench, rows, notes), lists)
+
+
+def _shim_files(rows: Sequence[AdviceRow]) -> dict[str, bytes]:
+    """Return the lists of the preload shim, and its source if a row needs it."""
+    trials = {rank: row.trial for rank, row in enumerate(rows, 1)}
+    lists = {
+        _shim_list(rank): list_of(trial.advice)
+        for rank, trial in trials.items()
+        if trial is not None and trial.advice
+    }
+    return {**lists, SHIM_SOURCE: shim_source()} if lists else {}
+
+
+def _shim_list(rank: int) -> str:
+    return f"row-{rank}.advice"
 
 
 def _lines(bench: Bench, offers: Sequence[Offer]) -> list[Offer]:
@@ -247,6 +278,11 @@ def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> Advic
         if len(combination) == 1
     }
     trial = trial_of(offers)
+    how = [line for offer in offers for line in offer.how]
+    lists = sorted(name for offer in offers for name in offer.lists)
+    if trial is not None and trial.advice:
+        how += how_to_preload(_shim_list(rank))
+        lists += [_shim_list(rank), SHIM_SOURCE]
     return AdviceRow(
         kind=offers[0].kind if alone else "combination",
         what=" + ".join(offer.what for offer in offers),
@@ -258,10 +294,10 @@ def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> Advic
         flash_bytes=sum(offer.flash_bytes for offer in offers),
         effort=", ".join(dict.fromkeys(offer.effort for offer in offers)),
         risk="; ".join(dict.fromkeys(offer.risk for offer in offers)),
-        how=[line for offer in offers for line in offer.how],
+        how=how,
         measure=_measure(bench.situation, offers, table, rank),
         trial=trial,
-        lists=sorted(name for offer in offers for name in offer.lists),
+        lists=lists,
         ranges=[AdviceRange(*part) for offer in offers for part in offer.ranges],
         parts=[] if alone else [singles[offer] for offer in offers if offer in singles],
     )
@@ -270,8 +306,10 @@ def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> Advic
 def _measure(situation: Situation, offers: Sequence[Offer], table: str, rank: int) -> str:
     """Return the command that measures a row; a build has to be made before its sweep."""
     path = shlex.quote(situation.path)
-    if trial_of(offers) is not None:
-        return f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}"
+    trial = trial_of(offers)
+    if trial is not None:
+        shim = f" --shim {SHIM}" if trial.advice else ""
+        return f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}{shim}"
     windows = [offer.trial.read_ahead_kb for offer in offers if offer.trial is not None]
     kib = next((window for window in windows if window is not None), situation.kib(situation.now))
     return (

@@ -26,6 +26,8 @@ LINKS = 8  # random links: their mean is the cost of code that is linked anew
 LISTED = 0.035
 # The same of early reads, from the seven rows measured (studies/advice/README.md).
 EARLY = 0.0045
+# The same of advice for single files, from the rows measured (python -m studies.advice.access).
+ACCESS = 0.0152
 _AT_HAND = 12  # variants that stay prepared
 
 
@@ -107,10 +109,10 @@ class Bench:
         """Return the band of that difference, either way; never 0.
 
         Both are replayed on the same random draws of device and processor. It contains what the
-        draws do not explain of starts with lists or early reads, and is at least the spread
-        of identical runs.
+        draws do not explain of starts with lists, early reads or advice for single files, and is at
+        least the spread of identical runs.
         """
-        beside = np.hypot(self._unexplained(chosen), self._unexplained(than))
+        beside = self._unexplained_between(chosen, than)
         least = TOLD_APART * self.cost(than).seconds
         return max(float(DEVIATIONS * np.hypot(self.drawn(chosen, than).std(), beside)), least)
 
@@ -118,14 +120,24 @@ class Bench:
         """Return that difference in each random draw, in s."""
         return self._draws(than) - self._draws(chosen)
 
-    def _unexplained(self, chosen: Chosen) -> float:
+    def _unexplained_between(self, chosen: Chosen, than: Chosen) -> float:
+        """Return the standard deviation of a saving that the draws do not explain.
+
+        Advice that both have errs by the same in both.
+        """
+        shared = {offer for offer in chosen & than if offer.kind == "access"}
+        one, other = (self._unexplained(chosen, shared), self._unexplained(than, shared))
+        return float(np.hypot(one, other))
+
+    def _unexplained(self, chosen: Chosen, shared: set[Offer]) -> float:
         """Return the standard deviation of the seconds that the draws do not explain."""
         if chosen not in self._listed:
             self._listed[chosen] = any(variant.ranges for variant in self.variants(chosen))
         if self._listed[chosen]:
             return LISTED * self.cost(chosen).seconds
-        early = any(offer.kind == "early" for offer in chosen)
-        return EARLY * self.cost(chosen).seconds if early else 0.0
+        kinds = {offer.kind for offer in chosen - shared}
+        share = ACCESS if "access" in kinds else EARLY if "early" in kinds else 0.0
+        return share * self.cost(chosen).seconds
 
     def worth(self, chosen: Chosen, than: Chosen = NOTHING, share: float = TOLD_APART) -> bool:
         """Return whether the chosen changes save more than the band, and than a share of all.
@@ -134,7 +146,7 @@ class Bench:
         the millisecond, is none.
         """
         saved = self.saved(chosen, than)
-        beside = np.hypot(self._unexplained(chosen), self._unexplained(than))
+        beside = self._unexplained_between(chosen, than)
         if saved <= max(share * self.cost(than).seconds, DEVIATIONS * beside):
             return False  # whatever the draws are
         drawn = float(np.median(self.drawn(chosen, than)))

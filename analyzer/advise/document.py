@@ -15,6 +15,7 @@ RowKind = Literal[
     "list",
     "beside",
     "early",
+    "access",
     "order",
     "metadata",
     "again",
@@ -49,6 +50,14 @@ class TrialSetting(msgspec.Struct, frozen=True):
     value: str
 
 
+class TrialAdvice(msgspec.Struct, frozen=True):
+    """Advice that a preloaded library gives: of descriptors (fadvise), or mappings (madvise)."""
+
+    call: Annotated[Literal["fadvise", "madvise"], says("what is advised: descriptors or mappings")]
+    advice: Annotated[Literal["normal", "random", "sequential"], says("how the file is accessed")]
+    path: Annotated[str, says("file on the board")]
+
+
 class RowTrial(msgspec.Struct, frozen=True, kw_only=True):
     """What ``confirm`` sets up to measure a row, on the same image with the same application."""
 
@@ -60,6 +69,9 @@ class RowTrial(msgspec.Struct, frozen=True, kw_only=True):
         Name | None, says("file of the prefetch list that is replayed beside; null: none")
     ] = None
     settings: Annotated[list[TrialSetting], says("other settings, in force before the window")] = []
+    advice: Annotated[
+        list[TrialAdvice], says("what foreread-advice.so, which is preloaded, advises")
+    ] = []
 
 
 class AdviceRow(msgspec.Struct, frozen=True, kw_only=True):

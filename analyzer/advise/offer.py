@@ -17,6 +17,7 @@ Kind = Literal[
     "metadata",
     "order",
     "early",
+    "access",
     "beside",
     "list",
     "setting",
@@ -31,6 +32,7 @@ Effort = Literal[
     "settings during the start",
     "a list on the board",
     "packaging",
+    "a preloaded library",
     "a change in the application",
     "a new link",
     "a new image",
@@ -76,6 +78,7 @@ def trial_of(offers: Iterable[Offer]) -> RowTrial | None:
             return None
         changed = {key: value for key, value in structs.asdict(trial).items() if value}
         changed["settings"] = [*together.settings, *trial.settings]
+        changed["advice"] = [*together.advice, *trial.advice]
         if trial.read_ahead_kb is not None:
             changed["read_ahead_kb"] = trial.read_ahead_kb
         together = structs.replace(together, **changed)

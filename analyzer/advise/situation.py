@@ -33,7 +33,7 @@ class Situation:
 
     ``present`` are their replays, with the pages that were read again; ``first`` those without.
     Gaps of up to ``gap`` pages are cheaper to read than to skip. ``root`` has the board's files;
-    None if they are not at hand.
+    None if they are not at hand. ``source`` is a file of the application's source, if given.
     """
 
     prediction: Prediction
@@ -43,6 +43,7 @@ class Situation:
     now: int
     gap: int
     root: Path | None = None
+    source: Path | None = None
 
     @property
     def recording(self) -> Recording:
@@ -77,6 +78,7 @@ def situation_of(
     model: str = PREFIX,
     root: Path | None = None,
     prediction: Prediction | None = None,
+    source: Path | None = None,
 ) -> Situation:
     """Return the situation of recordings of one start; ``prediction`` is theirs, made if None.
 
@@ -94,7 +96,7 @@ def situation_of(
         untouched.append(variant)
         present.append(with_second_reads(variant, start.times, own))
     gap = cheapest_gap(present[0].start.device, prediction.page_size) // prediction.page_size
-    return Situation(prediction, tuple(present), tuple(untouched), again[0], now, gap, root)
+    return Situation(prediction, tuple(present), tuple(untouched), again[0], now, gap, root, source)
 
 
 def _refusal(recording: Recording, verdict: Verdict) -> AdviceError:

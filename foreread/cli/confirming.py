@@ -27,7 +27,7 @@ from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE
 
 _REPEATED = (
-    *("identity", "read_ahead_kb", "advice", "row", "replayer", "model", "device_model"),
+    *("identity", "read_ahead_kb", "advice", "row", "replayer", "shim", "model", "device_model"),
     *("image", "mountpoint", "unpacking"),
 )
 
@@ -62,6 +62,13 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="program that replays a list: foreread-prefetch built for the target (default: a "
         "shell script, which starts dd for each range)",
+    )
+    parser.add_argument(
+        "--shim",
+        metavar="LIBRARY",
+        type=Path,
+        help="library that gives advice for single files: foreread-advice.c of foreread advise -o, "
+        "built for the target",
     )
     add_scenario(parser, "; repeatable, each is measured by itself")
     add_memory(parser, "make the runs")
@@ -110,12 +117,12 @@ def options_of(args: argparse.Namespace, scenario: str) -> ConfirmOptions:
 def _row(args: argparse.Namespace) -> Advised | None:
     """Return the row of advice to test, None to test a window."""
     if args.advice is None:
-        if args.row is not None or args.replayer is not None:
-            raise UsageError("--row and --replayer are about a table: add --advice FILE")
+        if any(each is not None for each in (args.row, args.replayer, args.shim)):
+            raise UsageError("--row, --replayer and --shim are about a table: add --advice FILE")
         return None
     if args.read_ahead_kb is not None:
         raise UsageError("--advice and --read-ahead-kb both say what to test: give one of them")
-    return row_of_advice(args.advice, args.row or 1, args.replayer)
+    return row_of_advice(args.advice, args.row or 1, args.replayer, args.shim)
 
 
 def print_results(

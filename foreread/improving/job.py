@@ -213,7 +213,7 @@ def is_open(of: Confirmation) -> bool:
 def by_script(row: AdviceRow) -> bool:
     """Return whether the boot script can apply a row of advice: a window, a list, or both."""
     trial = row.trial
-    return trial is not None and not trial.later and not trial.settings
+    return trial is not None and not (trial.later or trial.settings or trial.advice)
 
 
 def measured_of(of: Confirmation) -> ImproveMeasured:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from foreread.analyzer.advise.advise import DOCUMENT
-from foreread.analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
+from foreread.analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow, RowTrial
+from foreread.analyzer.advise.shim_list import SHIM, SHIM_SOURCE, list_of
 from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.prefetch.listing import decode, read_listing
@@ -16,7 +18,7 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.document import OtherSchemaError, read_document
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.trials.beside import Replayer
+from foreread.tracer.trials.beside import Preload, Replayer
 
 _REMEDY = "write the advice again: foreread advise CAPTURE -o DIR"
 _MOST_BYTES = 64 << 20  # of a replayer
@@ -43,6 +45,7 @@ class Advised:
     replayer: Replayer | None
     gain: float
     settings: tuple[tuple[str, str], ...] = ()
+    preload: Preload | None = None
 
     def check(self, capture: Metadata) -> None:
         """Raise RecordError if the advice is not about this capture."""
@@ -50,12 +53,15 @@ class Advised:
             raise RecordError(f"{self.path} is advice about another capture", _REMEDY)
 
 
-def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -> Advised:
+def row_of_advice(
+    path: StrPath, number: int, replayer: StrPath | None = None, shim: StrPath | None = None
+) -> Advised:
     """Return row ``number`` (from 1) of an advice document; its lists are in the same folder.
 
     ``path`` is the document, or the folder that has it. ``replayer`` is the program or the shell
-    script that replays them; None: the script. Raises
-    RecordError, and PrefetchError for a damaged list.
+    script that replays them; None: the script. ``shim`` is foreread-advice.c, built for the board,
+    which a row of advice for single files needs. Raises RecordError, and PrefetchError for a
+    damaged list.
     """
     program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(Path(replayer))
     path = Path(path)
@@ -74,12 +80,15 @@ def row_of_advice(path: StrPath, number: int, replayer: StrPath | None = None) -
     return Advised(
         path,
         (document.command, document.recorded),
-        change=row.what[:MOST_CHANGE] if listing or trial.later or trial.settings else "",
+        change=row.what[:MOST_CHANGE]
+        if listing or trial.later or trial.settings or trial.advice
+        else "",
         present_kb=document.read_ahead_kb,
         read_ahead_kb=trial.read_ahead_kb,
         later=tuple(trial.later),
         settings=tuple((setting.knob, setting.value) for setting in trial.settings),
         replayer=None if listing is None else Replayer(program, _listing(listing)),
+        preload=_preload(trial, number, path, shim) if trial.advice else None,
         gain=row.saved / document.seconds if document.seconds > 0 else 0.0,
     )
 
@@ -110,6 +119,27 @@ def _listing(path: Path) -> bytes:
     content = read_listing(path)
     decode(content)
     return content
+
+
+def _preload(trial: RowTrial, number: int, path: Path, shim: StrPath | None) -> Preload:
+    """Return the shim with the list of a row."""
+    source = shlex.quote(str(path.parent / SHIM_SOURCE))
+    build = f"cc -std=c11 -O2 -shared -fPIC -o {SHIM} {source}"
+    if shim is None:
+        raise RecordError(
+            f"row {number} needs a library that the command preloads",
+            f"build it with the board's compiler, and add --shim {SHIM}: {build}",
+        )
+    try:
+        library = read_bounded(Path(shim), _MOST_BYTES, "give a smaller library")
+        listing = list_of(trial.advice)
+    except UnboundedError as error:
+        raise RecordError(f"{shim}: {error}", error.remedy) from error
+    except ValueError as error:
+        raise RecordError(f"{path}: {error}", _REMEDY) from error
+    if not library.startswith(b"\x7fELF"):
+        raise RecordError(f"{shim} is not a shared library", f"build it for the board: {build}")
+    return Preload(library, listing)
 
 
 def _program(path: Path) -> bytes:

@@ -163,6 +163,7 @@ def trials_of(start: Proposed, options: ConfirmOptions) -> TrialOptions:
         replayer=row.replayer if row else None,
         memory_kib=options.memory_kib,
         most_s=None if options.memory_kib is None else options.limit_s,
+        preload=row.preload if row else None,
     )
 
 

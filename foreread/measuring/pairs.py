@@ -33,12 +33,13 @@ class Windows:
     replays: bool = False
     later: tuple[Later, ...] = ()
     memory_kib: int | None = None  # of all runs
+    preloads: bool = False
 
     def trial(self, which: int) -> Trial:
         """Return the trial at one of them."""
         if which == PRESENT:
             return Trial(self.present, self.scenario)
-        return Trial(self.proposed, self.scenario, self.replays, self.later)
+        return Trial(self.proposed, self.scenario, self.replays, self.later, self.preloads)
 
 
 @dataclass(frozen=True)

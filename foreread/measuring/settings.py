@@ -84,6 +84,7 @@ def _with_change(
         change=row.change,
         replays=row.replayer is not None,
         later=later,
+        preloads=row.preload is not None,
     )
 
 

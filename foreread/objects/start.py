@@ -100,6 +100,7 @@ class Start(Recording):
         sources: Sequence[Callable[..., Any]] = (),
         prediction: Prediction | None = None,
         output: StrPath = "advice",
+        source: StrPath | None = None,
         step: Callable[[str], None] = silent,
     ) -> Advice:
         """Rank everything that would make the start faster, by predicted seconds.
@@ -114,6 +115,7 @@ class Start(Recording):
             sources: make further offers (:func:`image_offers`).
             prediction: of this start, by seconds; None: made here.
             output: the folder that the table will be written to, for the commands that read it.
+            source: a source file of the application: advice for single files gets a patch of it.
             step: is called with each step, in words.
 
         Raises:
@@ -122,7 +124,7 @@ class Start(Recording):
         from foreread.analyzer.advise.advise import advise  # noqa: PLC0415  (few programs need it)
 
         return advise(
-            self, more, device_model, model, root, step, tuple(sources), prediction, output
+            self, more, device_model, model, root, step, tuple(sources), prediction, output, source
         )
 
     @checked

@@ -1,10 +1,11 @@
 """The table of ``foreread advise`` against exhaustive measurement of all that a board can have.
 
     python -m studies.advice.measure CAPTURE --target T -o DIR [--device-model FILE]
-        [--replayer PROGRAM] [--repeat N] [--windows K,K...]
+        [--replayer PROGRAM] [--shim LIBRARY] [--repeat N] [--windows K,K...]
 
 Measured are, cold and in turn: every window with and without the prefetch list, and every row of
-the table that needs no other build. DIR gets advice.json with its lists, and measured.json.
+the table that needs no other build; with advice for single files only if LIBRARY, which is
+foreread-advice.c, is given. DIR gets advice.json with its lists, and measured.json.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any
 
 from foreread.analyzer.advise.advise import DOCUMENT, Advice, advise
 from foreread.analyzer.advise.bench import Bench
-from foreread.analyzer.advise.document import LaterWindow
+from foreread.analyzer.advise.document import LaterWindow, TrialAdvice
 from foreread.analyzer.advise.lists import WHOLE, whole_list
+from foreread.analyzer.advise.shim_list import list_of
 from foreread.analyzer.advise.situation import situation_of
 from foreread.analyzer.advise.windows import windows
 from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped
@@ -34,7 +36,7 @@ from foreread.boards.open import open_target
 from foreread.recording.words import recorded_run
 from foreread.tracer.machines import bench_on
 from foreread.tracer.runs.options import Streams
-from foreread.tracer.trials.beside import Later, Replayer
+from foreread.tracer.trials.beside import Later, Preload, Replayer
 from foreread.tracer.trials.trial import Trial, TrialBench, TrialOptions
 from studies.accuracy.markdown import markdown
 from studies.advice.again import predicted_again
@@ -53,6 +55,7 @@ class Cell:
     listing: str | None = None
     later: tuple[LaterWindow, ...] = ()
     rank: int | None = None
+    advice: tuple[TrialAdvice, ...] = ()
 
 
 def grid(recording: Recording, device: str | None, windows_kb: Sequence[int]) -> Iterator[Cell]:
@@ -80,7 +83,8 @@ def rows(advice: Advice) -> Iterator[Cell]:
             kb = row.trial.read_ahead_kb
             window_kb = advice.document.read_ahead_kb if kb is None else kb
             later = tuple(row.trial.later)
-            yield Cell(row.what, window_kb, row.seconds, row.trial.listing, later, rank)
+            given = tuple(row.trial.advice)
+            yield Cell(row.what, window_kb, row.seconds, row.trial.listing, later, rank, given)
 
 
 def measure(
@@ -89,17 +93,21 @@ def measure(
     args: argparse.Namespace,
     lists: Mapping[str, bytes],
 ) -> list[dict[str, Any]]:
-    """Make the runs, a turn of all cells after the other; each list needs a bench of its own."""
+    """Make the runs, a turn of all cells after the other; each list needs a bench of its own.
+
+    So does the advice of each cell.
+    """
     program = shipped(REPLAYER_SCRIPT) if args.replayer is None else args.replayer.read_bytes()
     by_cell: dict[Cell, list[dict[str, float]]] = {cell: [] for cell in cells}
     with open_target(args.target, tell=print) as target:
-        for name in dict.fromkeys(cell.listing for cell in cells):
+        for name, advice in dict.fromkeys((cell.listing, cell.advice) for cell in cells):
             capture = recording.capture
             replayer = None if name is None else Replayer(program, lists[name])
+            shim = Preload(args.shim.read_bytes(), list_of(advice)) if advice else None
             options = TrialOptions(
-                recorded_run(capture, Streams(2, 2)), vmstat=False, replayer=replayer
+                recorded_run(capture, Streams(2, 2)), vmstat=False, replayer=replayer, preload=shim
             )
-            own = [cell for cell in cells if cell.listing == name]
+            own = [cell for cell in cells if (cell.listing, cell.advice) == (name, advice)]
             with bench_on(target, options, capture) as bench:
                 for cell, run in _turns(bench, own, args.repeat):
                     by_cell[cell].append(run)
@@ -137,7 +145,9 @@ def _trial(bench: TrialBench, cell: Cell) -> Trial:
         for knob in bench.windows
     )
     settings = tuple((knob, window) for knob in bench.windows)
-    return Trial(settings, replays=cell.listing is not None, later=later)
+    return Trial(
+        settings, replays=cell.listing is not None, later=later, preloads=bool(cell.advice)
+    )
 
 
 def _row(cell: Cell, runs: list[dict[str, float]]) -> dict[str, Any]:
@@ -200,7 +210,8 @@ def main() -> None:
     situation = situation_of([recording], device_from(args.device_model))
     whole = whole_list(situation)
     lists = {**advice.lists, **(whole.lists if whole else {})}
-    cells = [*grid(recording, args.device_model, args.windows), *rows(advice)]
+    ranked = [cell for cell in rows(advice) if args.shim is not None or not cell.advice]
+    cells = [*grid(recording, args.device_model, args.windows), *ranked]
     with orderly_exit():
         measured = predicted_again(measure(cells, recording, args, lists), situation)
     document = {"schema": SCHEMA, "verdict": verdict(measured), "rows": measured}
@@ -215,6 +226,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--device-model", metavar="FILE")
     parser.add_argument("--replayer", type=Path, metavar="PROGRAM")
+    parser.add_argument("--shim", type=Path, metavar="LIBRARY")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument(
         "--windows",

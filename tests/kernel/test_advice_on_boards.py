@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from advice_shim import built
 from prefetch_replayers import REPLAYERS
 
-from foreread.boards.emulated.image import SAMPLE
+from foreread.boards.emulated.image import SAMPLE, silent_mp3
 from foreread.boards.emulated.state import default_states
 from foreread.boards.open import open_target
 from foreread.cli.main import main
+from foreread.tracer.formats.capture import read
 
 pytestmark = [pytest.mark.boards, pytest.mark.thorough]
 
@@ -111,6 +113,94 @@ def test_windows_in_phases_are_in_force_during_the_proposed_runs(folder, capsys)
         gains.append(confirmed(folder, capsys, number, "--advice", str(changed))["gain"])
     assert gains[0] < -LEAST_SAVED
     assert gains[1] > gains[0] + LEAST_SAVED
+
+
+TOUCHES = """
+#include <fcntl.h>
+#include <sys/mman.h>
+int main(void)
+{
+    const volatile char *at = mmap(0, LENGTH, PROT_READ, MAP_PRIVATE, open(NAME, O_RDONLY), 0);
+    for (long place = 0; place < LENGTH; place += 4096)
+        (void)at[place];
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("shim"), compiler="x86_64-linux-gnu-gcc")
+
+
+@pytest.fixture(scope="module")
+def touches(folder):
+    """The capture of a program that touches a mapped file in order, and two more on the board.
+
+    One is linked statically, the other one set-user-ID.
+    """
+    source = folder / "touches.c"
+    source.write_text(TOUCHES)
+    names = [f'-DNAME="/{SAMPLE}"', f"-DLENGTH={len(silent_mp3(60)) // 4096 * 4096}L"]
+    with open_target(BOARD) as board:
+        for name, flags in (("touches", []), ("static", ["-static"]), ("setuid", [])):
+            program = folder / name
+            words = ["x86_64-linux-gnu-gcc", "-O1", *names, *flags, "-o", program, source]
+            subprocess.run(words, check=True)
+            content = program.read_bytes()
+            assert board.run(["sh", "-c", f"cat >/usr/bin/{name}"], stdin=content).status == 0
+            mode = "4755" if name == "setuid" else "755"
+            assert board.run(["chmod", mode, f"/usr/bin/{name}"]).status == 0
+    capture = folder / "touches.capture"
+    assert main(["record", "--target", BOARD, "-o", str(capture), "--", "touches"]) == 0
+    return capture
+
+
+def advised(folder, capture, advice):
+    """Return the folder of a table whose first row has the advice, about a capture."""
+    text = table(folder)
+    trial = {"advice": [{"call": "madvise", "advice": advice, "path": f"/{SAMPLE}"}]}
+    first = text["rows"][0] | {"kind": "access", "trial": trial}
+    recorded = read(capture)[0]
+    about = {"command": recorded.command, "recorded": recorded.created}
+    changed = folder / f"{capture.name}-{advice}"
+    changed.mkdir(exist_ok=True)
+    (changed / "advice.json").write_text(json.dumps(text | about | {"rows": [first]}))
+    return changed
+
+
+def test_the_shim_is_in_the_proposed_runs_alone(folder, touches, shim, capsys):
+    """A file whose pages are read one by one is slow; NORMAL changes nothing but is loaded."""
+    gains = {}
+    for advice in ("random", "normal"):
+        changed = advised(folder, touches, advice)
+        capsys.readouterr()
+        words = ["--advice", str(changed), "--shim", str(shim), "--seed", "1", "--json"]
+        assert main(["confirm", str(touches), *words]) == 0
+        gains[advice] = json.loads(capsys.readouterr().out)["gain"]
+    assert gains["random"] < -1
+    assert abs(gains["normal"]) < LEAST_SAVED
+
+
+@pytest.mark.parametrize("name", ["static", "setuid"])
+def test_a_command_that_preloads_nothing_is_refused(folder, touches, shim, capsys, name):
+    capture = folder / f"{name}.capture"
+    assert main(["record", "--target", BOARD, "-o", str(capture), "--", name]) == 0
+    expected = {"static": "is statically linked", "setuid": "is set-user-ID"}[name]
+    assert expected in refusal(capture, advised(folder, capture, "random"), shim, capsys)
+
+
+def test_a_library_of_another_processor_is_refused(folder, touches, tmp_path, capsys):
+    other = built(tmp_path, compiler="aarch64-linux-gnu-gcc")
+    said = refusal(touches, advised(folder, touches, "random"), other, capsys)
+    assert "cannot load the shim" in said
+
+
+def refusal(capture, changed, library, capsys):
+    capsys.readouterr()
+    words = ["--advice", str(changed), "--shim", str(library)]
+    assert main(["confirm", str(capture), *words]) == 1
+    return capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["early", "metadata"])

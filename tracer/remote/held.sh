@@ -50,6 +50,11 @@ pump_matching() {
     }
 }
 
+# preloading: print the shell words that have what is executed next preload the shim of the job.
+preloading() {
+    echo "export LD_PRELOAD=$job/shim.so\${LD_PRELOAD:+:\$LD_PRELOAD} FOREREAD_ADVICE=$job/advice"
+}
+
 # hold EXECUTABLE NAME [ARGUMENT...]: start a process that waits to exec the command; set
 # command (its pid) and waited (the process to wait for, which is a different one under some
 # versions of su).
@@ -64,6 +69,7 @@ hold() {
     exec 7<>"$job/ready" 8<>"$job/gate"
     # shellcheck disable=SC2016
     held="trap 'echo unexecuted ${job##*-} >&2' EXIT; echo \$\$ >&7; read -r _ <&8"
+    [ -z "${preloads-}" ] || held="$held; $(preloading)"
     held="$held; exec \"\$@\" 7>&- 8>&-"
     (
         cd "$directory" || exit

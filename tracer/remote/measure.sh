@@ -100,6 +100,28 @@ print_event() {
     case $2 in nr_*) ;; *) echo "$1 vmstat $2" ;; esac
 }
 
+# check_shim: die if the command cannot preload the shim of the job. The loader lists what it would
+# load; of a script, whose programs are not known, nothing is checked.
+check_shim() {
+    need chmod head tr
+    cd "$directory" 2>/dev/null || die "the target has no folder $directory" "give another"
+    run_command find_executable
+    [ -z "$user" ] || chmod o+x "$job"
+    [ "$(head -c 2 "$executable" | tr '\000' .)" != '#!' ] || return 0
+    { [ ! -u "$executable" ] && [ ! -g "$executable" ]; } ||
+        die "the loader preloads nothing for $executable, which is set-user-ID or set-group-ID" \
+            "change the application: the row names the file with the lines"
+    loader=$(head -c 4096 "$executable" | tr -c '!-~' '\n' | grep '^/.*/ld[^/]*\.so[.0-9]*$' |
+        sed -n 1p)
+    [ -n "$loader" ] || die "$executable is statically linked: it can preload nothing" \
+        "change the application: the row names the file with the lines"
+    loads=$(LD_PRELOAD=$job/shim.so "$loader" --list "$executable" 2>&1)
+    case $loads in
+    *"$tab$job/shim.so "*) ;;
+    *) die "$loader cannot load the shim" "build foreread-advice.c with the target's compiler" ;;
+    esac
+}
+
 # knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Selects every scheduler that a
 # disk offers once, to read its tunables, and every alternative of a mount option.
 knobs() {

@@ -47,6 +47,7 @@ PARTS = (*guarded_run.PARTS, "bios.sh", "beside.sh", "measure.sh", "series.sh")
 _PATIENCE_S = 120.0  # for the end of a start that is ended while it lacks memory
 _KEPT_S = 60.0  # less than the lease of an idle job
 _OUTPUT_BYTES = 1 << 14  # of each stream of a run that are kept: they are brought here every time
+SHIM, ADVICE = "shim.so", "advice"  # the names in the job's folder (held.sh)
 BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
 _PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
 
@@ -207,6 +208,10 @@ class TargetTrials:
             if (replayer := self._options.replayer) is not None:
                 job.give("replayer", replayer.program, 0o700)
                 job.give("list", replayer.listing)
+            if (preload := self._options.preload) is not None:
+                job.give(SHIM, preload.library, 0o755)
+                job.give(ADVICE, preload.listing, 0o644)
+                job.ask("check_shim", step="checking that the command loads the shim")
             series = Series(job)
             self._opened = stack.pop_all()
         return series
@@ -315,6 +320,7 @@ class TargetTrials:
             **load,
             "replayer": replayer.kind if replayer and trial.replays else "",
             "later": "\n".join(setting.line for setting in trial.later),
+            "preloads": "yes" if trial.preloads else "",
         }
 
     def _job(self) -> Job:

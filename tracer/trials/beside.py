@@ -1,4 +1,4 @@
-"""What happens during the start of a trial: a list is replayed, and settings change."""
+"""What a start has besides settings: a list is replayed, a library preloaded, settings change."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ class Replayer:
     def kind(self) -> str:
         """How the target's shell starts it."""
         return "program" if self.program.startswith(_ELF) else "script"
+
+
+@dataclass(frozen=True)
+class Preload:
+    """A shared library that the command preloads, and the list that it reads."""
+
+    library: bytes
+    listing: bytes
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from foreread.boards.base.units import KIB
 from foreread.boards.device import SECTOR_BYTES, Disk
 from foreread.tracer.error import RecordError
 from foreread.tracer.runs.options import Ended, EndedBy, RunOptions
-from foreread.tracer.trials.beside import Later, Replayer
+from foreread.tracer.trials.beside import Later, Preload, Replayer
 from foreread.tracer.trials.changed import Change, ChangedKnobError
 from foreread.tracer.trials.counters import Counters
 
@@ -82,13 +82,14 @@ class Trial:
     """Settings as (knob, value), written in that order, and the scenario.
 
     ``replays``: the options' replayer reads its list during the start. ``later`` are settings that
-    change during the start.
+    change during the start. ``preloads``: the command has the options' preloaded library.
     """
 
     settings: tuple[tuple[str, str], ...] = ()
     scenario: Scenario = field(default_factory=Scenario)
     replays: bool = False
     later: tuple[Later, ...] = ()
+    preloads: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,10 @@ class TrialOptions:
     the executable and of ``paths``. A trial that has not ended after ``limit_s`` is ``hung``; with
     None there is no limit. ``bios``: sum up the bios of each, as counters ``io_*``
     (remote/bios.py). Without ``vmstat`` the counters of /proc/vmstat, which take time to bring
-    here, are left out. ``replayer``: what trials that replay a list run. ``memory_kib``: each start
-    runs in a control group with so much memory. The bench ends a start after ``most_s``, which then
-    counts as ``killed``, as does one that the limit of its memory kills.
+    here, are left out. ``replayer``: what trials that replay a list run; ``preload``: the library
+    of trials that preload one. ``memory_kib``: each start runs in a control group with so much
+    memory. The bench ends a start after ``most_s``, which then counts as ``killed``, as does one
+    that the limit of its memory kills.
     """
 
     run: RunOptions
@@ -143,6 +145,7 @@ class TrialOptions:
     replayer: Replayer | None = None
     memory_kib: int | None = None
     most_s: float | None = None
+    preload: Preload | None = None
 
 
 class TrialBench(Protocol):

@@ -50,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder with the board's files, unstripped: their symbols become lists for linkers",
     )
     parser.add_argument(
+        "--source",
+        metavar="FILE",
+        type=Path,
+        help="source file of the application (C, C++ or Python) that opens or maps its files: "
+        "advice for single files gets a patch of it",
+    )
+    parser.add_argument(
         "--image",
         type=Path,
         help="squashfs image that the board has: compare its order, block sizes and compressors",
@@ -92,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--board and --device-model both name a disk: give one of them")
     if args.root is not None and not args.root.is_dir():
         raise UsageError(f"--root {args.root}: not a folder")
+    if args.source is not None and not args.source.is_file():
+        raise UsageError(f"--source {args.source}: not a file")
     if any(map(is_suite, args.capture)):
         return _suite(args)
     sources = _sources(args)
@@ -109,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
             sources,
             question.predicted(recording, more=more) if question.loads else None,
             output=OUTPUT if args.output is None or args.row is not None else args.output,
+            source=args.source,
         )
     finally:
         line.end()
@@ -167,7 +177,7 @@ def _suite(args: argparse.Namespace) -> int:
     """Print the advice for a suite, and write the tables of its starts."""
     if len(args.capture) > 1:
         raise UsageError("a suite names its captures itself: give the suite alone")
-    own = {"--image": args.image, "--board": args.board, "--row": args.row}
+    own = {"--image": args.image, "--source": args.source, "--board": args.board, "--row": args.row}
     own |= {"--pid": args.pids != "tree", "--page-size": args.page_size}
     own |= {"--load": args.loads, "--weigh": args.weigh}
     refuse(own, "this is for single starts, not for a suite")

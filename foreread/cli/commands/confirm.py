@@ -97,6 +97,7 @@ def _suite(args: argparse.Namespace) -> int:
         "--advice": args.advice is not None,
         "--row": args.row is not None,
         "--replayer": args.replayer is not None,
+        "--shim": args.shim is not None,
         "--resume": args.resume,
         "--pid": args.pids != "tree",
     }

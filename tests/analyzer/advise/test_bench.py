@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from foreread.analyzer.advise.bench import EARLY, LISTED, Bench
+from foreread.analyzer.advise.bench import ACCESS, EARLY, LISTED, Bench
 from foreread.analyzer.advise.offer import Offer
 from foreread.analyzer.advise.variant import Replayed
 from foreread.analyzer.predict.bands import DEVIATIONS
@@ -54,6 +54,13 @@ def test_the_band_of_a_list_contains_what_the_draws_do_not_explain():
 def test_the_band_of_early_reads_contains_what_the_draws_do_not_explain():
     bench, chosen = bench_with([], "early")
     assert bench.band(chosen) == pytest.approx(DEVIATIONS * EARLY * 1.0)
+
+
+def test_the_band_of_advice_for_single_files_is_wider_unless_both_have_it():
+    bench, chosen = bench_with([], "access")
+    assert bench.band(chosen) == pytest.approx(DEVIATIONS * ACCESS * 1.0)
+    further = OfAList([], "window")
+    assert bench.band(chosen | {further}, chosen) == pytest.approx(0.002 * 1.0)
 
 
 def test_the_band_of_other_changes_is_that_of_the_draws_alone():

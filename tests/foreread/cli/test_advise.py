@@ -52,7 +52,7 @@ def test_seconds_are_those_of_predict_and_of_prefetch(found):
 
 
 def test_at_most_ten_rows_are_about_files_and_processes(found):
-    assert 1 <= len(rows(found, "early", "order", "beside", "metadata", "again")) <= 10
+    assert 1 <= len(rows(found, "early", "order", "beside", "metadata", "again", "access")) <= 10
 
 
 def test_every_row_says_what_to_type_what_it_costs_and_what_can_go_wrong(found):

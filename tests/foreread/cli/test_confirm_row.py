@@ -124,9 +124,46 @@ def test_the_program_given_replays_the_list(advice, confirming, tmp_path):
     assert (options.replayer.kind, options.replayer.program) == ("program", program.read_bytes())
 
 
+def with_advice(path="/usr/share/app.data"):
+    one = {"call": "madvise", "advice": "random", "path": path}
+    return {"trial": {"advice": [one]}, "what": "MADV_RANDOM"}
+
+
+def test_the_shim_is_preloaded_in_the_proposed_runs_alone(advice, confirming, tmp_path):
+    file, shim = changed(advice, tmp_path, 1, **with_advice()), tmp_path / "own.so"
+    shim.write_bytes(b"\x7fELF and so on")
+    found, bench, options = confirming("--shim", str(shim), file=file)
+    assert found["change"] == "MADV_RANDOM"
+    assert options.preload.library == shim.read_bytes()
+    listing = b"foreread-advice 1\nmadvise random /usr/share/app.data\n"
+    assert options.preload.listing == listing
+    preloading = [one for one in bench.made if one.preloads]
+    assert 2 * len(preloading) == len(bench.made) - 1  # the first is discarded
+
+
+@pytest.mark.parametrize("content", [None, b"", b"#!/bin/sh\n"])
+def test_without_a_shim_nothing_runs(advice, confirming, tmp_path, content):
+    file, shim = changed(advice, tmp_path, 1, **with_advice()), tmp_path / "own.so"
+    if content is not None:
+        shim.write_bytes(content)
+    words = () if content is None else ("--shim", str(shim))
+    said = confirming(*words, file=file, code=1)
+    assert "cc -std=c11 -O2 -shared -fPIC -o foreread-advice.so" in said
+    assert not confirming.bench.made
+
+
+@pytest.mark.parametrize("path", ["relative", "/new\nfadvise random /other", "/nul\0", ""])
+def test_a_path_that_would_add_to_the_list_is_refused(advice, confirming, tmp_path, path):
+    file, shim = changed(advice, tmp_path, 1, **with_advice(path)), tmp_path / "own.so"
+    shim.write_bytes(b"\x7fELF and so on")
+    assert "cannot name" in confirming("--shim", str(shim), file=file, code=1)
+    assert not confirming.bench.made
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
+        ({"trial": {"advice": [{"call": "madvise", "advice": "x", "path": "/"}]}}, "advice.json"),
         ({"trial": None}, "needs another build"),
         ({"trial": {"listing": "../secret"}}, "advice.json"),
         ({"trial": {"listing": "none.list"}}, "does not exist"),
@@ -202,7 +239,12 @@ def test_a_result_without_a_new_window_names_the_change_first(advice, confirming
 
 @pytest.mark.parametrize(
     "words",
-    [["--row", "1"], ["--replayer", "x"], ["--advice", "a", "--read-ahead-kb", "4"]],
+    [
+        ["--row", "1"],
+        ["--replayer", "x"],
+        ["--shim", "x"],
+        ["--advice", "a", "--read-ahead-kb", "4"],
+    ],
 )
 def test_options_that_exclude_each_other_are_wrong_usage(words, run):
     assert run("confirm", EXAMPLE, *words, code=2).err
