@@ -91,7 +91,11 @@ def loaded(draw):
             step["sleep_ns"] = draw(st.sampled_from([0, 0, 1e5]))
             steps.append(step)
         loads.append((repeat, steps))
-    limits = replace(run.limits, nr_writes=draw(st.sampled_from([1, 2, run.limits.nr_writes])))
+    limits = replace(
+        run.limits,
+        nr_writes=draw(st.sampled_from([1, 2, run.limits.nr_writes])),
+        nr_driver_tags=draw(st.sampled_from([1, 2, run.limits.nr_driver_tags])),
+    )
     machine = replace(run.machine, credit_ns=draw(st.sampled_from([0, 3_000_000, 50_000])))
     return beside(replace(run, limits=limits, machine=machine), loads)
 
