@@ -39,6 +39,7 @@ _JOURNAL = (16 * KIB // SECTOR, 4 * KIB // SECTOR)
 # Of one processor, before 6.6 (kernel/sched/fair.c); then a thread that wakes waits for a turn.
 _LAG, _CREDIT_NS, _MOST_FACTOR = (6, 6), 3_000_000, 8
 _LONGEST = 4 * MIB  # of a call
+_DELAYED = (6, 12)  # the first with DELAY_DEQUEUE (kernel/sched/features.h)
 
 
 def unpredicted(start: Start, load: Load) -> str:
@@ -96,6 +97,8 @@ class _Threads:
         if client.burst_bytes:
             self._add(client, unlimited, self._burst(client), 0, 0)
             return
+        if client.cached and not client.write:
+            client = replace(client, think_ns=self._passed_on_ns(client))
         size = min(max(client.size // SECTOR, 1) * SECTOR, _LONGEST)
         several = min(max(client.outstanding, 1), MOST_STRIDE // size)
         span = 0 if client.in_order else self._span()
@@ -134,7 +137,9 @@ class _Threads:
             steps=np.concatenate((run.steps, *self._steps)),
             layout=layout,
             cpus=self._cpus(),
-            limits=replace(run.limits, nr_writes=self._writes()),
+            limits=replace(
+                run.limits, nr_writes=self._writes(), nr_driver_tags=self._driver_tags()
+            ),
             machine=replace(run.machine, credit_ns=self._credit_ns()),
             repeats=np.array(self._repeats, REPEAT),
         )
@@ -206,6 +211,24 @@ class _Threads:
             return limits.nr_writes
         read_ns = self.start.device.queue().submit(0.0, 0, 8, unlimited=True)
         return 1 if read_ns > 1000 * int(tolerated) else max(3 * limits.nr_requests // 4, 1)
+
+    def _driver_tags(self) -> int:
+        """Return how many requests the driver takes at a time, if a worker passes on the others.
+
+        With a scheduler the queue holds twice as many (blk_mq_init_sched). Before 6.12 the worker
+        leaves no trace in the order of the threads.
+        """
+        limits = self.alone.limits
+        device = self.start.taken.device(self.start.taken.disks.index(self.start.disk))
+        scheduler = device.queue.get("scheduler", "") if device is not None else ""
+        if self.start.version < _DELAYED or "[none]" in scheduler or "[" not in scheduler:
+            return limits.nr_driver_tags
+        return max(limits.nr_requests // 2, 1)
+
+    def _passed_on_ns(self, client: Client) -> float:
+        """Return the computing of a call without its pages', which the replay adds (readahead)."""
+        pages = client.size / self.alone.machine.page_size
+        return max(client.think_ns - self.start.cpu.page_ns * pages, 0.0)
 
     def _credit_ns(self) -> int:
         """Return the credit of a sleeper, in computing: half of sysctl_sched_latency."""

@@ -6,7 +6,8 @@ of rows. A thread that has to compute takes a free CPU, or the CPU occupied long
 thread if that is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a
 CPU for a slice yields it to the first in the queue, and queues at the end. With a credit the order
 is that of kernel/sched/fair.c before 6.6. Without one, a thread that a completion wakes preempts
-the only CPU's thread if the disk's worker ran when that got the CPU, and runs again now. Of the
+the only CPU's thread if the disk's worker ran when that got the CPU, and runs again now; so does
+one that lags a thread that the same completion has woken. Of the
 threads that wait for one completion, threads that wait for its pages continue before threads that wait for its room
 in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
 in which they began to wait.
@@ -69,7 +70,8 @@ class Thread:
 
     Those of loads are in no time of ``Threads``, which ends without them. With a CPU, ``since_ns``
     is when it got the CPU, and ``end_ns`` when its computing ends; ``yields``: the disk's worker ran
-    then.
+    then; ``after_ns``: so long had the thread computed that left the CPU to it. ``lags``: it has
+    computed less than that before it fell asleep, which its next turn makes up for (PLACE_LAG).
     """
 
     row: int
@@ -78,6 +80,8 @@ class Thread:
     life: Life = field(init=False)
     has_cpu: bool = False
     yields: bool = False
+    after_ns: float = 0.0
+    lags: bool = False
     left_ns: float = 0.0
     since_ns: float = 0.0
     end_ns: float = 0.0
@@ -232,17 +236,19 @@ class Threads:
         """
         if self.credit_ns == 0:
             longest = min(self._running, key=lambda running: (running.since_ns, running.row))
-            ahead = after_worker and longest.yields and longest.since_ns < self.now_ns
-            turn_ns = longest.since_ns + self._slice_ns
-            return longest if ahead or turn_ns <= self.now_ns else None
+            since_ns = longest.since_ns
+            ahead = after_worker and longest.yields and since_ns < self.now_ns
+            first = self.cpus == 1 and thread.lags and since_ns == self.now_ns
+            turn_ns = since_ns + self._slice_ns
+            return longest if ahead or first or turn_ns <= self.now_ns else None
         most = min(self._running, key=lambda running: (-running.vruntime_ns, running.row))
         margin_ns = self.credit_ns / 3 if most.since_ns < self.now_ns else 0.0
         return most if most.vruntime_ns - thread.vruntime_ns > margin_ns else None
 
-    def _take(self, thread: Thread, yields: bool = False) -> None:
+    def _take(self, thread: Thread, yields: bool = False, after_ns: float = 0.0) -> None:
         """Give a thread a CPU from now on."""
         thread.has_cpu = True
-        thread.yields = yields
+        thread.yields, thread.after_ns = yields, after_ns
         thread.since_ns = self.now_ns
         self._running.append(thread)
         self._compute(thread)
@@ -296,8 +302,10 @@ class Threads:
     def _leave(self, thread: Thread) -> None:
         """Give a thread's CPU to the first in the queue."""
         self._lose(thread)
+        ran_ns = self.now_ns - thread.since_ns
+        thread.lags = ran_ns < thread.after_ns
         if self._queue:
-            self._take(self._next())
+            self._take(self._next(), after_ns=ran_ns)
 
     def _lose(self, thread: Thread) -> None:
         thread.has_cpu = False

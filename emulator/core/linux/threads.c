@@ -169,6 +169,7 @@ take_cpu(struct lx_threads *t, struct lx_thread *thread)
 {
     thread->has_cpu = true;
     thread->yields = false;
+    thread->after_ns = 0;
     thread->since_ns = t->disk->now_ns;
     t->running[t->n_running++] = thread;
     t->computing += !thread->repeat;
@@ -229,9 +230,13 @@ static void
 leave(struct lx_threads *t, struct lx_thread *thread)
 {
     lose_cpu(t, thread);
+    double ran_ns = t->disk->now_ns - thread->since_ns;
+    thread->lags = ran_ns < thread->after_ns;
     struct lx_thread *next = next_of_queue(t);
-    if (next)
-        take_cpu(t, next);
+    if (!next)
+        return;
+    take_cpu(t, next);
+    next->after_ns = ran_ns;
 }
 
 /* Whether a thread goes on at a tick (check_preempt_tick). */
@@ -290,7 +295,8 @@ preempted(const struct lx_threads *t, const struct lx_thread *thread, bool after
     if (!(t->credit_ns > 0)) {
         most = longest_running(t);
         bool ahead = after_worker && most->yields && most->since_ns < now;
-        return ahead || most->since_ns + t->slice_ns <= now ? most : NULL;
+        bool first = t->cpus == 1 && thread->lags && most->since_ns == now;
+        return ahead || first || most->since_ns + t->slice_ns <= now ? most : NULL;
     }
     for (size_t i = 1; i < t->n_running; i++) {
         struct lx_thread *one = t->running[i];

@@ -29,7 +29,8 @@ struct lx_thread {
     enum lx_phase phase;
     bool has_cpu, waits;    /* ``waits``: for the device; never of a load */
     bool yields, by_device; /* the disk's worker ran when it got the CPU; it slept for a device */
-    bool has_alarm;         /* it sleeps, and the end of step ``woken_by`` would wake it */
+    bool lags;      /* it has computed less than ``after_ns``: the thread that left it the CPU */
+    bool has_alarm; /* it sleeps, and the end of step ``woken_by`` would wake it */
     size_t woken_by;
     size_t made, outside, outside_end; /* its requests; the queue has no room from ``outside`` on */
     size_t held, held_end;             /* those that ->readahead itself waits for */
@@ -39,7 +40,7 @@ struct lx_thread {
     bool operates;     /* its operation goes on, and needs pages */
     bool sent;         /* it has just sent requests */
     struct lx_needed needed;
-    double left_ns, since_ns, end_ns, over_ns, vruntime_ns;
+    double left_ns, since_ns, after_ns, end_ns, over_ns, vruntime_ns;
     double tail_ns, saved_ns, behind_ns;
     double was_cold_ns, cold_ns; /* of its computing recorded, and now: until caches are warm */
     struct lx_call call;
