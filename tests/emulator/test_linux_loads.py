@@ -203,6 +203,57 @@ def test_a_reader_through_the_page_cache_reads_as_its_window_says():
     assert work[1].total_ns > seconds_of(a_start(20), FixedCost(1 * MS, 10 * US)).total_ns
 
 
+def on_one_processor(reads, tags=1 << 20, room=4):
+    start = run_of(
+        Script(),
+        [{"operation": -1, "sectors": 8, "cpu_ns": cpu_ns, "sector": 0} for cpu_ns in reads],
+        cpus=1,
+    )
+    return replace(start, limits=replace(start.limits, nr_requests=room, nr_driver_tags=tags))
+
+
+@pytest.mark.parametrize(("tags", "total_ns"), [(1, 1.9 * MS), (2, 2.4 * MS)])
+def test_after_the_disk_s_worker_has_run_a_woken_thread_preempts(tags, total_ns):
+    """The load computes from 1.0 to 1.5 ms but for 1.1 ms, when it sends a read ahead.
+
+    The start's second read ends at 1.3 ms, when the read ahead waits for a driver with one tag. With
+    two tags the start computes after 1.5 ms, and ends after the load's next turn.
+    """
+    reads = [{"cpu_ns": 100 * US, "meta": AHEAD}, {"cpu_ns": 400 * US, "meta": 0}]
+    load = (0.0, FOREVER, 8, 0), [{**REPEATED, **read} for read in reads]
+    run = beside(on_one_processor([100 * US] * 3, tags), [load])
+    assert seconds_of(run, FixedCost(0.3 * MS, 0.0)).total_ns == pytest.approx(total_ns)
+
+
+def test_a_thread_that_was_woken_in_vain_is_the_first_at_the_next_time():
+    """The start waits for the only place from 0.05 ms on.
+
+    At 1.1 ms the second load's read ends, which computes for 0.05 ms and takes the place again. When
+    that read ends, at 2.15 ms, the start lags the load, and comes first.
+    """
+    loads = [
+        ((-1 * MS, FOREVER, 8, 0), [REPEATED]),
+        ((-0.95 * MS, FOREVER, 8, 0), [{**REPEATED, "cpu_ns": 50 * US}]),
+    ]
+    run = beside(on_one_processor([50 * US], room=1), loads)
+    assert seconds_of(run, DISK).total_ns == pytest.approx(3.15 * MS)
+
+
+@pytest.mark.parametrize(("page_ns", "total_ns"), [(0.0, 2.1 * MS), (100 * US, 1.15 * MS)])
+def test_a_load_computes_what_its_readahead_costs_before_it_submits_it(page_ns, total_ns):
+    """The load calls at 0.1 ms, and submits a page at 0.2 ms; the start reads at 0.15 ms."""
+    start = run_of(
+        Script(), [{"operation": -1, "sectors": 8, "cpu_ns": 150 * US, "sector": 0}], cpus=2
+    )
+    run, call = reader(start)
+    load = (0.0, FOREVER, 8 * PAGE, 0), [{"cpu_ns": 100 * US, "operation": call}]
+    run = beside(run, [load])
+    cpu = CpuCost(0.0, page_ns)
+    plain = timed(run, 0, DISK, cpu)
+    assert_same(timed_windows(run, [0], DISK, cpu)[0], plain)
+    assert plain.total_ns == pytest.approx(total_ns)
+
+
 def test_a_limiter_holds_the_reads_of_a_load_only_if_it_limits_the_load():
     disk = Paced(requests_per_second=100, base=FixedCost(10 * US, 0.0))
     limited = {"cpu_ns": 100 * US, "sectors": 8}
