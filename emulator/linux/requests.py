@@ -31,8 +31,8 @@ class Limits:
     A request is no longer than ``max_sectors_kb`` and has at most ``max_segments`` of
     ``max_segment_size`` (bytes) each. A thread that submits more requests than ``nr_requests``
     waits until the queue has room for the last one (blk_mq_get_tag, block/blk-mq-tag.c); so does a
-    thread with more than ``nr_writes`` writes (wbt_wait, block/blk-wbt.c). Beyond ``nr_driver_tags``
-    requests wait in the scheduler for the driver, and a kernel worker passes them on.
+    thread with more than ``nr_writes`` writes (wbt_wait, block/blk-wbt.c). Requests beyond
+    ``nr_driver_tags`` wait in the scheduler, and a kernel worker passes them to the driver.
     """
 
     max_sectors_kb: int

@@ -6,11 +6,11 @@ of rows. A thread that has to compute takes a free CPU, or the CPU occupied long
 thread if that is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a
 CPU for a slice yields it to the first in the queue, and queues at the end. With a credit the order
 is that of kernel/sched/fair.c before 6.6. Without one, a thread that a completion wakes preempts
-the only CPU's thread if the disk's worker ran when that got the CPU, and runs again now; so does
-one that lags a thread that the same completion has woken. Of the
-threads that wait for one completion, threads that wait for its pages continue before threads that wait for its room
-in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
-in which they began to wait.
+the only CPU's thread in two cases: the disk's worker ran when that got the CPU, and runs again now;
+or the same completion woke that, too, and the thread lags. Of the threads that wait for one
+completion, threads that wait for its pages continue before threads that wait for its room in the
+queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order in
+which they began to wait.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Thread:
     """A thread; ``row`` is its step.
 
     Those of loads are in no time of ``Threads``, which ends without them. With a CPU, ``since_ns``
-    is when it got the CPU, and ``end_ns`` when its computing ends; ``yields``: the disk's worker ran
-    then; ``after_ns``: so long had the thread computed that left the CPU to it. ``lags``: it has
+    is when it got the CPU, and ``end_ns`` when its computing ends; ``yields``: the disk's worker
+    ran then; ``after_ns``: so long had the thread computed that left the CPU to it. ``lags``: it
     computed less than that before it fell asleep, which its next turn makes up for (PLACE_LAG).
     """
 
@@ -99,9 +99,9 @@ class Threads:
     """All threads; ``spans``: no thread computed, and a thread waited for a device.
 
     With ``credit_ns`` they do not take turns: who has computed less comes first (before 6.6).
-    ``worker_runs``: whether the disk's worker passes a request to the driver now. It has the highest
-    priority, and so it holds the average of kernel/sched/fair.c (avg_vruntime) where that was: a
-    thread that then computes is soon ahead of it, and of a thread that wakes.
+    ``worker_runs``: whether the disk's worker passes a request to the driver now. It has the
+    highest priority, and so it holds the average of kernel/sched/fair.c (avg_vruntime) where that
+    was: a thread that then computes is soon ahead of it, and of a thread that wakes.
     """
 
     cpus: int

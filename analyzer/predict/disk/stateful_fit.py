@@ -170,14 +170,14 @@ def _with_jitter(requests: Observed, device: Stateful) -> Stateful:
 
 
 def _transferring(requests: Observed, device: Stateful) -> Stateful:
-    """Return a disk with the time per KiB of requests whose latency had passed when they had a turn.
+    """Return a disk with the time per KiB of requests that waited for their transfer alone.
 
-    Each of them ends its transfer after the one before. Random latencies hide the time per KiB in
-    those that had the disk to themselves, which are small.
+    Their latency had passed when the one before them ended. Random latencies hide the time per KiB
+    in those that had the disk to themselves, which are small.
     """
     done = np.maximum.accumulate(requests.complete_ns)
-    took = requests.took_ns[~requests.in_flight]
-    longest_ns = took[took <= _TAIL * np.median(took)].max()
+    latency_ns = (requests.took_ns - device.ns_per_kib * requests.kib)[~requests.in_flight]
+    longest_ns = latency_ns[latency_ns <= _TAIL * np.median(latency_ns)].max()
     turn = np.append(False, requests.issue_ns[1:] + longest_ns <= done[:-1])
     if device.unit_kib or np.count_nonzero(turn) < FEWEST_AT_ONCE:
         return device
