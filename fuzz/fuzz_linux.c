@@ -78,6 +78,7 @@ decode_machine(struct input *in, struct bytes *b)
         .max_segment_size = 512 * (limit(b) & 0xFFFF),
         .nr_requests = limit(b),
         .nr_writes = limit(b),
+        .nr_driver_tags = limit(b),
     };
     for (int i = 0; i < WINDOWS; i++)
         in->windows[i] = (int64_t)next(b, 256) << next(b, 4);

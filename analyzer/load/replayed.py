@@ -39,6 +39,8 @@ _JOURNAL = (16 * KIB // SECTOR, 4 * KIB // SECTOR)
 # Of one processor, before 6.6 (kernel/sched/fair.c); then a thread that wakes waits for a turn.
 _LAG, _CREDIT_NS, _MOST_FACTOR = (6, 6), 3_000_000, 8
 _LONGEST = 4 * MIB  # of a call
+_SLOW_WRITES = 2  # in the queue
+_DELAYED = (6, 12)  # the first with DELAY_DEQUEUE (kernel/sched/features.h)
 
 
 def unpredicted(start: Start, load: Load) -> str:
@@ -96,6 +98,8 @@ class _Threads:
         if client.burst_bytes:
             self._add(client, unlimited, self._burst(client), 0, 0)
             return
+        if client.cached and not client.write:
+            client = replace(client, think_ns=self._passed_on_ns(client))
         size = min(max(client.size // SECTOR, 1) * SECTOR, _LONGEST)
         several = min(max(client.outstanding, 1), MOST_STRIDE // size)
         span = 0 if client.in_order else self._span()
@@ -134,7 +138,9 @@ class _Threads:
             steps=np.concatenate((run.steps, *self._steps)),
             layout=layout,
             cpus=self._cpus(),
-            limits=replace(run.limits, nr_writes=self._writes()),
+            limits=replace(
+                run.limits, nr_writes=self._writes(), nr_driver_tags=self._driver_tags()
+            ),
             machine=replace(run.machine, credit_ns=self._credit_ns()),
             repeats=np.array(self._repeats, REPEAT),
         )
@@ -196,16 +202,40 @@ class _Threads:
     def _writes(self) -> int:
         """Return how many cached writes the queue holds at a time (block/blk-wbt.c).
 
-        If the reads of a start take longer than the kernel tolerates, writes come one at a time;
-        otherwise the depth rises to three quarters of the queue (rq_depth_calc_max_depth).
+        With two or more, each read waits for a write at least. If that takes longer than the kernel
+        tolerates (latency_exceeded), the depth alternates between 1 and 2: at 1, a window has reads
+        that are quick enough, or too few writes to judge. Otherwise it rises to three quarters of
+        the queue (rq_depth_calc_max_depth).
         """
         limits = self.alone.limits
         device = self.start.taken.device(self.start.taken.disks.index(self.start.disk))
         tolerated = device.queue.get("wbt_lat_usec", "0") if device is not None else "0"
         if not tolerated.isdecimal() or not int(tolerated):
             return limits.nr_writes
-        read_ns = self.start.device.queue().submit(0.0, 0, 8, unlimited=True)
-        return 1 if read_ns > 1000 * int(tolerated) else max(3 * limits.nr_requests // 4, 1)
+        queue = self.start.device.queue()
+        queue.submit(0.0, self._begin, limits.max_sectors, unlimited=True)
+        read_ns = queue.submit(0.0, 0, 8, unlimited=True)
+        if read_ns > 1000 * int(tolerated):
+            return min(_SLOW_WRITES, limits.nr_requests)
+        return max(3 * limits.nr_requests // 4, 1)
+
+    def _driver_tags(self) -> int:
+        """Return how many requests the driver takes at a time, if a worker passes on the others.
+
+        With a scheduler the queue holds twice as many (blk_mq_init_sched). Before 6.12 the worker
+        leaves no trace in the order of the threads.
+        """
+        limits = self.alone.limits
+        device = self.start.taken.device(self.start.taken.disks.index(self.start.disk))
+        scheduler = device.queue.get("scheduler", "") if device is not None else ""
+        if self.start.version < _DELAYED or "[none]" in scheduler or "[" not in scheduler:
+            return limits.nr_driver_tags
+        return max(limits.nr_requests // 2, 1)
+
+    def _passed_on_ns(self, client: Client) -> float:
+        """Return the computing of a call without its pages', which the replay adds (readahead)."""
+        pages = client.size / self.alone.machine.page_size
+        return max(client.think_ns - self.start.cpu.page_ns * pages, 0.0)
 
     def _credit_ns(self) -> int:
         """Return the credit of a sleeper, in computing: half of sysctl_sched_latency."""

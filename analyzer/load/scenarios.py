@@ -14,12 +14,13 @@ from foreread.emulator.linux.steps import CpuCost
 from foreread.tracer.formats.capture import Device, Mount, dev_text
 
 KINDS = ("idle", "reader", "writer", "memory")
-# Computing of a call, of a page that it copies, and of a new program, which begins a file again: on
-# x86_64 at 3 GHz, where a page read costs _READ_NS; others are slower in proportion.
-_CALL_NS, _PAGE_NS, _PROGRAM_NS = 2e3, 420.0, 3e6
+# Computing of a call, of a page that it copies or moves, and of a new program, which begins a file
+# again: on x86_64 at 3 GHz, where a page read costs _READ_NS; others are slower in proportion.
+_CALL_NS, _PAGE_NS, _MOVED_NS, _PROGRAM_NS = 2e3, 420.0, 74.0, 3e6
 _READ_NS = 500.0
 _PAGE = 4 * KIB
-# Bytes of a call. GNU's cat reads 128 KiB; busybox's has sendfile(2) move 16 MiB, in pipes of 64.
+# Bytes of a call. GNU's cat reads 128 KiB; busybox's has sendfile(2) move the pages of 16 MiB to
+# /dev/null, in pipes of 64 KiB (splice_direct_to_actor, fs/splice.c).
 _DIRECT, _CAT, _OTHER_CAT, _WRITE = 128 * KIB, 128 * KIB, 64 * KIB, 64 * KIB
 _WRITTEN = 4 * MIB  # between two fsync
 _OWN_UNKNOWN = (
@@ -88,20 +89,21 @@ def _reader(path: str, cpu: CpuCost, start: Start | None) -> Client:
     if not path or (device is not None and path == f"/dev/{device.name}"):
         return call
     sequential = _cat_is_sequential(start) is not False
-    size = _CAT if sequential else _OTHER_CAT
-    think_ns = _copied(cpu, size) + cpu.request_ns + cpu.page_ns * (size // _PAGE)
+    size, page_ns = (_CAT, _PAGE_NS) if sequential else (_OTHER_CAT, _MOVED_NS)
+    think_ns = _passed_on(cpu, size, page_ns) + cpu.page_ns * (size // _PAGE)
     return replace(call, cached=True, sequential=sequential, size=size, think_ns=think_ns)
 
 
 def _writer(cpu: CpuCost) -> Client:
     """``dd bs=64k count=64 conv=fsync``, again and again (load.sh)."""
-    think_ns = _slowness(cpu) * _PROGRAM_NS + _WRITTEN // _WRITE * _copied(cpu, _WRITE)
+    written_ns = _WRITTEN // _WRITE * _passed_on(cpu, _WRITE, _PAGE_NS)
+    think_ns = _slowness(cpu) * _PROGRAM_NS + written_ns
     return Client(write=True, cached=True, size=_WRITE, think_ns=think_ns, burst_bytes=_WRITTEN)
 
 
-def _copied(cpu: CpuCost, size: int) -> float:
-    """Return the computing (ns) of a call that copies ``size`` bytes from or to the page cache."""
-    return _slowness(cpu) * (_CALL_NS + size // _PAGE * _PAGE_NS)
+def _passed_on(cpu: CpuCost, size: int, page_ns: float) -> float:
+    """Return the computing (ns) of a call that passes on ``size`` bytes of the page cache."""
+    return _slowness(cpu) * (_CALL_NS + size // _PAGE * page_ns)
 
 
 def _slowness(cpu: CpuCost) -> float:

@@ -37,7 +37,7 @@ from foreread.tracer.formats.scenario import IDLE
 MOST_SLOWER = 0.03  # than the reference window, beside any load: such a window is never set
 # Standard deviation of measured seconds beside a load from predicted ones, in parts of them, which
 # the draws do not contain: the root mean square error on emulated boards (accuracy/loads.md).
-LOADED = 0.12
+LOADED = 0.08
 # The same under the kernel's limiter, where microseconds decide who gets how much of a slice's
 # budget: three starts beside three loads.
 LIMITED = 0.22

@@ -31,7 +31,8 @@ class Limits:
     A request is no longer than ``max_sectors_kb`` and has at most ``max_segments`` of
     ``max_segment_size`` (bytes) each. A thread that submits more requests than ``nr_requests``
     waits until the queue has room for the last one (blk_mq_get_tag, block/blk-mq-tag.c); so does a
-    thread with more than ``nr_writes`` writes (wbt_wait, block/blk-wbt.c).
+    thread with more than ``nr_writes`` writes (wbt_wait, block/blk-wbt.c). Requests beyond
+    ``nr_driver_tags`` wait in the scheduler, and a kernel worker passes them to the driver.
     """
 
     max_sectors_kb: int
@@ -39,6 +40,7 @@ class Limits:
     max_segment_size: int = 1 << 30
     nr_requests: int = 1 << 20
     nr_writes: int = 1 << 20
+    nr_driver_tags: int = 1 << 20
 
     @property
     def max_sectors(self) -> int:

@@ -61,7 +61,9 @@ class TimedKernel(Kernel):
     The queue holds ``limits.nr_requests``, of which ``limits.nr_writes`` are writes. A request
     beyond that has no place in it: its thread
     sleeps until there is room, and a thread that comes earlier gets the room first
-    (blk_mq_get_tag). ``sent`` are the requests in the order in which the queue accepted them.
+    (blk_mq_get_tag). A completed request wakes one thread that waits for room: ``promised`` are
+    those that are awake and have not tried yet. ``sent`` are the requests in the order in which the
+    queue accepted them.
     """
 
     layout: Layout = field(kw_only=True)
@@ -72,6 +74,8 @@ class TimedKernel(Kernel):
     made: int = 0  # requests so far
     unlimited: bool = False  # no limiter holds the requests that are made now
     writes: bool = False  # the requests that are made now are writes
+    deferred: bool = False  # their thread computes before it submits them
+    promised: int = 0
     sent: list[Request] = field(default_factory=list)
     _writes: list[Request] = field(default_factory=list)  # of ``sent``
     _held: list[Request] = field(default_factory=list)  # ->readahead itself waits for these
@@ -106,7 +110,7 @@ class TimedKernel(Kernel):
         request = Request(write=self.writes)
         self.made += 1
         self._outside.append((request, sector, sectors, bios, meta, self.unlimited))
-        if len(self._outside) == 1:
+        if len(self._outside) == 1 and not self.deferred:
             self.accept(self._outside)
         return request
 
@@ -122,13 +126,22 @@ class TimedKernel(Kernel):
     def accept(self, reads: deque[Read]) -> float:
         """Submit requests while the queue has room; return when it has room again."""
         while reads:
-            room_ns = _room_from(self.sent, self.limits.nr_requests)
-            if room_ns <= self.clock_ns and reads[0][0].write:
-                room_ns = _room_from(self._writes, self.limits.nr_writes)
+            room_ns = self.room_ns(reads[0][0].write)
             if room_ns > self.clock_ns:
                 return room_ns
             self._submit(*reads.popleft())
         return 0.0
+
+    def room_ns(self, write: bool, promised: int = 0) -> float:
+        """Return when there is room for one more request, beside those of ``promised`` threads."""
+        room_ns = _room_from(self.sent, max(self.limits.nr_requests - promised, 1))
+        if room_ns <= self.clock_ns and write:
+            room_ns = _room_from(self._writes, self.limits.nr_writes)
+        return room_ns
+
+    def worker_runs(self) -> bool:
+        """Return whether a request waits for the driver, which has just completed one."""
+        return _room_from(self.sent, self.limits.nr_driver_tags) > self.clock_ns
 
     def _submit(
         self,

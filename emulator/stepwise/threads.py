@@ -5,11 +5,12 @@ of its computing. Its actions take no time, and happen in order of time, simulta
 of rows. A thread that has to compute takes a free CPU, or the CPU occupied longest by another
 thread if that is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a
 CPU for a slice yields it to the first in the queue, and queues at the end. With a credit the order
-is that of kernel/sched/fair.c before 6.6. Of the threads that wait
-for one completion, threads that wait for its pages continue before threads that wait for its room
-in the queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order
-in which they began to wait. A load that reads through the page cache comes last: copying its pages
-takes time, in which another thread gets the room.
+is that of kernel/sched/fair.c before 6.6. Without one, a thread that a completion wakes preempts
+the only CPU's thread in two cases: the disk's worker ran when that got the CPU, and runs again now;
+or the same completion woke that, too, and the thread lags. Of the threads that wait for one
+completion, threads that wait for its pages continue before threads that wait for its room in the
+queue, in the kernel's order of waking (blk_mq_end_request); within both groups in the order in
+which they began to wait.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Sleep:
 
     The end of step ``woken_by`` ends the sleep earlier (-1: no step does). If the time is infinite,
     the sleep ends when the pages of ``request`` are usable. ``for_room_since_ns``: the beginning of
-    a wait for room in the device's queue; NONE: no such wait.
+    a wait for room in the device's queue, for a ``write`` or a read; NONE: no such wait.
     """
 
     until_ns: float
@@ -50,6 +51,7 @@ class Sleep:
     woken_by: int = -1
     request: Request | None = None
     for_room_since_ns: float = NONE
+    write: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,19 +69,24 @@ class Thread:
     """A thread; ``row`` is its step.
 
     Those of loads are in no time of ``Threads``, which ends without them. With a CPU, ``since_ns``
-    is when it got the CPU, and ``end_ns`` when its computing ends.
+    is when it got the CPU, and ``end_ns`` when its computing ends; ``yields``: the disk's worker
+    ran then; ``after_ns``: so long had the thread computed that left the CPU to it. ``lags``: it
+    computed less than that before it fell asleep, which its next turn makes up for (PLACE_LAG).
     """
 
     row: int
     begin_ns: float = 0.0
     of_load: bool = False
-    copies: bool = False  # of a load: it reads through the page cache
     life: Life = field(init=False)
     has_cpu: bool = False
+    yields: bool = False
+    after_ns: float = 0.0
+    lags: bool = False
     left_ns: float = 0.0
     since_ns: float = 0.0
     end_ns: float = 0.0
     waits: bool = False  # for a device; never of a load
+    by_device: bool = False  # it slept for a device last
     woken_by: int = -1  # the step that may end its sleep
     request: Request | None = None  # the request that it waits for
     vruntime_ns: float = 0.0
@@ -92,10 +99,14 @@ class Threads:
     """All threads; ``spans``: no thread computed, and a thread waited for a device.
 
     With ``credit_ns`` they do not take turns: who has computed less comes first (before 6.6).
+    ``worker_runs``: whether the disk's worker passes a request to the driver now. It has the
+    highest priority, and so it holds the average of kernel/sched/fair.c (avg_vruntime) where that
+    was: a thread that then computes is soon ahead of it, and of a thread that wakes.
     """
 
     cpus: int
     tell: Callable[[float], None]  # the current time
+    worker_runs: Callable[[], bool]
     credit_ns: float = 0.0
     now_ns: float = 0.0
     compute_ns: float = 0.0
@@ -144,10 +155,7 @@ class Threads:
             heapify(self._events)
 
     def _at(self, time: float, thread: Thread) -> None:
-        turn = thread.room_since_ns
-        if thread.copies and turn == NONE:
-            turn = math.inf
-        heappush(self._events, (time, turn, thread.row, thread))
+        heappush(self._events, (time, thread.room_since_ns, thread.row, thread))
 
     def _forget_event(self, thread: Thread) -> None:
         self._events = [event for event in self._events if event[-1] is not thread]
@@ -189,6 +197,7 @@ class Threads:
                     self._want_cpu(thread)
                 return
             case Sleep(until_ns, for_device, woken_by, request, room_since_ns):
+                thread.by_device = for_device
                 thread.waits = for_device and not thread.of_load
                 thread.request, thread.room_since_ns = request, room_since_ns
                 self._waiting += thread.waits
@@ -197,6 +206,7 @@ class Threads:
                     thread.woken_by = woken_by
                     self._sleepers.setdefault(woken_by, []).append(thread)
             case Over(row):
+                thread.by_device = False
                 self._sleepers.setdefault(row, []).append(thread)
             case None:
                 thread.over_ns = self.now_ns
@@ -206,18 +216,19 @@ class Threads:
     def _want_cpu(self, thread: Thread) -> None:
         """Give a thread a CPU, or a place in the queue."""
         thread.vruntime_ns = max(thread.vruntime_ns, self._least_ns - self.credit_ns)
+        after_worker = thread.by_device and self.cpus == 1 and self.worker_runs()
         if len(self._running) < self.cpus:
-            self._take(thread)
+            self._take(thread, after_worker)
             return
-        other = self._preempted(thread)
+        other = self._preempted(thread, after_worker)
         if other is None:
             self._queue.append(thread)
             return
         self._forget_event(other)
         self._stop(other)
-        self._take(thread)
+        self._take(thread, after_worker)
 
-    def _preempted(self, thread: Thread) -> Thread | None:
+    def _preempted(self, thread: Thread, after_worker: bool) -> Thread | None:
         """Return the running thread that has to leave its CPU to a woken one.
 
         Of threads that woke at the same time the one that has computed less comes first
@@ -225,14 +236,19 @@ class Threads:
         """
         if self.credit_ns == 0:
             longest = min(self._running, key=lambda running: (running.since_ns, running.row))
-            return None if longest.since_ns + self._slice_ns > self.now_ns else longest
+            since_ns = longest.since_ns
+            ahead = after_worker and longest.yields and since_ns < self.now_ns
+            first = self.cpus == 1 and thread.lags and since_ns == self.now_ns
+            turn_ns = since_ns + self._slice_ns
+            return longest if ahead or first or turn_ns <= self.now_ns else None
         most = min(self._running, key=lambda running: (-running.vruntime_ns, running.row))
         margin_ns = self.credit_ns / 3 if most.since_ns < self.now_ns else 0.0
         return most if most.vruntime_ns - thread.vruntime_ns > margin_ns else None
 
-    def _take(self, thread: Thread) -> None:
+    def _take(self, thread: Thread, yields: bool = False, after_ns: float = 0.0) -> None:
         """Give a thread a CPU from now on."""
         thread.has_cpu = True
+        thread.yields, thread.after_ns = yields, after_ns
         thread.since_ns = self.now_ns
         self._running.append(thread)
         self._compute(thread)
@@ -286,8 +302,10 @@ class Threads:
     def _leave(self, thread: Thread) -> None:
         """Give a thread's CPU to the first in the queue."""
         self._lose(thread)
+        ran_ns = self.now_ns - thread.since_ns
+        thread.lags = ran_ns < thread.after_ns
         if self._queue:
-            self._take(self._next())
+            self._take(self._next(), after_ns=ran_ns)
 
     def _lose(self, thread: Thread) -> None:
         thread.has_cpu = False

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from foreread.emulator.devices.device import DeviceModel
 from foreread.emulator.fixed import EmulationError
@@ -30,7 +31,7 @@ from foreread.emulator.linux.steps import (
 )
 from foreread.emulator.stepwise.disk import Read, Request, TimedKernel, wasted
 from foreread.emulator.stepwise.replay import Replay
-from foreread.emulator.stepwise.threads import Compute, Life, Over, Sleep, Thread, Threads
+from foreread.emulator.stepwise.threads import NONE, Compute, Life, Over, Sleep, Thread, Threads
 
 _64_BITS = (1 << 64) - 1
 
@@ -91,7 +92,9 @@ class TimedReplay(Replay):
         self._over_ns = np.full(len(run.steps), np.nan)
         self._once: list[tuple[int, int, Request]] = []  # sector, sectors, request
         self._rounds = 0  # of all loads
-        self._threads = self.threads_type(run.cpus, self._tell, run.machine.credit_ns)
+        self._threads = self.threads_type(
+            run.cpus, self._tell, self.kernel.worker_runs, run.machine.credit_ns
+        )
 
     def timed(self) -> Timed:
         """Run all threads and return the times and counts."""
@@ -105,8 +108,7 @@ class TimedReplay(Replay):
         for each, thread in all_threads.items():
             thread.life = self._live(thread, rows[each], self._run.tail_ns if each == last else 0.0)
         for from_ns, until_ns, stride, span, each in self._run.repeats.tolist():
-            copies = self._run.steps["operation"][rows[each][-1]] >= 0
-            load = Thread(rows[each][0], lead + from_ns, of_load=True, copies=bool(copies))
+            load = Thread(rows[each][0], lead + from_ns, of_load=True)
             all_threads[each] = load
             places = _Places(each, stride, span)
             load.life = self._repeat(load, rows[each], lead + until_ns, places)
@@ -145,14 +147,9 @@ class TimedReplay(Replay):
             due = cold.computing_ns(cpu_ns) + change_ns + saved
             saved = min(due, 0.0)
             yield Compute(max(due, 0.0))
-            for wait in self._do(row, operation, read):
-                sleeps = wait.until_ns > kernel.clock_ns
-                if sleeps or (self._sent and wait.until_ns == kernel.clock_ns):
-                    cold.waits()
-                    self._work[row, 3] += 1
-                if sleeps:
-                    yield wait
-                    yield Compute(0.0)
+            yield from self._execute(row, operation, read)
+            if self._work[row, 3]:
+                cold.waits()
             if self._recorded is not None and self._recorded.work[row, 3]:
                 cold.waited()
             self._over[row] = True
@@ -170,13 +167,7 @@ class TimedReplay(Replay):
                 if sleep_ns:
                     yield Sleep(self.kernel.clock_ns + sleep_ns)
                 yield Compute(cpu_ns)
-                for wait in self._do(row, operation, read, places):
-                    sleeps = wait.until_ns > self.kernel.clock_ns
-                    if sleeps or (self._sent and wait.until_ns == self.kernel.clock_ns):
-                        self._work[row, 3] += 1
-                    if sleeps:
-                        yield wait
-                        yield Compute(0.0)
+                yield from self._execute(row, operation, read, places)
                 self._over_ns[row] = self.kernel.clock_ns
             if self.kernel.clock_ns >= until_ns:
                 break
@@ -190,12 +181,28 @@ class TimedReplay(Replay):
             self._work[rows] = 0
         yield Compute(0.0)
 
+    def _execute(
+        self, row: int, operation: int, read: Sequence[int], places: _Places | None = None
+    ) -> Life:
+        """Execute a step, a load's at its place, and count its waits."""
+        for wait in self._do(row, operation, read, places):
+            if isinstance(wait, Compute):
+                yield wait
+                continue
+            sleeps = wait.until_ns > self.kernel.clock_ns
+            if sleeps or (self._sent and wait.until_ns == self.kernel.clock_ns):
+                self._work[row, 3] += 1
+            if sleeps:
+                yield from self._sleep(wait)
+
     def _do(
         self, row: int, operation: int, read: Sequence[int], places: _Places | None = None
-    ) -> Iterator[Sleep]:
-        """Execute a step, a load's at its place; yield its waits, which may be over already.
+    ) -> Iterator[Compute | Sleep]:
+        """Yield the waits of a step, which may be over already.
 
-        A thread also waits for a request that it has just sent and that takes no time.
+        A thread also waits for a request that it has just sent and that takes no time. A load
+        computes what its readahead costs before it submits the requests; a start's computing
+        includes it.
         """
         kernel, work = self.kernel, self._work[row]
         self._sent = False
@@ -222,19 +229,21 @@ class TimedReplay(Replay):
         while True:
             self._make_requests_of(flags)
             requests, pages, sectors = kernel.made, kernel.pages, kernel.block_sectors
-            sent = len(kernel.sent)
+            kernel.deferred = places is not None
             needed = next(needs, None)
-            work[:3] += (
-                kernel.made - requests,
-                kernel.pages - pages,
-                kernel.block_sectors - sectors,
+            kernel.deferred = False
+            more = np.array(
+                (kernel.made - requests, kernel.pages - pages, kernel.block_sectors - sectors)
             )
-            ahead = kernel.sent[sent:] if places else []
-            copies_ns = max((each.done_ns for each in ahead if each.copied), default=0.0)
+            work[:3] += more
             outside, held = kernel.taken()
+            ahead = [each for each, *_ in outside] if places else []
             self._sent, has_sent = False, kernel.made > requests
+            if ahead:
+                yield Compute(self._cost_ns(more))
             yield from self._accepted(outside)
             self._sent = has_sent
+            copies_ns = max((each.done_ns for each in ahead if each.copied), default=0.0)
             held_ns = max((request.done_ns for request in held), default=0.0)
             if needed is None:
                 yield Sleep(held_ns, for_device=True)
@@ -257,21 +266,43 @@ class TimedReplay(Replay):
         self.kernel.writes = bool(flags & WRITE)
 
     def _accepted(self, outside: deque[Read]) -> Iterator[Sleep]:
-        """Yield the waits of a thread until the queue has accepted its requests."""
-        waiting, since_ns = len(outside), self.kernel.clock_ns
+        """Yield the waits of a thread until the queue has accepted its requests.
+
+        A thread that was woken and found no room, since another one was faster, waits as the last.
+        """
+        kernel = self.kernel
         while outside:
-            until_ns = self.kernel.accept(outside)
+            until_ns = kernel.accept(outside)
             self._threads.settle()
-            if len(outside) < waiting:
-                waiting, since_ns = len(outside), self.kernel.clock_ns
-            yield Sleep(until_ns, for_device=True, for_room_since_ns=since_ns)
+            if not outside:
+                return
+            write = outside[0][0].write
+            yield Sleep(until_ns, for_device=True, for_room_since_ns=kernel.clock_ns, write=write)
+            kernel.promised -= 1
+
+    def _sleep(self, wait: Sleep) -> Life:
+        """Sleep, and want a CPU.
+
+        A completed request wakes the first thread that waits for room (sbitmap_queue_wake_up); the
+        others sleep until the next one is completed.
+        """
+        kernel = self.kernel
+        yield wait
+        if wait.for_room_since_ns != NONE:
+            while (until_ns := kernel.room_ns(wait.write, kernel.promised)) > kernel.clock_ns:
+                yield replace(wait, until_ns=until_ns)
+            kernel.promised += 1
+        yield Compute(0.0)
 
     def _change(self, row: int) -> float:
         """Return the processor's work (ns) that a step needed more than when it was recorded."""
         if self._recorded is None:
             return 0.0
-        cost = (self._cpu.request_ns, self._cpu.page_ns, self._cpu.sector_ns)
-        return float((self._work[row] - self._recorded.work[row])[:3] @ cost)
+        return self._cost_ns((self._work[row] - self._recorded.work[row])[:3])
+
+    def _cost_ns(self, work: npt.NDArray[np.int64]) -> float:
+        """Return the processor's work (ns) for requests, pages and sectors."""
+        return float(work @ (self._cpu.request_ns, self._cpu.page_ns, self._cpu.sector_ns))
 
 
 @dataclass

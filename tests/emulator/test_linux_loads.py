@@ -91,7 +91,11 @@ def loaded(draw):
             step["sleep_ns"] = draw(st.sampled_from([0, 0, 1e5]))
             steps.append(step)
         loads.append((repeat, steps))
-    limits = replace(run.limits, nr_writes=draw(st.sampled_from([1, 2, run.limits.nr_writes])))
+    limits = replace(
+        run.limits,
+        nr_writes=draw(st.sampled_from([1, 2, run.limits.nr_writes])),
+        nr_driver_tags=draw(st.sampled_from([1, 2, run.limits.nr_driver_tags])),
+    )
     machine = replace(run.machine, credit_ns=draw(st.sampled_from([0, 3_000_000, 50_000])))
     return beside(replace(run, limits=limits, machine=machine), loads)
 
@@ -178,8 +182,8 @@ def test_a_sleeper_with_credit_preempts_at_once():
     )
 
 
-@pytest.mark.parametrize(("credit_ns", "total_ns"), [(0, 2.4 * MS), (3_000_000, 3.1 * MS)])
-def test_of_threads_that_wake_at_once_the_first_has_computed_least(credit_ns, total_ns):
+@pytest.mark.parametrize("credit_ns", [0, 3_000_000])
+def test_of_threads_that_wake_at_once_the_first_has_computed_least(credit_ns):
     """The start reads from 0.1 to 1.1 ms; then it wakes, and the load, which waits for room."""
     read = {"operation": -1, "sectors": 8, "sector": 0}
     reads = [{**read, "cpu_ns": 100 * US}, {**read, "cpu_ns": 300 * US}]
@@ -187,7 +191,7 @@ def test_of_threads_that_wake_at_once_the_first_has_computed_least(credit_ns, to
     machine = replace(start.machine, credit_ns=credit_ns)
     start = replace(start, machine=machine, limits=replace(start.limits, nr_requests=1))
     load = (0.0, 1 * MS, 8, 0), [{"cpu_ns": 50 * US, "sectors": 8}]
-    assert seconds_of(beside(start, [load]), DISK).total_ns == pytest.approx(total_ns)
+    assert seconds_of(beside(start, [load]), DISK).total_ns == pytest.approx(3.1 * MS)
 
 
 def test_a_reader_through_the_page_cache_reads_as_its_window_says():
@@ -197,6 +201,57 @@ def test_a_reader_through_the_page_cache_reads_as_its_window_says():
     work = [seconds_of(run, FixedCost(1 * MS, 10 * US), window) for window in (8, 64)]
     assert work[0].total_ns < work[1].total_ns  # each of its own reads waits for more
     assert work[1].total_ns > seconds_of(a_start(20), FixedCost(1 * MS, 10 * US)).total_ns
+
+
+def on_one_processor(reads, tags=1 << 20, room=4):
+    start = run_of(
+        Script(),
+        [{"operation": -1, "sectors": 8, "cpu_ns": cpu_ns, "sector": 0} for cpu_ns in reads],
+        cpus=1,
+    )
+    return replace(start, limits=replace(start.limits, nr_requests=room, nr_driver_tags=tags))
+
+
+@pytest.mark.parametrize(("tags", "total_ns"), [(1, 1.9 * MS), (2, 2.4 * MS)])
+def test_after_the_disk_s_worker_has_run_a_woken_thread_preempts(tags, total_ns):
+    """The load computes from 1.0 to 1.5 ms but for 1.1 ms, when it sends a read ahead.
+
+    The start's second read ends at 1.3 ms, when the read ahead waits for a driver with one tag.
+    With two tags the start computes after 1.5 ms, and ends after the load's next turn.
+    """
+    reads = [{"cpu_ns": 100 * US, "meta": AHEAD}, {"cpu_ns": 400 * US, "meta": 0}]
+    load = (0.0, FOREVER, 8, 0), [{**REPEATED, **read} for read in reads]
+    run = beside(on_one_processor([100 * US] * 3, tags), [load])
+    assert seconds_of(run, FixedCost(0.3 * MS, 0.0)).total_ns == pytest.approx(total_ns)
+
+
+def test_a_thread_that_was_woken_in_vain_is_the_first_at_the_next_time():
+    """The start waits for the only place from 0.05 ms on.
+
+    At 1.1 ms the second load's read ends, which computes for 0.05 ms and takes the place again.
+    When that read ends, at 2.15 ms, the start lags the load, and comes first.
+    """
+    loads = [
+        ((-1 * MS, FOREVER, 8, 0), [REPEATED]),
+        ((-0.95 * MS, FOREVER, 8, 0), [{**REPEATED, "cpu_ns": 50 * US}]),
+    ]
+    run = beside(on_one_processor([50 * US], room=1), loads)
+    assert seconds_of(run, DISK).total_ns == pytest.approx(3.15 * MS)
+
+
+@pytest.mark.parametrize(("page_ns", "total_ns"), [(0.0, 2.1 * MS), (100 * US, 1.15 * MS)])
+def test_a_load_computes_what_its_readahead_costs_before_it_submits_it(page_ns, total_ns):
+    """The load calls at 0.1 ms, and submits a page at 0.2 ms; the start reads at 0.15 ms."""
+    start = run_of(
+        Script(), [{"operation": -1, "sectors": 8, "cpu_ns": 150 * US, "sector": 0}], cpus=2
+    )
+    run, call = reader(start)
+    load = (0.0, FOREVER, 8 * PAGE, 0), [{"cpu_ns": 100 * US, "operation": call}]
+    run = beside(run, [load])
+    cpu = CpuCost(0.0, page_ns)
+    plain = timed(run, 0, DISK, cpu)
+    assert_same(timed_windows(run, [0], DISK, cpu)[0], plain)
+    assert plain.total_ns == pytest.approx(total_ns)
 
 
 def test_a_limiter_holds_the_reads_of_a_load_only_if_it_limits_the_load():

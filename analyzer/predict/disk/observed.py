@@ -8,12 +8,13 @@ model in one of these, even where the total agrees. Under another window the sha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from foreread.analyzer.ingest.tables import Array, Table
 from foreread.emulator.devices.device import DeviceModel
+from foreread.emulator.devices.stateful import Stateful
 
 # A group is unexplained if its mean is off by so many parts of it, and so many standard errors.
 MOST_OFF, ERRORS = 0.05, 4.0
@@ -22,6 +23,7 @@ _TAIL = 10  # times the median: a stall of the machine
 _PARTS = 4  # of the requests, by the time
 _LARGE_SECTORS = 64
 _APART_NS = 1e12
+_DRAWS = 16  # of random latencies
 _WAITING = "requests issued while others are served"
 
 
@@ -57,7 +59,14 @@ class Observed:
         return np.append(False, self.sector[1:] == ends[:-1])
 
     def served_ns(self, device: DeviceModel) -> Array:
-        """Return how long a device takes for the same requests at the same times."""
+        """Return how long a device takes for the same requests at the same times.
+
+        Of a random latency it is the mean of some draws: requests in flight together wait for the
+        longest of theirs.
+        """
+        if isinstance(device, Stateful) and device.jitter_ns and not device.seed:
+            draws = [self.served_ns(replace(device, seed=seed)) for seed in range(1, _DRAWS + 1)]
+            return np.asarray(np.mean(draws, axis=0))
         queue = device.queue()
         rows = zip(self.issue_ns.tolist(), self.sector.tolist(), self.sectors.tolist(), strict=True)
         done = [queue.submit(now, int(sector), int(sectors)) for now, sector, sectors in rows]

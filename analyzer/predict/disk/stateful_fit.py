@@ -58,7 +58,7 @@ def fit_stateful(requests: Observed) -> Stateful | None:
     for one in (*simple[1:], keeping):
         if best.deviation > _EXACT and one.deviation < BETTER * best.deviation:
             best = one
-    return _with_jitter(requests, _at_once(requests, best.device))
+    return _with_jitter(requests, best.device)
 
 
 def _seeking(requests: Observed) -> Iterator[_Kind]:
@@ -152,16 +152,36 @@ def _at_once(requests: Observed, device: Stateful) -> Stateful:
 
 
 def _with_jitter(requests: Observed, device: Stateful) -> Stateful:
-    """Return a disk with a random latency, if times deviate; its mean is that of the requests.
+    """Return a disk with its requests at once, and with a random latency if times deviate.
 
-    The run waits for all of its requests, so that the mean counts and not the median.
+    The run waits for all of its requests, so that the mean latency counts and not the median.
     """
     alone = ~requests.in_flight
     took = requests.took_ns[alone]
-    left = took - requests.alone_ns(device)[alone]
-    left = left[took <= _TAIL * np.median(took)]
+    usual = took <= _TAIL * np.median(took)
+    left = (took - requests.alone_ns(device)[alone])[usual]
     if np.median(np.abs(left)) <= _BROAD * np.median(took):
-        return device
+        return _at_once(requests, device)
+    device = _at_once(requests, _transferring(requests, device))
+    left = (took - requests.alone_ns(device)[alone])[usual]
     mean = max(device.latency_ns + float(left.mean()), 0.0)
     jitter = min(float(left.std()) / _DEVIATION, mean)
     return replace(device, latency_ns=mean - jitter, jitter_ns=jitter)
+
+
+def _transferring(requests: Observed, device: Stateful) -> Stateful:
+    """Return a disk with the time per KiB of requests that waited for their transfer alone.
+
+    Their latency had passed when the one before them ended. Random latencies hide the time per KiB
+    in those that had the disk to themselves, which are small.
+    """
+    done = np.maximum.accumulate(requests.complete_ns)
+    latency_ns = (requests.took_ns - device.ns_per_kib * requests.kib)[~requests.in_flight]
+    longest_ns = latency_ns[latency_ns <= _TAIL * np.median(latency_ns)].max()
+    turn = np.append(False, requests.issue_ns[1:] + longest_ns <= done[:-1])
+    if device.unit_kib or np.count_nonzero(turn) < FEWEST_AT_ONCE:
+        return device
+    transfer_ns = np.diff(done, prepend=0.0)[turn]
+    kib = requests.kib[turn]
+    costs = _least_absolute(kib[:, None], transfer_ns, np.ones(len(kib)))
+    return replace(device, ns_per_kib=float(costs[0]))

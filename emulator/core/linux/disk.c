@@ -24,6 +24,7 @@ lx_disk_renew(struct lx_disk *disk)
 {
     *disk = (struct lx_disk){.nr_requests = disk->nr_requests,
                              .nr_writes = disk->nr_writes,
+                             .nr_driver_tags = disk->nr_driver_tags,
                              .requests = disk->requests,
                              .room = disk->room,
                              .accepted = disk->accepted,
@@ -89,12 +90,26 @@ room_from(const struct lx_disk *disk, const size_t *accepted, size_t n, size_t m
 }
 
 double
+lx_disk_room(const struct lx_disk *disk, bool write, size_t promised)
+{
+    size_t most = disk->nr_requests > promised ? disk->nr_requests - promised : 1;
+    double from_ns = room_from(disk, disk->accepted, disk->n_accepted, most);
+    if (from_ns <= disk->now_ns && write)
+        from_ns = room_from(disk, disk->writes, disk->n_writes, disk->nr_writes);
+    return from_ns;
+}
+
+bool
+lx_disk_worker_runs(const struct lx_disk *disk)
+{
+    return room_from(disk, disk->accepted, disk->n_accepted, disk->nr_driver_tags) > disk->now_ns;
+}
+
+double
 lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end)
 {
     for (; *next < end && !disk->error; ++*next) {
-        double from_ns = room_from(disk, disk->accepted, disk->n_accepted, disk->nr_requests);
-        if (from_ns <= disk->now_ns && disk->requests[*next].write)
-            from_ns = room_from(disk, disk->writes, disk->n_writes, disk->nr_writes);
+        double from_ns = lx_disk_room(disk, disk->requests[*next].write, 0);
         if (from_ns > disk->now_ns)
             return from_ns;
         submit(disk, *next);
@@ -109,7 +124,7 @@ send(struct lx_disk *disk, struct lx_read read)
     read.unlimited = disk->unlimited;
     disk->requests[row].read = read;
     disk->requests[row].write = disk->write;
-    if (disk->outside == row)
+    if (disk->outside == row && !disk->deferred)
         lx_disk_accept(disk, &disk->outside, disk->n_requests);
     return row;
 }

@@ -25,15 +25,17 @@ struct lx_span {
 };
 
 /*
- * The queue holds ``nr_requests``, ``nr_writes`` of which are writes; requests from ``outside`` on
- * have found no room in it.
+ * The queue holds ``nr_requests``, ``nr_writes`` of which are writes, and the driver takes
+ * ``nr_driver_tags`` of them; requests from ``outside`` on have found no room in it, or are
+ * ``deferred``: their thread computes before it submits them. A completed request wakes one thread
+ * that waits for room: ``promised`` are awake, and have not tried yet.
  */
 struct lx_disk {
     struct lx_device device;
-    size_t nr_requests, nr_writes;
+    size_t nr_requests, nr_writes, nr_driver_tags;
     double now_ns, busy_ns; /* ``busy_ns``: when the device will have done all */
     struct lx_request *requests;
-    size_t n_requests, room, outside;
+    size_t n_requests, room, outside, promised;
     size_t *accepted; /* requests in the order in which the queue accepted them */
     size_t n_accepted;
     size_t *writes; /* those that write, in this order */
@@ -43,6 +45,7 @@ struct lx_disk {
     size_t n_spans, span_room;
     int64_t pages;         /* read so far */
     int64_t block_sectors; /* of compressed blocks that were read so far */
+    bool deferred;
     bool unlimited, write; /* the requests that are made now: no limiter holds them; they write */
     int error;
 };
@@ -55,6 +58,12 @@ size_t lx_disk_send(struct lx_disk *disk, struct lx_read read);
 
 /* Accept requests [*next, end) while the queue has room; when it has room again, 0 if all were. */
 double lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end);
+
+/* When there is room for one more request, beside those of ``promised`` threads. */
+double lx_disk_room(const struct lx_disk *disk, bool write, size_t promised);
+
+/* Whether a request waits for the driver, which has just completed one: a kernel worker runs. */
+bool lx_disk_worker_runs(const struct lx_disk *disk);
 
 /* The request of pages that somebody needs; LX_NONE if they were never read. */
 size_t lx_disk_use(struct lx_kernel *k, struct lx_needed needed);

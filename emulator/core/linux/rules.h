@@ -91,7 +91,8 @@ enum { LX_AROUND_VALUES };
     NUMBER(max_segments)                                                                           \
     NUMBER(max_segment_size)                                                                       \
     NUMBER(nr_requests)                                                                            \
-    NUMBER(nr_writes)
+    NUMBER(nr_writes)                                                                              \
+    NUMBER(nr_driver_tags)
 
 struct lx_rules {
 #define LX_MEMBER(name, ...) int32_t name;

@@ -6,20 +6,13 @@
 enum { MOST_FACTOR = 8 };
 static const double SLICE_NS = 0.75e6, TICK_NS = 4e6;
 
-/* A thread's turn among simultaneous ones: who has to copy pages that have come is the last. */
-static double
-turn_of(const struct lx_thread *thread)
-{
-    return thread->copies && thread->room_since_ns < 0 ? INFINITY : thread->room_since_ns;
-}
-
 static bool
 is_before(const struct lx_event *a, const struct lx_event *b)
 {
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns;
-    if (turn_of(a->thread) != turn_of(b->thread))
-        return turn_of(a->thread) < turn_of(b->thread);
+    if (a->thread->room_since_ns != b->thread->room_since_ns)
+        return a->thread->room_since_ns < b->thread->room_since_ns;
     return a->thread->row < b->thread->row;
 }
 
@@ -175,6 +168,8 @@ static void
 take_cpu(struct lx_threads *t, struct lx_thread *thread)
 {
     thread->has_cpu = true;
+    thread->yields = false;
+    thread->after_ns = 0;
     thread->since_ns = t->disk->now_ns;
     t->running[t->n_running++] = thread;
     t->computing += !thread->repeat;
@@ -235,9 +230,13 @@ static void
 leave(struct lx_threads *t, struct lx_thread *thread)
 {
     lose_cpu(t, thread);
+    double ran_ns = t->disk->now_ns - thread->since_ns;
+    thread->lags = ran_ns < thread->after_ns;
     struct lx_thread *next = next_of_queue(t);
-    if (next)
-        take_cpu(t, next);
+    if (!next)
+        return;
+    take_cpu(t, next);
+    next->after_ns = ran_ns;
 }
 
 /* Whether a thread goes on at a tick (check_preempt_tick). */
@@ -286,14 +285,18 @@ longest_running(const struct lx_threads *t)
 /*
  * The running thread that has to leave its CPU to a woken one; NULL: none has. Of threads that woke
  * at the same time the one that has computed less comes first (wakeup_preempt_entity).
+ * ``after_worker``: the disk's worker runs now, too.
  */
 static struct lx_thread *
-preempted(const struct lx_threads *t, const struct lx_thread *thread)
+preempted(const struct lx_threads *t, const struct lx_thread *thread, bool after_worker)
 {
     struct lx_thread *most = t->running[0];
+    double now = t->disk->now_ns;
     if (!(t->credit_ns > 0)) {
         most = longest_running(t);
-        return most->since_ns + t->slice_ns > t->disk->now_ns ? NULL : most;
+        bool ahead = after_worker && most->yields && most->since_ns < now;
+        bool first = t->cpus == 1 && thread->lags && most->since_ns == now;
+        return ahead || first || most->since_ns + t->slice_ns <= now ? most : NULL;
     }
     for (size_t i = 1; i < t->n_running; i++) {
         struct lx_thread *one = t->running[i];
@@ -301,7 +304,7 @@ preempted(const struct lx_threads *t, const struct lx_thread *thread)
             (one->vruntime_ns == most->vruntime_ns && one->row < most->row))
             most = one;
     }
-    double margin_ns = most->since_ns < t->disk->now_ns ? t->credit_ns / 3 : 0;
+    double margin_ns = most->since_ns < now ? t->credit_ns / 3 : 0;
     return most->vruntime_ns - thread->vruntime_ns > margin_ns ? most : NULL;
 }
 
@@ -310,18 +313,18 @@ static void
 want_cpu(struct lx_threads *t, struct lx_thread *thread)
 {
     thread->vruntime_ns = lx_later(thread->vruntime_ns, t->least_ns - t->credit_ns);
-    if (t->n_running < (size_t)t->cpus) {
-        take_cpu(t, thread);
-        return;
+    bool after_worker = thread->by_device && t->cpus == 1 && lx_disk_worker_runs(t->disk);
+    if (t->n_running == (size_t)t->cpus) {
+        struct lx_thread *other = preempted(t, thread, after_worker);
+        if (!other) {
+            stand_in_queue(t, thread);
+            return;
+        }
+        forget_event(t, other);
+        stop(t, other);
     }
-    struct lx_thread *other = preempted(t, thread);
-    if (!other) {
-        stand_in_queue(t, thread);
-        return;
-    }
-    forget_event(t, other);
-    stop(t, other);
     take_cpu(t, thread);
+    thread->yields = after_worker;
 }
 
 /* Execute a thread's current step, and begin to wait for the next one. */
@@ -334,6 +337,8 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
     if (thread->has_alarm)
         forget_step(t, thread);
     struct lx_waits waits = t->go_on(t->self, thread);
+    if (waits.what != LX_COMPUTE)
+        thread->by_device = waits.what == LX_DEVICE;
     switch (waits.what) {
     case LX_COMPUTE:
         thread->left_ns = waits.ns;

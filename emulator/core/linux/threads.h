@@ -13,6 +13,7 @@ enum lx_phase {
     LX_SLEPT,
     LX_WOKEN,
     LX_COMPUTED,
+    LX_READS_AHEAD,
     LX_OUTSIDE,
     LX_HAS_ROOM,
     LX_ARRIVED,
@@ -26,25 +27,26 @@ struct lx_thread {
     const size_t *steps; /* its rows */
     size_t n_steps, at, row, number;
     enum lx_phase phase;
-    bool has_cpu, waits; /* ``waits``: for the device; never of a load */
-    bool copies;         /* of a load: it reads through the page cache */
-    bool has_alarm;      /* it sleeps, and the end of step ``woken_by`` would wake it */
+    bool has_cpu, waits;    /* ``waits``: for the device; never of a load */
+    bool yields, by_device; /* the disk's worker ran when it got the CPU; it slept for a device */
+    bool lags;      /* it has computed less than ``after_ns``: the thread that left it the CPU */
+    bool has_alarm; /* it sleeps, and the end of step ``woken_by`` would wake it */
     size_t woken_by;
-    size_t outside, outside_end; /* its requests that the queue has no room for */
-    size_t held, held_end;       /* those that ->readahead itself waits for */
+    size_t made, outside, outside_end; /* its requests; the queue has no room from ``outside`` on */
+    size_t held, held_end;             /* those that ->readahead itself waits for */
     double outside_since_ns,
         room_since_ns; /* ``room_since_ns``: -1 while it waits for other things */
     size_t request;    /* that it waits for, or LX_NONE */
     bool operates;     /* its operation goes on, and needs pages */
     bool sent;         /* it has just sent requests */
     struct lx_needed needed;
-    double left_ns, since_ns, end_ns, over_ns, vruntime_ns;
+    double left_ns, since_ns, after_ns, end_ns, over_ns, vruntime_ns;
     double tail_ns, saved_ns, behind_ns;
     double was_cold_ns, cold_ns; /* of its computing recorded, and now: until caches are warm */
     struct lx_call call;
     const struct lx_repeat *repeat; /* of a load's thread, else NULL */
     struct lx_operation operation;  /* that it repeats, at its present place */
-    double begin_ns, copies_ns; /* ``copies_ns``: until when it copies what a load has read ahead */
+    double begin_ns;
     uint64_t round;
     struct lx_thread *next; /* in the queue, or among those that wait for the same step */
 };

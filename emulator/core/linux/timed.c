@@ -140,16 +140,24 @@ check(const struct lx_program *program, const struct lx_timed_run *run, size_t n
     return check_repeats(program, run);
 }
 
+/* The processor's work for requests, pages and sectors. */
+static double
+cost(const struct replay *r, const int64_t *work)
+{
+    double cost_ns = 0;
+    for (size_t i = 0; i < LX_COSTS; i++)
+        cost_ns += (double)work[i] * r->current->cost_ns[i];
+    return cost_ns;
+}
+
 /* The processor's work that a step needed more than when recorded. */
 static double
 change(const struct replay *r, size_t row)
 {
-    double more_ns = 0;
-    for (size_t i = 0; i < LX_COSTS; i++) {
-        size_t at = LX_WORK * row + i;
-        more_ns += (double)(r->work[at] - r->run->recorded[at]) * r->current->cost_ns[i];
-    }
-    return more_ns;
+    int64_t more[LX_COSTS];
+    for (size_t i = 0; i < LX_COSTS; i++)
+        more[i] = r->work[LX_WORK * row + i] - r->run->recorded[LX_WORK * row + i];
+    return cost(r, more);
 }
 
 /* The first request with LX_ONCE that a step's read lies within; LX_NONE if there is none. */
@@ -218,63 +226,93 @@ read_as_it_was(struct replay *r, struct lx_thread *thread)
         r->once[r->n_once++] = thread->request;
 }
 
-/* Continue a thread's operation until it needs pages, or has ended. */
-static void
-operate(struct replay *r, struct lx_thread *thread)
-{
-    int64_t *work = &r->work[LX_WORK * thread->row];
-    size_t requests = r->disk.n_requests;
-    int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
-    make_requests_of(r, thread);
-    thread->operates = lx_go_on(&r->kernel, &thread->call, &thread->needed);
-    thread->sent = r->disk.n_requests > requests;
-    work[0] += (int64_t)(r->disk.n_requests - requests);
-    work[1] += r->disk.pages - pages;
-    work[2] += r->disk.block_sectors - sectors;
-    thread->copies_ns = 0;
-    for (size_t row = requests; thread->repeat && row < r->disk.n_requests; row++)
-        if (r->disk.requests[row].copied)
-            thread->copies_ns = lx_later(thread->copies_ns, r->disk.requests[row].done_ns);
-    if (r->kernel.arena.failed)
-        r->disk.error = LX_NO_MEMORY;
-}
-
 /* Let a thread have what the queue had no room for, and what ->readahead itself waits for. */
 static void
 take_requests(struct replay *r, struct lx_thread *thread)
 {
     struct lx_disk *disk = &r->disk;
-    thread->outside = disk->outside;
+    thread->made = thread->outside = disk->outside;
     thread->outside_end = disk->outside = disk->n_requests;
-    thread->outside_since_ns = disk->now_ns;
     thread->held = disk->held;
     thread->held_end = disk->held = disk->held_end;
+}
+
+/*
+ * Continue a thread's operation until it needs pages, or has ended. Whether it is a load, which
+ * computes what its readahead costs before it submits the requests.
+ */
+static bool
+operate(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
+{
+    int64_t *work = &r->work[LX_WORK * thread->row];
+    size_t requests = r->disk.n_requests;
+    int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
+    make_requests_of(r, thread);
+    r->disk.deferred = thread->repeat;
+    thread->operates = lx_go_on(&r->kernel, &thread->call, &thread->needed);
+    r->disk.deferred = false;
+    thread->sent = r->disk.n_requests > requests;
+    int64_t more[LX_COSTS] = {(int64_t)(r->disk.n_requests - requests), r->disk.pages - pages,
+                              r->disk.block_sectors - sectors};
+    for (size_t i = 0; i < LX_COSTS; i++)
+        work[i] += more[i];
+    if (r->kernel.arena.failed)
+        r->disk.error = LX_NO_MEMORY;
+    take_requests(r, thread);
+    if (!thread->repeat || !thread->sent)
+        return false;
+    *waits = (struct lx_waits){.what = LX_COMPUTE, .ns = cost(r, more)};
+    thread->phase = LX_READS_AHEAD;
+    return true;
+}
+
+static struct lx_waits
+wait_for_room(struct lx_thread *thread, double until_ns)
+{
+    thread->phase = LX_OUTSIDE;
+    return (struct lx_waits){.what = LX_DEVICE,
+                             .ns = until_ns,
+                             .for_room = true,
+                             .room_since_ns = thread->outside_since_ns};
 }
 
 /* Whether a thread has to wait for room in the queue. */
 static bool
 is_outside(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
 {
-    size_t before = thread->outside;
-    if (before == thread->outside_end)
+    if (thread->outside == thread->outside_end)
         return false;
     double until = lx_disk_accept(&r->disk, &thread->outside, thread->outside_end);
     lx_threads_settle(&r->threads);
-    if (thread->outside > before)
-        thread->outside_since_ns = r->disk.now_ns;
-    thread->phase = LX_OUTSIDE;
-    *waits = (struct lx_waits){.what = LX_DEVICE,
-                               .ns = until,
-                               .for_room = true,
-                               .room_since_ns = thread->outside_since_ns};
+    thread->outside_since_ns = r->disk.now_ns;
+    *waits = wait_for_room(thread, until);
     return thread->outside != thread->outside_end && !r->disk.error;
+}
+
+/*
+ * Let a thread that waited for room want a CPU. A completed request wakes the first of them
+ * (sbitmap_queue_wake_up); the others sleep until the next one is completed.
+ */
+static struct lx_waits
+promise(struct replay *r, struct lx_thread *thread)
+{
+    bool write = r->disk.requests[thread->outside].write;
+    double until = lx_disk_room(&r->disk, write, r->disk.promised);
+    if (until > r->disk.now_ns)
+        return wait_for_room(thread, until);
+    r->disk.promised++;
+    thread->phase = LX_HAS_ROOM;
+    return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
 }
 
 /* Whether a thread has to wait for its requests, once the queue has accepted them. */
 static bool
 awaits(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
 {
-    double until = thread->operates ? thread->copies_ns : 0;
+    double until = 0;
+    for (size_t row = thread->made; thread->repeat && row < thread->outside_end; row++)
+        if (thread->operates && r->disk.requests[row].copied)
+            until = lx_later(until, r->disk.requests[row].done_ns);
     for (; thread->held < thread->held_end; thread->held++)
         until = lx_later(until, r->disk.requests[thread->held].done_ns);
     const struct lx_step *step = &r->run->steps[thread->row];
@@ -327,11 +365,18 @@ go_through(struct replay *r, struct lx_thread *thread)
             count_wait(r, thread);
         if (!thread->operates || r->disk.error)
             return end_step(r, thread);
-        operate(r, thread);
-        take_requests(r, thread);
+        if (operate(r, thread, &waits))
+            return waits;
     }
     count_wait(r, thread);
     return waits;
+}
+
+static struct lx_waits
+go_on_with_operation(struct replay *r, struct lx_thread *thread)
+{
+    struct lx_waits waits;
+    return operate(r, thread, &waits) ? waits : go_through(r, thread);
 }
 
 static struct lx_waits
@@ -350,7 +395,7 @@ begin_step(struct replay *r, struct lx_thread *thread)
             operation = &thread->operation;
         }
         lx_begin(&r->kernel, &thread->call, operation);
-        operate(r, thread);
+        return go_on_with_operation(r, thread);
     }
     take_requests(r, thread);
     return go_through(r, thread);
@@ -360,11 +405,7 @@ begin_step(struct replay *r, struct lx_thread *thread)
 static struct lx_waits
 go_on_with_step(struct replay *r, struct lx_thread *thread)
 {
-    if (!thread->operates)
-        return end_step(r, thread);
-    operate(r, thread);
-    take_requests(r, thread);
-    return go_through(r, thread);
+    return thread->operates ? go_on_with_operation(r, thread) : end_step(r, thread);
 }
 
 /* _Cold.computing_ns: the duration of computing that took ``recorded_ns`` when recorded. */
@@ -449,10 +490,12 @@ go_on(void *self, struct lx_thread *thread)
         return compute(r, thread, r->run->steps[thread->row].cpu_ns, LX_COMPUTED);
     case LX_COMPUTED:
         return begin_step(r, thread);
+    case LX_READS_AHEAD:
+        return go_through(r, thread);
     case LX_OUTSIDE:
-        thread->phase = LX_HAS_ROOM;
-        return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
+        return promise(r, thread);
     case LX_HAS_ROOM:
+        r->disk.promised--;
         return go_through(r, thread);
     case LX_ARRIVED:
         thread->phase = LX_GOES_ON;
@@ -550,10 +593,7 @@ renew(struct replay *r)
                              .sleepers = t->sleepers};
     for (size_t i = 0; i < r->n_threads; i++) {
         struct lx_thread *thread = &r->all[i];
-        size_t n = thread->n_steps;
-        bool reads = n && r->run->steps[thread->steps[n - 1]].operation >= 0;
         *thread = (struct lx_thread){.repeat = thread->repeat,
-                                     .copies = thread->repeat && reads,
                                      .begin_ns = thread->begin_ns,
                                      .steps = thread->steps,
                                      .n_steps = thread->n_steps,
@@ -618,7 +658,8 @@ lx_replay(const struct lx_program *program, const struct lx_rules *rules,
     struct replay r = {
         .kernel = {.rules = rules, .machine = machine, .program = program, .disk = &r.disk},
         .disk = {.nr_requests = (size_t)machine->nr_requests,
-                 .nr_writes = (size_t)machine->nr_writes},
+                 .nr_writes = (size_t)machine->nr_writes,
+                 .nr_driver_tags = (size_t)machine->nr_driver_tags},
         .run = run,
         .n_ends = result->n_ends,
     };

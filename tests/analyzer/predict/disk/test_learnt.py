@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from disk_kinds import model_of
@@ -181,3 +183,35 @@ def test_a_table_that_explains_the_requests_is_not_doubted():
 def test_a_table_that_is_the_same_in_order_and_at_random_is_not_doubted():
     """The requests of another disk say nothing against it."""
     assert not [*of_table(table_by_size(kind("nvme")), reads(kind("rotating")), 0.0)]
+
+
+def test_transfers_show_where_latencies_are_random():
+    """Small reads alone, and long ones two at a time: the second one's latency passes meanwhile."""
+    disk = replace(kind("network"), seed=7)
+    rng = np.random.default_rng(1)
+    queue, now, rows = disk.queue(), 1e6, []
+    for number in range(900):
+        sizes = (255, 64) if number % 30 == 0 else (int(rng.choice([8, 8, 8, 64])),)
+        place = int(rng.integers(0, 1 << 19)) & ~7
+        begin = now
+        for sectors in sizes:
+            now = queue.submit(begin, place, sectors)
+            rows.append((begin, now, place, sectors))
+            place += sectors
+        now += float(rng.exponential(3e5))
+    learnt = learn_disk(table(rows))
+    assert isinstance(learnt, Stateful)
+    assert learnt.ns_per_kib == pytest.approx(disk.ns_per_kib, rel=0.002)
+    mean_ns = disk.latency_ns + disk.jitter_ns
+    assert learnt.latency_ns + learnt.jitter_ns == pytest.approx(mean_ns, rel=0.03)
+
+
+def test_requests_together_wait_for_the_longest_of_random_latencies():
+    disk = kind("network")
+    rows = [(1e6 + 1e9 * (row // 8), 2e6 + 1e9 * (row // 8), 1000 * row, 1) for row in range(400)]
+    at_once = observed(table(rows))
+    latest = [at_once.served_ns(replace(disk, seed=seed)).mean() for seed in range(100, 130)]
+    of_the_mean = replace(disk, latency_ns=disk.latency_ns + disk.jitter_ns, jitter_ns=0.0)
+    assert np.mean(latest) > 1.05 * at_once.served_ns(of_the_mean).mean()
+    drawn = at_once.served_ns(replace(disk, seed=0)).mean()
+    assert drawn == pytest.approx(np.mean(latest), rel=0.02)
