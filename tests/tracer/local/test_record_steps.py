@@ -29,7 +29,7 @@ def search(monkeypatch):
         notes = []
         found = RecordOptions(run=RunOptions(["true"]), tell=said.append, **options)
         run, devices = SimpleNamespace(mapped={("8:0", 7): "/x"}), SimpleNamespace(mounts=[])
-        record._files(found, run, devices, Seen(), notes)
+        record.named_files(found, run, devices, Seen(), notes)
         return notes
 
     make.limits = limits
