@@ -70,7 +70,7 @@ class Thread:
 
     Those of loads are in no time of ``Threads``, which ends without them. With a CPU, ``since_ns``
     is when it got the CPU, and ``end_ns`` when its computing ends; ``yields``: the disk's worker
-    ran then; ``after_ns``: so long had the thread computed that left the CPU to it. ``lags``: it
+    ran then; ``after_ns``: what the thread had computed that left the CPU to it. ``lags``: it
     computed less than that before it fell asleep, which its next turn makes up for (PLACE_LAG).
     """
 

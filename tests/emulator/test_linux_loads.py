@@ -225,7 +225,7 @@ def test_after_the_disk_s_worker_has_run_a_woken_thread_preempts(tags, total_ns)
     assert seconds_of(run, FixedCost(0.3 * MS, 0.0)).total_ns == pytest.approx(total_ns)
 
 
-def test_a_thread_that_was_woken_in_vain_is_the_first_at_the_next_time():
+def test_a_thread_that_found_no_room_is_the_first_at_the_next_time():
     """The start waits for the only place from 0.05 ms on.
 
     At 1.1 ms the second load's read ends, which computes for 0.05 ms and takes the place again.
