@@ -59,12 +59,15 @@ class Memory:
         self._pages = [0, 0]
         self._age = 0  # nonresident_age: pages that were reclaimed or became active
         self._reclaimed: dict[Key, int] = {}  # the age at which a page was reclaimed
+        self._full = 0  # that many pages could not be reclaimed: try again when there are more
         self._refaulted = False  # since the last reclaim, a page became active when read again
 
     def enter(self, inode: Inode, folio: Folio, run: int, page_size: int) -> None:
         """Make room for a new folio, and hold it (filemap_add_folio, workingset_refault)."""
-        if sum(self._pages) + folio.pages > self.limit:
+        if sum(self._pages) + folio.pages > max(self.limit, self._full):
             self._reclaim(max(folio.pages, BATCH), page_size)
+            pages = sum(self._pages) + folio.pages
+            self._full = pages + BATCH if pages > self.limit else 0
         held = Held(inode, folio, run)
         age = self._reclaimed.get((inode.row, folio.index))
         for page in range(folio.index, folio.index + folio.pages):

@@ -4,7 +4,7 @@
  */
 import { PACED } from './setting.mjs';
 
-const MACHINE_NUMBERS = 12;
+const MACHINE_NUMBERS = 13;
 const NR_REQUESTS = 9; // of the machine's numbers
 const WORK = 4;
 const STEP_BYTES = 64;

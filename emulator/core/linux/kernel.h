@@ -171,6 +171,7 @@ struct lx_memory {
     size_t room;
     uint32_t rows, unused; /* ``unused``: the first row of a list of such */
     int64_t limit, pages[2], folios[2];
+    int64_t full; /* that many pages could not be reclaimed: try again when there are more */
     uint32_t age; /* pages that were reclaimed or became active */
     bool refaulted;
 };

@@ -230,8 +230,11 @@ lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio fol
     int64_t pages = INT64_C(1) << folio.order;
     if (!memory->limit)
         return;
-    if (memory->pages[false] + memory->pages[true] + pages > memory->limit)
+    if (memory->pages[false] + memory->pages[true] + pages > lx_max(memory->limit, memory->full)) {
         reclaim(k, lx_max(pages, BATCH));
+        int64_t held = memory->pages[false] + memory->pages[true] + pages;
+        memory->full = held > memory->limit ? held + BATCH : 0;
+    }
     uint32_t row = new_row(k);
     if (!row)
         return;
