@@ -116,7 +116,7 @@ class LoopBoard:
             (_V2 / "cgroup.subtree_control").write_text("+io")
         if not self._group.exists():
             self._group.mkdir()
-            self._undo.callback(_remove, self._group)
+            self._undo.callback(remove_group, self._group)
         per_second = (limit.bytes_per_second, limit.requests_per_second)
         if v1:
             for name, value in zip(("bps", "iops"), per_second, strict=True):
@@ -181,7 +181,8 @@ def _try(*words: str) -> None:
     subprocess.run(words, check=False, stderr=DEVNULL)
 
 
-def _remove(group: Path) -> None:
+def remove_group(group: Path) -> None:
+    """Remove a control group."""
     for _ in range(10):  # a group can go once its last process has
         with suppress(OSError):
             group.rmdir()

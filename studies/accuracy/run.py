@@ -29,6 +29,7 @@ from studies.accuracy import (
     on_loads,
     on_machine,
     on_memory,
+    on_reclaim,
     tables,
 )
 from studies.accuracy.loop_board import LoopBoard
@@ -41,7 +42,7 @@ def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     """Return every cell there is, in the order in which they are made."""
     on_this = [*on_machine.cells(loop), *on_kernel.cells(loop)]
     on_board = [*on_boards.cells(live), *on_disks.cells(live), *on_kernels.cells(live)]
-    beside = [*on_loads.cells(live, loop), *on_memory.cells(loop)]
+    beside = [*on_loads.cells(live, loop), *on_memory.cells(loop), *on_reclaim.cells(live)]
     return [*on_this, *on_board, *on_filesystems.cells(live), *kernel_cells.cells(live), *beside]
 
 

@@ -13,6 +13,7 @@ from studies.accuracy import (
     kernel_tables,
     load_tables,
     memory_tables,
+    reclaim_tables,
 )
 from studies.accuracy.figures import relative_error
 from studies.accuracy.markdown import NONE, markdown, percent
@@ -44,6 +45,8 @@ def _table(results: Sequence[tuple[Cell, Document]]) -> str:
         return "\n".join([*load_tables.lines(finished), *_skipped(results)])
     if any("memory" in document for _, document in finished):
         return "\n".join([*memory_tables.lines(finished), *_skipped(results)])
+    if any("touches" in document for _, document in finished):
+        return "\n".join([*reclaim_tables.lines(finished), *_skipped(results)])
     if any("sweep" in document for _, document in finished):
         lines += markdown(_SECONDS_HEAD, _seconds(finished))
         lines += ["", *_summary(finished), "", *coverage_tables.by_window(finished)]
