@@ -30,6 +30,7 @@ _COMMENT_OR_TEXT = re.compile(
 _TARGET = r"(?P<indent>[ \t]*)(?:[A-Za-z_][\w:]*[ \t*&]+)*(?P<name>[A-Za-z_]\w*(?:(?:->|\.)\w+)*)"
 _CAST = r"(?:\([\w \t*:]+\)[ \t]*)?(?:::)?"
 _BEFORE = ("", ";", "{", "}", ":")  # a statement of its own follows one of these
+_PYTHON = ".py"
 _NO_NEWLINE = "\\ No newline at end of file"
 _MOST_LINES = 10  # named in an error
 
@@ -46,11 +47,8 @@ class _Addition:
     text: str
 
 
-def patch_of(source: Path, call: Call, pattern: Pattern) -> bytes:
-    """Return a patch of a source file, for ``patch -p1`` in the folder of the file.
-
-    Raises PatchError.
-    """
+def text_of(source: Path) -> str:
+    """Return the text of a source file; raises PatchError for one that cannot be patched."""
     try:
         text = read_bounded(source, LARGEST_SOURCE, "give one source file").decode(
             errors="surrogateescape"
@@ -59,15 +57,24 @@ def patch_of(source: Path, call: Call, pattern: Pattern) -> bytes:
         raise PatchError(f"{source}: {error}", "give a source file of C, C++ or Python") from error
     if "\r" in text.replace("\r\n", "\n"):
         raise PatchError(f"{source.name} has lines that end with CR alone", "convert it first")
-    if source.suffix in _C_SUFFIXES:
-        additions = [_in_c(source, text, call, pattern)]
-    elif source.suffix == ".py":
-        additions = _in_python(source, text, call, pattern)
-    else:
+    if source.suffix not in (*_C_SUFFIXES, _PYTHON):
         raise PatchError(
             f"{source.name} is not C, C++ or Python by its name",
             "add the lines for its language by hand",
         )
+    return text
+
+
+def patch_of(source: Path, call: Call, pattern: Pattern) -> bytes:
+    """Return a patch of a source file, for ``patch -p1`` in the folder of the file.
+
+    Raises PatchError.
+    """
+    text = text_of(source)
+    if source.suffix == _PYTHON:
+        additions = _in_python(source, text, call, pattern)
+    else:
+        additions = [_in_c(source, text, call, pattern)]
     lines = _lines(text)
     changed = [*lines]
     for addition in sorted(additions, key=lambda each: -each.after):

@@ -130,7 +130,7 @@ class Job:
     @property
     def condition_words(self) -> list[str]:
         """The options that name all that the prediction is about, the board's memory included."""
-        loads = self.prediction.loads
+        loads = self.prediction.loads if self.is_predicted else None
         return self.load_words if loads is None else loads.words
 
     @property

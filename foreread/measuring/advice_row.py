@@ -64,6 +64,7 @@ def row_of_advice(
     damaged list.
     """
     program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(Path(replayer))
+    library = None if shim is None else _library(Path(shim))
     path = Path(path)
     path = path / DOCUMENT if path.is_dir() else path
     document = _document(path)
@@ -88,7 +89,7 @@ def row_of_advice(
         later=tuple(trial.later),
         settings=tuple((setting.knob, setting.value) for setting in trial.settings),
         replayer=None if listing is None else Replayer(program, _listing(listing)),
-        preload=_preload(trial, number, path, shim) if trial.advice else None,
+        preload=_preload(trial, number, path, library) if trial.advice else None,
         gain=row.saved / document.seconds if document.seconds > 0 else 0.0,
     )
 
@@ -121,25 +122,34 @@ def _listing(path: Path) -> bytes:
     return content
 
 
-def _preload(trial: RowTrial, number: int, path: Path, shim: StrPath | None) -> Preload:
+def _preload(trial: RowTrial, number: int, path: Path, library: bytes | None) -> Preload:
     """Return the shim with the list of a row."""
-    source = shlex.quote(str(path.parent / SHIM_SOURCE))
-    build = f"cc -std=c11 -O2 -shared -fPIC -o {SHIM} {source}"
-    if shim is None:
+    if library is None:
         raise RecordError(
             f"row {number} needs a library that the command preloads",
-            f"build it with the board's compiler, and add --shim {SHIM}: {build}",
+            f"build it with the board's compiler, and add --shim {SHIM}: "
+            f"{_build(path.parent / SHIM_SOURCE)}",
         )
     try:
-        library = read_bounded(Path(shim), _MOST_BYTES, "give a smaller library")
-        listing = list_of(trial.advice)
-    except UnboundedError as error:
-        raise RecordError(f"{shim}: {error}", error.remedy) from error
+        return Preload(library, list_of(trial.advice))
     except ValueError as error:
         raise RecordError(f"{path}: {error}", _REMEDY) from error
+
+
+def _library(shim: Path) -> bytes:
+    """Return the shim, which is built for the board."""
+    try:
+        library = read_bounded(shim, _MOST_BYTES, "give a smaller library")
+    except UnboundedError as error:
+        raise RecordError(f"{shim}: {error}", error.remedy) from error
     if not library.startswith(b"\x7fELF"):
+        build = _build(Path(SHIM_SOURCE))
         raise RecordError(f"{shim} is not a shared library", f"build it for the board: {build}")
-    return Preload(library, listing)
+    return library
+
+
+def _build(source: Path) -> str:
+    return f"cc -std=c11 -O2 -shared -fPIC -o {SHIM} {shlex.quote(str(source))}"
 
 
 def _program(path: Path) -> bytes:

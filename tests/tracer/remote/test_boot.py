@@ -168,7 +168,7 @@ def test_capture_is_kept_if_the_hook_cannot_be_removed(tmp_path, monkeypatch):
         def remove(self):
             raise TargetError("/etc/foreread-boot cannot be removed", "make /etc writable")
 
-    fetched = SimpleNamespace(options=None, output=tmp_path, named=lambda seen: (capture_of(), []))
+    fetched = SimpleNamespace(options=None, output=tmp_path, named=lambda *_: (capture_of(), []))
     run = BootRun(None, fetched, ExitStack(), ExitStack(), Stuck())
     run.name_files(Seen())
     note = (
