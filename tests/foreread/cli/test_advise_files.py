@@ -101,6 +101,7 @@ def test_the_boot_script_cannot_apply_it(folder):
     assert any(by_script(row) for row in rows)
 
 
-def test_a_source_that_is_none_is_wrong_usage(run, tmp_path):
-    said = run("advise", str(CAPTURE), "--source", str(tmp_path), code=2).err
-    assert "not a file" in said
+def test_a_source_that_is_none_is_refused_before_any_work(run, tmp_path):
+    said = run("advise", str(CAPTURE), "--source", str(tmp_path), code=1).err
+    assert "is a directory, not a regular file" in said
+    assert "predicting" not in said

@@ -281,7 +281,16 @@ def test_every_cell_has_a_name_of_its_own():
     loop = on_machine.board()
     cells = run.all_cells(on_boards.Live(), loop)
     assert len({cell.id for cell in cells}) == len(cells)
-    boards = {"board-pages", "boards", "disks", "filesystems", "kernels", "loads", "memory"}
+    boards = {
+        "board-pages",
+        "boards",
+        "disks",
+        "filesystems",
+        "kernels",
+        "loads",
+        "memory",
+        "reclaim",
+    }
     areas = {"pages", "loop", "disk", "forecast", *boards}
     assert {cell.area for cell in cells} == areas
 
