@@ -87,7 +87,7 @@ def lacking_kib(starts: Sequence[Start], bands: Bands | None) -> int | None:
     start, available = starts[0], available_kib(starts[0])
     if available is None:
         return None
-    most = max(_pages_read(start, window) for window in (bands.windows[-1], bands.best))
+    most = max(map(pages_of, start.timed([bands.windows[-1], bands.best])))
     return available if needed_kib(start, most) > available else None
 
 
@@ -99,11 +99,12 @@ def least_kib(start: Start, window: int) -> int:
     """
     own = own_pages(start)
     idle = start.idle
-    read = _pages_read(idle, window)
+    (recorded,) = idle.timed([0])
+    read = _pages_read(idle, window, recorded)
     low, high = LEAST_PAGES, read + int(own.max(initial=0)) + LEAST_PAGES
     while high - low > max(read // 100, 1):
         middle = (low + high) // 2
-        if _pages_read(_limited(idle, middle, own), window) > read:
+        if _pages_read(_limited(idle, middle, own), window, recorded) > read:
             low = middle
         else:
             high = middle
@@ -124,8 +125,8 @@ def pages_of(run: Timed) -> int:
     return int(run.work[:, 1].sum())
 
 
-def _pages_read(start: Start, window: int) -> int:
-    return pages_of(start.timed([window])[0])
+def _pages_read(start: Start, window: int, recorded: Timed) -> int:
+    return pages_of(start.timed([window], recorded)[0])
 
 
 def _samples(start: Start) -> Samples:

@@ -31,7 +31,7 @@ from foreread.measuring.comparison import PairProgress
 from foreread.question import Question
 from foreread.tracer.formats.capture import METADATA, NO_METADATA, Metadata, read
 from foreread.tracer.formats.confirmation import Confirmation
-from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.formats.scenario import IDLE, MEMORY
 from foreread.tracer.runs.options import RunOptions, Streams
 
 CAPTURE, TUNING, ADVICE, REPORT, BOOT = "app.capture", "app.tuning", "advice", "report", "boot"
@@ -154,7 +154,7 @@ class Job:
         available = lacking_kib(prediction.starts, prediction.bands)
         if available is None:
             return prediction
-        loads = (*self.loads, f"memory:{available}K")
+        loads = (*self.loads, f"{MEMORY}{available}K")
         return replace(self.question, loads=loads).predicted(self.recording)
 
     def forget(self) -> None:

@@ -81,7 +81,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     group: Annotated[MemoryGroup | None, says("null without a memory controller")] = None
     counters: Annotated[
         dict[str, Count],
-        says("increase over the run of the counters of /proc/vmstat that tell of reclaim"),
+        says("increase over the run of the counters of reclaim in /proc/vmstat"),
     ] = {}
     own: Annotated[
         Samples,

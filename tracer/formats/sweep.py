@@ -15,7 +15,7 @@ from foreread.boards.base.document import Document, OtherSchemaError, encode, re
 from foreread.tracer.error import TracerError
 from foreread.tracer.formats.capture import Count, PageBytes
 from foreread.tracer.formats.memory import size
-from foreread.tracer.formats.scenario import IDLE
+from foreread.tracer.formats.scenario import IDLE, MEMORY
 
 _REMEDY = "give a file of foreread sweep"
 Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
@@ -78,7 +78,7 @@ class Sweep(Document, frozen=True, kw_only=True):
         """What the runs had beside them, as ``foreread predict --load`` takes it."""
         if self.memory_kib is None:
             return self.scenario
-        memory = f"memory:{size(self.memory_kib)}"
+        memory = f"{MEMORY}{size(self.memory_kib)}"
         return memory if self.scenario == IDLE else f"{self.scenario}, {memory}"
 
 

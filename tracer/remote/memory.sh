@@ -149,7 +149,7 @@ each_line() {
     fi
 }
 
-# count_memory WHEN: print the counters that tell of reclaim. No program is started: the caches are cold.
+# count_memory WHEN: print the counters of reclaim. No program is started: the caches are cold.
 count_memory() {
     each_line /proc/meminfo print_available "$1"
     each_line /proc/vmstat print_reclaim "$1" vmstat

@@ -25,7 +25,7 @@ from foreread.tracer.formats.memory import (
 from foreread.tracer.memory import available_kib, meminfo
 from foreread.tracer.runs.options import Ended, RunOptions
 
-# Counters of /proc/vmstat, and of a group's memory.stat, that tell of reclaim.
+# Counters of reclaim in /proc/vmstat and in a group's memory.stat, by the beginning of their names.
 COUNTERS = ("workingset_", "pgscan", "pgsteal", "pswp", "oom_kill", "pgmajfault")
 LIMITS = (
     "memory.limit_in_bytes",

@@ -83,8 +83,10 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
     start, best = seconds.starts[0], seconds.bands.best
     idle = seconds.replays[0][seconds.bands.windows.index(best)]
     available, page_size = available_kib(start), start.recording.page_size
+    if available is None:
+        return
     needed = needed_kib(start, pages_of(idle))
-    if available is None or needed <= available:
+    if needed <= available:
         return
     (short,) = with_memory(start, available).timed([best])
     window = pages_to_kib(best, page_size)

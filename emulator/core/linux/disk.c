@@ -313,8 +313,7 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
 {
     struct lx_disk *disk = k->disk;
     struct lx_tree *coming = &needed.inode->coming;
-    const void *leaf = lx_leaf_of(coming, (uint64_t)needed.first);
-    uint32_t number = leaf ? ((const uint32_t *)leaf)[needed.first % LX_SLOTS] & ~USED : 0;
+    uint32_t number = lx_number_at(coming, (uint64_t)needed.first) & ~USED;
     if (!number)
         return LX_NONE;
     struct lx_request *request = &disk->requests[number - 1];
@@ -331,8 +330,7 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
 bool
 lx_disk_is_coming(struct lx_kernel *k, struct lx_inode *inode, uint64_t page)
 {
-    const void *leaf = lx_leaf_of(&inode->coming, page);
-    uint32_t number = leaf ? ((const uint32_t *)leaf)[page % LX_SLOTS] & ~USED : 0;
+    uint32_t number = lx_number_at(&inode->coming, page) & ~USED;
     return number && lx_disk_there(k->disk, number - 1) > k->disk->now_ns;
 }
 

@@ -31,13 +31,6 @@ pages_of(const struct lx_held *held)
     return INT64_C(1) << held->order;
 }
 
-static uint32_t
-number_at(struct lx_tree *tree, uint64_t page)
-{
-    const void *leaf = lx_leaf_of(tree, page);
-    return leaf ? ((const uint32_t *)leaf)[page % LX_SLOTS] : 0;
-}
-
 static void
 set_numbers(struct lx_kernel *k, struct lx_tree *tree, struct lx_folio folio, uint32_t number)
 {
@@ -238,7 +231,7 @@ lx_memory_enter(struct lx_kernel *k, struct lx_inode *inode, struct lx_folio fol
     uint32_t row = new_row(k);
     if (!row)
         return;
-    uint32_t age = number_at(&inode->reclaimed, folio.index);
+    uint32_t age = lx_number_at(&inode->reclaimed, folio.index);
     set_numbers(k, &inode->reclaimed, folio, 0);
     bool active = age && (int64_t)(memory->age - (age - 1)) <= memory->pages[true];
     memory->held[row] = (struct lx_held){.index = folio.index,
@@ -261,7 +254,7 @@ row_of(struct lx_inode *inode, int64_t page)
     struct lx_folio folio;
     if (!lx_find(&inode->tree, (uint64_t)page, &folio))
         return 0;
-    return number_at(&inode->held, folio.index);
+    return lx_number_at(&inode->held, folio.index);
 }
 
 void

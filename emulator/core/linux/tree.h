@@ -158,6 +158,14 @@ lx_has(struct lx_tree *tree, uint64_t page)
 /* The number of a page in a tree of numbers, made if it is not there; NULL without memory. */
 uint32_t *lx_number(struct lx_arena *arena, struct lx_tree *tree, uint64_t page);
 
+/* The number of a page in a tree of numbers; 0 if it is not there. */
+static inline uint32_t
+lx_number_at(struct lx_tree *tree, uint64_t page)
+{
+    const void *leaf = lx_leaf_of(tree, page);
+    return leaf ? ((const uint32_t *)leaf)[page % LX_SLOTS] : 0;
+}
+
 /* radix_tree_prev_hole, radix_tree_next_hole: pages cached before, first hole from a page on. */
 uint64_t lx_history(struct lx_tree *tree, uint64_t page, uint64_t limit);
 uint64_t lx_next_hole(struct lx_tree *tree, uint64_t page, uint64_t limit);
