@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,13 +19,16 @@ from foreread.analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_script
 from foreread.analyzer.confirm.text import cited, contradicting, stored, warnings_of
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.predict.kib import whole_pages
+from foreread.analyzer.predict.memory import available_kib, shortage
 from foreread.analyzer.predict.prediction import Prediction
 from foreread.analyzer.prefetch.listing import read_listing
 from foreread.analyzer.tuner.findings.results import Results
 from foreread.boards.base.bounded import UnboundedError, read_bounded
 from foreread.boards.base.brief import brief
 from foreread.boards.base.silent import silent
+from foreread.boards.base.units import kib_to_pages, size_word
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
+from foreread.tracer.formats.scenario import MEMORY
 
 _LARGEST_REPLAYER = 64 << 20  # bytes; the C one with a static libc has under 1 MiB
 _PROGRAMS = (b"\x7fELF", b"#!")
@@ -177,5 +180,19 @@ def _check_contradicted(
     for one in stored(capture):
         if one.proposed_kb == kb:
             tell(cited(one))
-    for warning in warnings_of(capture, kb):
+    for warning in (*warnings_of(capture, kb), *_short_of_memory(prediction, kb)):
         tell(f"warning: {warning}")
+
+
+def _short_of_memory(prediction: Prediction, kb: int | None) -> Iterator[str]:
+    """Yield how the recorded machine lacks memory for the window, if no size was asked about."""
+    loads = prediction.loads
+    if kb is None or (loads and loads.need) or not prediction.starts:
+        return
+    start = prediction.starts[0]
+    available = available_kib(start)
+    if available is None:
+        return
+    short = shortage(start, kib_to_pages(kb, prediction.page_size), available)
+    if short is not None:
+        yield f"{short}: choose the window with --load {MEMORY}{size_word(available)}"

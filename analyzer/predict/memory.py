@@ -11,7 +11,7 @@ from foreread.analyzer.ingest.tables import Array
 from foreread.analyzer.predict.bands import Bands
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.frame import frame_of
-from foreread.boards.base.units import KIB, pages_to_kib
+from foreread.boards.base.units import KIB, kib_text, pages_to_kib, size_text
 from foreread.emulator.linux.requests import SECTOR
 from foreread.emulator.linux.steps import Run, Timed
 from foreread.tracer.formats.memory import Samples
@@ -78,6 +78,22 @@ def available_kib(start: Start) -> int | None:
 def needed_kib(start: Start, pages: int) -> int:
     """Return the memory that a start needs which reads so many pages, and reads none twice."""
     return pages_to_kib(int(own_pages(start).max(initial=0)) + pages, start.recording.page_size)
+
+
+def shortage(start: Start, window: int, available_kib: int, pages: int | None = None) -> str | None:
+    """Return how a machine lacks memory for a start under a window (in pages); None if it does not.
+
+    ``pages``: what the start reads under the window, if known.
+    """
+    read = pages_of(start.idle.timed([window])[0]) if pages is None else pages
+    needed = needed_kib(start, read)
+    if needed <= available_kib:
+        return None
+    kib = pages_to_kib(window, start.recording.page_size)
+    return (
+        f"with a window of {kib_text(kib)} the start needs {size_text(needed * KIB)} of memory, "
+        f"and {size_text(available_kib * KIB)} are available"
+    )
 
 
 def lacking_kib(starts: Sequence[Start], bands: Bands | None) -> int | None:

@@ -22,9 +22,8 @@ from foreread.boards.base.brief import brief
 from foreread.boards.base.counted import plural
 from foreread.boards.base.document import Document, says
 from foreread.boards.base.note import Note, NoteKind
-from foreread.boards.base.units import KIB, kib_to_pages
+from foreread.boards.base.units import KIB, kib_to_pages, size_word
 from foreread.tracer.formats.capture import NO_METADATA, Metadata
-from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE, beside
 from foreread.tracer.formats.sweep import Point, Sweep
 
@@ -333,7 +332,7 @@ def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:
     """Return the command that measures one more window (KiB) of the command of a sweep."""
     devices = [word for name in sweep.devices for word in ("--device", name)]
     loads = ["--scenario", sweep.scenario] if sweep.scenario != IDLE else []
-    loads += [] if sweep.memory_kib is None else ["--memory", size(sweep.memory_kib)]
+    loads += [] if sweep.memory_kib is None else ["--memory", size_word(sweep.memory_kib)]
     options = [*target, "--windows", str(kb), *loads, *devices, "-o", f"{kb}k.sweep.json"]
     return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
 

@@ -27,6 +27,11 @@ def parse_kib(text: str) -> int:
     return int(match[1]) << (0, 10, 20)["KMG".index(match[2].upper())]
 
 
+def size_word(kib: int) -> str:
+    """Return a size as ``parse_kib`` reads it, in one word: ``24M``."""
+    return f"{kib // KIB}M" if kib % KIB == 0 else f"{kib}K"
+
+
 def kib_text(kib: float | None, absent: str = "unknown") -> str:
     """Return a window or a size in KiB: ``1,024 KiB``; ``absent`` for None."""
     return absent if kib is None else f"{kib:,.0f} KiB"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from foreread.analyzer.tuner.engines.stopping import Budget
 from foreread.boards.base.outputs import check_changed
+from foreread.boards.base.units import size_word
 from foreread.cli.arguments import UsageError, row_number
 from foreread.cli.arguments.budget import parse_budget
 from foreread.cli.arguments.memory import add_memory
@@ -23,7 +24,6 @@ from foreread.documents.confirm import results_json
 from foreread.measuring.advice_row import Advised, row_of_advice
 from foreread.measuring.confirm import Confirmed
 from foreread.measuring.options import MOST_RUNS, ConfirmOptions
-from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE
 
 _REPEATED = (
@@ -141,7 +141,7 @@ def _again(confirmed: Confirmed, args: argparse.Namespace, command: Sequence[str
     """Return the command line that continues an undecided result."""
     scenario = confirmed.result.scenario
     load = [] if scenario == IDLE else ["--scenario", scenario]
-    load += [] if args.memory is None else ["--memory", size(args.memory)]
+    load += [] if args.memory is None else ["--memory", size_word(args.memory)]
     force = ["--force"] if args.force else []
     return shlex.join([*command, *_repeated(args), *load, *force, "--resume"])
 

@@ -24,6 +24,7 @@ from foreread.analyzer.tuner.space.genes import Allele
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import read_document
 from foreread.boards.base.silent import silent
+from foreread.boards.base.units import size_word
 from foreread.boards.open import LOCAL
 from foreread.documents.improve import ImproveMeasured, ImproveStep
 from foreread.measuring.advice_row import MOST_CHANGE
@@ -154,7 +155,7 @@ class Job:
         available = lacking_kib(prediction.starts, prediction.bands)
         if available is None:
             return prediction
-        loads = (*self.loads, f"{MEMORY}{available}K")
+        loads = (*self.loads, f"{MEMORY}{size_word(available)}")
         return replace(self.question, loads=loads).predicted(self.recording)
 
     def forget(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.silent import silent
-from foreread.boards.base.units import KIB
+from foreread.boards.base.units import KIB, size_word
 from foreread.boards.open import LOCAL, open_target
 from foreread.checks import (
     Command,
@@ -20,7 +20,6 @@ from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of
 from foreread.tracer.backends.select import AUTO
 from foreread.tracer.formats.capture import Capture
-from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.machines import recorder_for
 from foreread.tracer.runs.output import recording_folder
@@ -83,7 +82,7 @@ def record(
     load_words = [] if scenario == IDLE else ["--scenario", scenario]
     load_words += ["--device", device] if device else []
     if memory_kib is not None:
-        load_words += ["--memory", size(checked_number(memory_kib, "memory_kib", least=KIB))]
+        load_words += ["--memory", size_word(checked_number(memory_kib, "memory_kib", least=KIB))]
     words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
     recording = RecordOptions(
         run=options,

@@ -235,6 +235,7 @@ def test_a_server_lost_in_the_middle_is_said_with_the_step(
     assert not there.exists()
 
 
+@pytest.mark.thorough
 def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
     """The command that would restart the machine is replaced; it cuts all sessions' lines."""
     boot_id, fake = tmp_path / "boot_id", tmp_path / "re boot"

@@ -43,6 +43,7 @@ def run(source, names):
     return None if source.rstrip().endswith(";") else value
 
 
+@pytest.mark.thorough
 def test_its_cells_run_draw_and_record_nothing(document, monkeypatch, capsys, example_advice):
     before = {path: path.stat().st_mtime_ns for path in FOLDER.iterdir()}
     monkeypatch.chdir(FOLDER)

@@ -205,6 +205,7 @@ def test_a_wide_table_says_what_it_leaves_out():
     assert text.startswith("wide: 3 rows, 40 columns; 31 to the right not shown\n")
 
 
+@pytest.mark.thorough
 def test_advice_is_a_table_with_words(example_advice):
     table = example_advice.table
     rows = example_advice.document.rows

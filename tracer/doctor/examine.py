@@ -27,6 +27,7 @@ from foreread.tracer.doctor.disks import (
 from foreread.tracer.doctor.here import findings_here
 from foreread.tracer.doctor.kernel import cost_of_missing, generation_of, kernel_finding
 from foreread.tracer.doctor.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
+from foreread.tracer.memory import available_kib, meminfo
 from foreread.tracer.remote.job import part
 
 APPLETS: tuple[str, ...] = (
@@ -62,6 +63,7 @@ class Diagnosis:
     findings: list[Finding]
     disks: Sequence[SeenDisk] = ()
     mounts: Sequence[SeenMount] = ()
+    available_kib: int | None = None  # of memory; None if the machine does not say
 
     @property
     def can_record(self) -> bool:
@@ -106,7 +108,8 @@ def examine(target: Target, backends: Sequence[Backend] | None = None) -> Diagno
     backend = here.backend if here else "tracefs" if _records(findings) else ""
     generation = generation_of(release)
     name = generation.name if generation else ""
-    return Diagnosis(release, name, backend, findings, seen.disks, seen.mounts)
+    available = _available_kib(facts)
+    return Diagnosis(release, name, backend, findings, seen.disks, seen.mounts, available)
 
 
 def _records(findings: Sequence[Finding]) -> bool:
@@ -258,6 +261,13 @@ def _fault_around(facts: Facts, as_root: str) -> Finding:
     is_root = facts["uid"][:1] == ["0"]
     remedy = "mount -t debugfs debugfs /sys/kernel/debug" if is_root else as_root
     return Finding(name, False, detail, remedy)
+
+
+def _available_kib(facts: Facts) -> int | None:
+    memory = meminfo("\n".join(facts["meminfo"]))
+    with suppress(KeyError):  # untrusted text
+        return available_kib(memory)
+    return None
 
 
 def _tunable(facts: Facts) -> Seen:

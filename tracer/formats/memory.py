@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import says
-from foreread.boards.base.units import KIB
+from foreread.boards.base.units import size_word
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 MOST_SAMPLES = 4096
@@ -97,11 +97,6 @@ class Memory(Struct, frozen=True, kw_only=True):
         return max((kib for _, kib in self.own), default=None)
 
 
-def size(kib: int) -> str:
-    """Return a size as ``--memory`` reads it: ``24M``."""
-    return f"{kib // KIB}M" if kib % KIB == 0 else f"{kib}K"
-
-
 def within(memory_kib: int | None) -> str:
     """Return how a sentence says that something was measured in a group of so much memory."""
-    return "" if memory_kib is None else f" in {size(memory_kib)} of memory"
+    return "" if memory_kib is None else f" in {size_word(memory_kib)} of memory"

@@ -12,9 +12,9 @@ from msgspec import field
 from foreread.boards.base.bounded import UnboundedError
 from foreread.boards.base.brief import brief
 from foreread.boards.base.document import Document, OtherSchemaError, encode, read_document, says
+from foreread.boards.base.units import size_word
 from foreread.tracer.error import TracerError
 from foreread.tracer.formats.capture import Count, PageBytes
-from foreread.tracer.formats.memory import size
 from foreread.tracer.formats.scenario import IDLE, MEMORY
 
 _REMEDY = "give a file of foreread sweep"
@@ -78,7 +78,7 @@ class Sweep(Document, frozen=True, kw_only=True):
         """What the runs had beside them, as ``foreread predict --load`` takes it."""
         if self.memory_kib is None:
             return self.scenario
-        memory = f"{MEMORY}{size(self.memory_kib)}"
+        memory = f"{MEMORY}{size_word(self.memory_kib)}"
         return memory if self.scenario == IDLE else f"{self.scenario}, {memory}"
 
 

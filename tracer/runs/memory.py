@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from foreread.boards.base.units import KIB
+from foreread.boards.base.units import KIB, size_word
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats.memory import (
     MOST_SAMPLES,
@@ -20,7 +20,6 @@ from foreread.tracer.formats.memory import (
     MemoryGroup,
     Swap,
     Watermarks,
-    size,
 )
 from foreread.tracer.memory import available_kib, meminfo
 from foreread.tracer.runs.options import Ended, RunOptions
@@ -147,9 +146,10 @@ def was_killed(ended: Ended | None, kills: int | None) -> bool:
 
 def killed_error(memory_kib: int) -> RecordError:
     """Return the error about a command that the limit of its memory has killed."""
+    size = size_word(memory_kib)
     return RecordError(
-        f"the command was killed for want of memory: {size(memory_kib)} are less than it needs",
-        f"try the next larger size: --memory {size(next_kib(memory_kib))}",
+        f"the command was killed for want of memory: {size} are less than it needs",
+        f"try the next larger size: --memory {size_word(next_kib(memory_kib))}",
     )
 
 

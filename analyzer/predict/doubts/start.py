@@ -21,7 +21,7 @@ from foreread.analyzer.predict.disk.probed import probe_of
 from foreread.analyzer.predict.doubts.doubt import Doubt
 from foreread.analyzer.predict.doubts.kernel import setting_of, unconfirmed
 from foreread.analyzer.predict.doubts.recording import of_recording
-from foreread.analyzer.predict.memory import available_kib, needed_kib, pages_of, with_memory
+from foreread.analyzer.predict.memory import available_kib, pages_of, shortage, with_memory
 from foreread.analyzer.predict.seconds import Seconds, seconds_of
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.program.cold import cold_samples
@@ -30,7 +30,7 @@ from foreread.analyzer.program.frame import frame_of
 from foreread.analyzer.program.inode_tables import recorded_reads
 from foreread.analyzer.program.spared_faults import SparedFaults
 from foreread.boards.base.counted import plural
-from foreread.boards.base.units import KIB, pages_to_kib, percent_text, size_text
+from foreread.boards.base.units import KIB, percent_text, size_word
 from foreread.emulator.devices.measured import Measured
 from foreread.emulator.devices.paced import Paced
 from foreread.emulator.devices.stateful import Stateful
@@ -82,18 +82,16 @@ def _short_of_memory(seconds: Seconds) -> Iterator[Doubt]:
     """The machine of the recording lacked memory for the start at its fastest window."""
     start, best = seconds.starts[0], seconds.bands.best
     idle = seconds.replays[0][seconds.bands.windows.index(best)]
-    available, page_size = available_kib(start), start.recording.page_size
+    available = available_kib(start)
     if available is None:
         return
-    needed = needed_kib(start, pages_of(idle))
-    if needed <= available:
+    short = shortage(start, best, available, pages_of(idle))
+    if short is None:
         return
-    (short,) = with_memory(start, available).timed([best])
-    window = pages_to_kib(best, page_size)
+    (slow,) = with_memory(start, available).timed([best])
     yield Doubt(
-        f"with a window of {window:,} KiB the start needs {size_text(needed * KIB)} of memory, and "
-        f"{size_text(available * KIB)} were available: predict with --memory {available}K",
-        spread=abs(short.total_ns / idle.total_ns - 1),
+        f"{short}: predict with --memory {size_word(available)}",
+        spread=abs(slow.total_ns / idle.total_ns - 1),
     )
 
 

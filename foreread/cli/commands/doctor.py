@@ -31,6 +31,13 @@ from foreread.tracer.runs.restored import Restored
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.add_argument(
+        "capture",
+        nargs="?",
+        metavar="CAPTURE",
+        type=Path,
+        help="also check whether the machine's memory holds the start of this capture",
+    )
     add_target(parser)
     parser.add_argument(
         "--restore",
@@ -69,6 +76,11 @@ def run(args: argparse.Namespace) -> int:
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         restored = _restored(args, target) if args.restore else []
         diagnosis = diagnose(target)
+    if args.capture is not None:
+        # Most calls are about no start, and predict nothing.
+        from foreread.machine.start_memory import with_start  # noqa: PLC0415
+
+        diagnosis = with_start(diagnosis, args.capture)
     if args.json:
         print(_document(diagnosis, restored).to_json())
     else:
@@ -90,8 +102,9 @@ def _restored(args: argparse.Namespace, target: Target) -> list[Restored]:
 
 def _judge(args: argparse.Namespace) -> int:
     """Judge the kernel; exit 1 if it is not confirmed."""
-    if args.restore:
-        raise UsageError("--judge and --restore are two commands: repeat with one of them")
+    if args.restore or args.capture is not None:
+        other = "--restore" if args.restore else "CAPTURE"
+        raise UsageError(f"--judge and {other} are two commands: repeat with one of them")
     done = judge(
         target=args.target,
         identity=args.identity,

@@ -4,11 +4,14 @@ import json
 from collections import defaultdict
 from itertools import pairwise
 
+import pytest
+
 from foreread.analyzer.export.chrome import chrome_of
 from foreread.analyzer.export.events import Track
 from foreread.analyzer.export.lanes import rows_of
 
 
+@pytest.mark.thorough
 def test_slices_of_a_lane_nest(exported):
     lanes = defaultdict(list)
     for event in json.loads(chrome_of(exported))["traceEvents"]:

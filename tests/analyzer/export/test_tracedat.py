@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from capture_builder import recording_of
+from rings import further
 from unpacked import unpack
 
 from foreread.analyzer.export.events import Track
@@ -94,14 +95,19 @@ def test_foreread_reads_the_recorded_events_back(file, start):
 
 @pytest.mark.parametrize(
     "path",
-    [
-        *(FOREIGN / name for name in ("by-task.pftrace", "nfs.txt", "stacked.txt", "phone.txt")),
-        *(FOREIGN / name for name in ("kworker.pftrace", "ra-events.txt", "overwritten.txt")),
-        *(
-            CAPTURES / f"{name}/{name}.capture.tar.xz"
-            for name in ("arm64-16k-madplay", "btrfs-madplay", "f2fs-madplay", "squashfs-madplay")
-        ),
-    ],
+    further(
+        [
+            *(FOREIGN / name for name in ("by-task.pftrace", "nfs.txt", "stacked.txt")),
+            *(FOREIGN / name for name in ("phone.txt", "kworker.pftrace", "ra-events.txt")),
+            FOREIGN / "overwritten.txt",
+            *(
+                CAPTURES / f"{name}/{name}.capture.tar.xz"
+                for name in ("f2fs-madplay", "arm64-16k-madplay", "btrfs-madplay")
+            ),
+            CAPTURES / "squashfs-madplay/squashfs-madplay.capture.tar.xz",
+        ],
+        8,
+    ),
     ids=lambda path: path.name,
 )
 def test_what_is_exported_has_the_pages_of_what_was_read(path, tmp_path):

@@ -39,6 +39,7 @@ def renamed(path, *names):
     return made
 
 
+@pytest.mark.thorough
 def test_captures_become_rows_of_their_boards(good):
     found = done(good)
     boards = [one.rows.board for one in found.analysed]
@@ -88,6 +89,7 @@ def test_a_capture_that_kills_the_decoder_ends_its_child_only(good):
     assert rows[3]["error"].endswith("ended with 7")
 
 
+@pytest.mark.thorough
 def test_a_capture_that_takes_too_long_is_ended(good, monkeypatch):
     hang, fine = renamed(good[0], "hang", "fine")
     monkeypatch.setattr(module, "MOST_SECONDS", 0.5)

@@ -100,6 +100,7 @@ def test_killed_workers_and_schedulers_lose_nothing_and_repeat_nothing(tmp_path,
     assert len(keys) == len(set(keys)) == 8
 
 
+@pytest.mark.thorough
 def test_workers_of_another_version_or_without_foreread_are_refused(tmp_path):
     other = tmp_path / "other"
     shutil.copytree(ROOT / "foreread", other / "foreread", ignore=shutil.ignore_patterns("cli"))

@@ -80,6 +80,7 @@ def test_an_object_store_has_captures_and_store(s3, captures, tmp_path):
     assert f"{s3}/store" in files.sql.read_text()
 
 
+@pytest.mark.thorough
 def test_a_folder_of_an_object_store_is_listed_page_by_page(s3):
     place = open_place(f"{s3}/many")
     for number in range(25):
@@ -134,6 +135,7 @@ def test_a_web_server_has_captures(web, tmp_path):
     assert (again.analysed, again.stored_before) == (0, 2)
 
 
+@pytest.mark.thorough
 def test_memory_has_captures_and_store(captures, tmp_path):
     source = uploaded(captures, "memory://in")
     try:

@@ -69,6 +69,7 @@ def test_upwards_both_sides_are_what_predict_gives(onward, old):
     assert_as_predicted(onward.kept, predict_by(old, "linux-7.2", windows, "arm64"))
 
 
+@pytest.mark.thorough
 def test_downwards_the_default_window_shrinks_with_the_largest_request(back, new):
     loop, vda = (next(d for d in back.disks if d.name == name) for name in ("loop0", "vda"))
     assert (vda.now_read_ahead_kb, vda.then_read_ahead_kb) == (8192, 128)
@@ -114,6 +115,7 @@ def test_a_window_is_advised_that_is_faster_under_the_other_kernel(onward, old):
     assert advice.remedy == f"foreread script {OLD} --read-ahead-kb {advice.read_ahead_kb} -o boot"
 
 
+@pytest.mark.thorough
 def test_windows_that_the_caller_knows_replace_the_defaults(new):
     found = forecast(new, "linux-6.12", None, 32, 32)
     assert {disk.now_read_ahead_kb for disk in found.disks} == {32}
@@ -126,6 +128,7 @@ def test_windows_that_the_caller_knows_replace_the_defaults(new):
     assert one.then.seconds == found.then.seconds
 
 
+@pytest.mark.thorough
 def test_a_window_that_is_not_the_default_is_noted_with_the_options_to_type(new):
     given = forecast(new, "linux-6.12", None, 64, 64)
     assert any("--read-ahead-kb-now 2560 --read-ahead-kb-then 2560" in n for n in given.notes)

@@ -109,6 +109,7 @@ def test_before_6_6_the_disk_waits_while_the_only_processor_unpacks(recording, i
     assert erofs_rules((6, 1, 0)).unpacks_first and not erofs_rules((6, 12, 0)).unpacks_first
 
 
+@pytest.mark.thorough
 def test_a_given_time_to_unpack_replaces_the_learnt_one(recording, image):
     quick, slow = (
         predict_on_image(recording, image, [32], DISK, unpacking={"lz4": Unpacking(page_ns)})
@@ -163,6 +164,7 @@ def test_the_criterion_can_be_the_published_one(recording, image):
     assert asked.predicted(recording, [4, 32]).verdict.by == "criterion"
 
 
+@pytest.mark.thorough
 def test_predict_takes_the_image_also_beside_a_sweep(image, capsys):
     words = ["--image", str(image), "--device-model", str(DISK), "--json"]
     assert main(["predict", str(CAPTURE), *words, "--windows", "16,128"]) == 0

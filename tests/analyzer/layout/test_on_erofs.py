@@ -145,6 +145,7 @@ def test_a_start_from_erofs_is_predicted_on_ext4(recording, images):
     assert recorded_start(present, DEVICE).seconds(start, 32, 0.0) > 0
 
 
+@pytest.mark.thorough
 def test_a_start_from_ext4_is_predicted_on_an_image_of_ext4(tmp_path):
     recording = load(ON_EXT4)
     root = tree_of(recording, tmp_path / "root")

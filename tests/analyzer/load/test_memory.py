@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from foreread.analyzer.apply import script
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.load.error import LoadError
 from foreread.analyzer.load.named import predict_beside
@@ -107,7 +108,18 @@ def test_a_machine_that_lacked_memory_for_the_window_is_doubted(prediction, star
     bands = prediction.bands
     replays = [noted.timed(bands.windows)]
     (doubt,) = _short_of_memory(Seconds((noted,), replays, bands, None, ()))
-    assert "6 MiB were available" in doubt.text
-    assert doubt.text.endswith("predict with --memory 6144K")
+    assert "6 MiB are available" in doubt.text
+    assert doubt.text.endswith("predict with --memory 6M")
     enough = noting(start, Memory(available_kib=1 << 20, own=OWN))
     assert not list(_short_of_memory(Seconds((enough,), replays, bands, None, ())))
+
+
+def test_the_boot_script_warns_where_the_recorded_machine_lacks_memory(prediction, start, tmp_path):
+    lacking = noting(start, Memory(available_kib=6 << 10, own=OWN))
+    sentences = []
+    script(
+        replace(prediction, starts=(lacking,)), tmp_path, read_ahead_kb=1024, tell=sentences.append
+    )
+    (warning,) = sentences
+    assert warning.startswith("warning: with a window of 1,024 KiB the start needs")
+    assert warning.endswith("--load memory:6M")

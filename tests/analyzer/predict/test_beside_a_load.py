@@ -44,6 +44,7 @@ def test_the_time_that_the_start_took_does_not_check_the_replay(idle):
     assert "of the time is unexplained" not in of_beside
 
 
+@pytest.mark.thorough
 def test_the_disk_is_known_from_its_probe_alone(idle):
     start = prepared(beside(idle))
     assert isinstance(start.device, Paced)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rings import further
 
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.predict.inputs import inputs
@@ -24,7 +25,7 @@ def taken():
     return inputs(load(CAPTURE), VERSION)
 
 
-@pytest.mark.parametrize("window", [0, 3, 32, 512])
+@pytest.mark.parametrize("window", further([32, 0, 3, 512]))
 def test_sums_are_those_of_the_core(taken, window):
     total = predict_linux(taken.recording, windows=[window]).total
     waste, causes = kernel_waste(taken, VERSION, window)

@@ -50,6 +50,7 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
+@pytest.mark.thorough
 def test_arrow_shares_the_columns(tables):
     for one in tables:
         made = one.to_arrow()
@@ -73,6 +74,7 @@ def test_pandas_shares_the_columns(tables):
             assert address(made[name].to_numpy()) == address(column)
 
 
+@pytest.mark.thorough
 def test_polars_shares_the_columns(tables):
     for one in tables:
         made = one.to_polars()

@@ -446,6 +446,7 @@ def test_a_damaged_page_index_is_survived(make):
     assert "/usr/lib/file1.so" in page.replace("<wbr>", "")
 
 
+@pytest.mark.thorough
 def test_figures_are_made_without_pyplot():
     """Nothing remains that could leak, and no display or window system is looked for."""
     script = (

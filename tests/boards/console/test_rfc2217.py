@@ -31,6 +31,7 @@ def target(port, more=""):
     return SerialTarget(SerialAddress.parse(f"rfc2217://127.0.0.1:{port}{more}"))
 
 
+@pytest.mark.thorough
 def test_every_byte_passes_in_both_directions(port):
     """255 begins a telnet command: it is doubled on the line."""
     data = bytes(range(256)) * 4 + os.urandom(20_000) + b"\xff" * 9

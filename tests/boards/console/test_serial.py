@@ -232,6 +232,7 @@ def test_a_slow_line_that_hands_over_few_bytes_at_once(own_board):
         assert target.run(["cat"], b"slow" * 100).stdout == b"slow" * 100
 
 
+@pytest.mark.thorough
 def test_noise_without_end_is_given_up(own_board, monkeypatch):
     own_board.faults.noise = b"noise\n"
     with connect(own_board) as target:

@@ -233,6 +233,7 @@ def test_a_reboot_sends_nothing_that_would_stop_the_boot_loader(
     assert target.read_knob(str(reboots.boot_id)) == "second"
 
 
+@pytest.mark.thorough
 def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, monkeypatch, reboots):
     (tmp_path / "same").write_text("first\n")
     monkeypatch.setattr(foreread.boards.shell, "BOOT_ID", str(tmp_path / "same"))

@@ -18,14 +18,12 @@ from waiting import left_s, wait_until
 
 from foreread.boards import shell
 from foreread.boards.labgrid import held, place
-from foreread.boards.labgrid.client import PROGRAM, LabgridClient
-from foreread.boards.labgrid.place import LabgridAddress, parse_resources
-from foreread.boards.open import open_target, transport_of
-from foreread.boards.profile import LabgridTransport
+from foreread.boards.open import open_target
 from foreread.boards.target import TargetError
 
 ROOT = Path(__file__).parents[3]
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(MISSING, reason="no labgrid: no place of a lab is acquired"),
     pytest.mark.skipif(SER2NET_MISSING, reason="no ser2net: no console of a lab is reached"),
 ]
@@ -97,7 +95,6 @@ def test_a_place_is_acquired_used_by_ssh_and_released(lab, server):
     assert lab.holder("by-ssh") is None
 
 
-@pytest.mark.thorough
 def test_a_place_without_an_address_is_used_by_its_console(lab):
     with open_target("labgrid://by-console") as target:
         assert target.place.startswith("rfc2217://127.0.0.1:")
@@ -105,14 +102,12 @@ def test_a_place_without_an_address_is_used_by_its_console(lab):
         assert lab.holder("by-console") is not None
 
 
-@pytest.mark.thorough
 def test_a_place_is_released_after_an_error(lab, server):
     with pytest.raises(ZeroDivisionError), opened(server):
         raise ZeroDivisionError
     assert lab.holder("by-ssh") is None
 
 
-@pytest.mark.thorough
 def test_a_place_that_somebody_holds_is_refused_with_its_holder(lab, server):
     lab.client("by-ssh", "acquire", by=OTHERS)
     try:
@@ -124,7 +119,6 @@ def test_a_place_that_somebody_holds_is_refused_with_its_holder(lab, server):
         lab.client("by-ssh", "release", by=OTHERS)
 
 
-@pytest.mark.thorough
 def test_a_place_that_somebody_holds_is_waited_for(lab, server, monkeypatch):
     lab.client("by-ssh", "acquire", by=OTHERS)
     waits, asked = threading.Event(), []
@@ -149,7 +143,6 @@ def test_a_place_that_somebody_holds_is_waited_for(lab, server, monkeypatch):
     assert asked == ["waiting up to 300 s for labgrid://by-ssh"]
 
 
-@pytest.mark.thorough
 def test_a_place_that_its_user_acquired_by_hand_stays_acquired(lab, server):
     lab.client("by-ssh", "acquire")
     try:
@@ -160,7 +153,6 @@ def test_a_place_that_its_user_acquired_by_hand_stays_acquired(lab, server):
         lab.client("by-ssh", "release")
 
 
-@pytest.mark.thorough
 def test_two_forereads_of_one_user_do_not_share_a_place(lab, server):
     with opened(server):
         with pytest.raises(TargetError, match="already acquired"):
@@ -186,7 +178,6 @@ def other_foreread(server):
     return process
 
 
-@pytest.mark.thorough
 def test_the_guard_of_a_killed_foreread_releases_its_place(lab, server):
     process = other_foreread(server)
     assert lab.holder("by-ssh") is not None
@@ -196,7 +187,6 @@ def test_the_guard_of_a_killed_foreread_releases_its_place(lab, server):
     wait_until(lambda: not list(held.folder().iterdir()))
 
 
-@pytest.mark.thorough
 def test_a_living_foreread_keeps_its_place_when_another_one_looks_for_leftovers(lab, server):
     process = other_foreread(server)
     try:
@@ -214,7 +204,6 @@ def left_note(lab, name):
     return note.rename(note.with_name(f"foreread-place-{dead.stdout.strip()}-1-aaaaaaaa"))
 
 
-@pytest.mark.thorough
 def test_the_next_foreread_releases_what_a_dead_one_held(lab, server):
     left_note(lab, "by-ssh")
     lab.client("by-ssh", "acquire")
@@ -222,7 +211,6 @@ def test_the_next_foreread_releases_what_a_dead_one_held(lab, server):
         assert lab.holder("by-ssh") is None
 
 
-@pytest.mark.thorough
 def test_a_note_of_a_place_that_somebody_else_has_now_is_dropped(lab, monkeypatch):
     monkeypatch.setattr(held, "_SETTLE_S", 0.0)
     lab.client("by-ssh", "acquire", by=OTHERS)
@@ -250,7 +238,6 @@ def test_a_place_that_cannot_be_released_is_said_and_stays_noted(lab, monkeypatc
     note.unlink()
 
 
-@pytest.mark.thorough
 def test_a_board_that_does_not_come_back_is_switched_off_and_on(lab, server, switch, monkeypatch):
     """The server's own reboot does nothing, so that its boot_id stays."""
     monkeypatch.setattr(shell, "REBOOT", "true")
@@ -260,13 +247,11 @@ def test_a_board_that_does_not_come_back_is_switched_off_and_on(lab, server, swi
     assert switch[1][-2:] == ["/1/0", "/1/1"]
 
 
-@pytest.mark.thorough
 def test_a_place_with_neither_address_nor_console_is_refused(lab):
     with pytest.raises(TargetError, match="neither a NetworkService nor a NetworkSerialPort"):
         open_target("labgrid://bare").__enter__()
 
 
-@pytest.mark.thorough
 def test_a_key_for_a_console_is_refused(lab, server):
     with pytest.raises(TargetError, match="has only a console, which takes no key"):
         opened(server, "labgrid://by-console").__enter__()
@@ -276,14 +261,8 @@ def test_a_key_for_a_console_is_refused(lab, server):
     ("name", "coordinator", "reason", "remedy"),
     [
         ("by-nobody", None, "matches nothing", "labgrid-client places"),
-        pytest.param(
-            *("by-", None, "matches multiple places", "labgrid-client places"),
-            marks=pytest.mark.thorough,
-        ),
-        pytest.param(
-            *("by-ssh", "127.0.0.1:{}", "connect to coordinator", "LG_COORDINATOR"),
-            marks=pytest.mark.thorough,
-        ),
+        ("by-", None, "matches multiple places", "labgrid-client places"),
+        ("by-ssh", "127.0.0.1:{}", "connect to coordinator", "LG_COORDINATOR"),
     ],
 )
 def test_what_cannot_be_acquired_is_said(lab, name, coordinator, reason, remedy):
@@ -295,7 +274,6 @@ def test_what_cannot_be_acquired_is_said(lab, name, coordinator, reason, remedy)
     assert remedy in refused.value.remedy
 
 
-@pytest.mark.thorough
 def test_a_coordinator_that_ended_leaves_the_place_to_the_next_foreread(
     tmp_path, server, monkeypatch
 ):
@@ -312,56 +290,3 @@ def test_a_coordinator_that_ended_leaves_the_place_to_the_next_foreread(
         assert json.loads(note.read_text())["place"] == "by-ssh"
     finally:
         lab.stop()
-
-
-def test_a_missing_client_is_named_with_its_package(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(TargetError, match=f"{PROGRAM} is not installed") as refused:
-        LabgridClient("board").acquire()
-    assert "foreread[lab]" in refused.value.remedy
-
-
-RAW = "targets: {p: {resources: [{NetworkSerialPort: {host: '::1', port: 7, protocol: raw}}]}}"
-
-
-def test_resources_of_an_environment_file():
-    found = parse_resources(RAW, "p")
-    assert (found.ssh, str(found.console), found.power) == (None, "serial://[::1]:7", False)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "targets: 3",
-        "targets: {p: {resources: 3}}",
-        "targets: {p: {resources: [3]}}",
-        "targets: {p: {resources: [{NetworkService: {address: a}}]}}",
-        "targets: {p: {resources: [{NetworkService: {address: '-oProxyCommand', username: u}}]}}",
-        "targets: {p: {resources: [{NetworkSerialPort: {host: h, port: none}}]}}",
-        "!!python/object/apply:os.system [id]",
-        "[" * 5000,
-        "a: &a [*a, *b]",
-    ],
-)
-def test_an_environment_file_that_is_none_is_refused(text):
-    with pytest.raises(TargetError) as refused:
-        parse_resources(text, "p")
-    assert refused.value.remedy
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["labgrid://", "labgrid://-p", "labgrid://a b", "labgrid://a?wait=9999999", "labgrid://a/b"],
-)
-def test_an_address_that_is_none_is_refused(url):
-    with pytest.raises(TargetError, match="is not a place of a lab") as refused:
-        open_target(url)
-    assert "labgrid-client places" in refused.value.remedy
-
-
-def test_addresses_and_the_transport_of_a_profile():
-    assert str(LabgridAddress.parse("labgrid://+?wait=60")) == "labgrid://+?wait=60"
-    assert transport_of("labgrid://board-1") == LabgridTransport(url="labgrid://board-1")

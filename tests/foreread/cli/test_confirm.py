@@ -263,6 +263,7 @@ def test_a_result_beside_a_load_warns_and_does_not_overrule(
     assert all(line in said for line in warnings)
 
 
+@pytest.mark.thorough
 def test_verdict_and_script_name_the_load_that_they_hold_for(folder, tmp_path, run):
     predict = ["predict", str(folder), "--criterion", "published"]
     said = run(*predict, "--verbose").out
@@ -310,6 +311,7 @@ def test_a_load_that_does_not_run_costs_no_run(command, folder, confirming, tmp_
     assert bench.run_at == []
 
 
+@pytest.mark.thorough
 def test_an_error_in_one_scenario_leaves_the_results_of_those_before(folder, confirming, run):
     words = ["--scenario", "idle", "--scenario", "reader:/absent", "--scenario", "writer"]
     bench = bench_of(folder, 0.9)

@@ -79,6 +79,7 @@ def on_one_board(folder, target, monkeypatch, run):
     return json.loads(run(*alone).out)
 
 
+@pytest.mark.thorough
 def test_two_boards_say_what_one_says(folder, confirmed, monkeypatch, run):
     found = confirmed("a", "b:slower=60")
     alone = on_one_board(folder, "a", monkeypatch, run)

@@ -96,6 +96,7 @@ def printed(terminal):
     return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
+@pytest.mark.thorough
 def test_predict_draws_it_in_a_terminal_in_place_of_the_table():
     shown, piped = printed(terminal=True), printed(terminal=False)
     assert "seconds by window (KiB)" not in piped

@@ -134,6 +134,7 @@ def test_without_the_extra_its_package_is_named(tmp_path, capsys, monkeypatch):
     assert 'duckdb is not installed -- type: pip install "foreread[fleet]"' in said
 
 
+@pytest.mark.thorough
 def test_files_that_are_no_plain_data_are_rows_or_left_out(tmp_path, outcomes):
     """Nothing waits for a pipe, and nothing reads a device."""
     with special_files(tmp_path):

@@ -46,6 +46,7 @@ def test_a_kernel_that_nobody_compared_widens_the_band_until_the_answer_is_uncer
     assert answer.endswith("not certain, since the band contains 0)")
 
 
+@pytest.mark.thorough
 def test_the_command_that_it_advises_makes_a_boot_script(capsys, tmp_path, monkeypatch):
     said = run(capsys, NEW, "--model", "linux-6.12").out
     command = next(line for line in said.splitlines() if line.startswith("  run: "))

@@ -257,6 +257,7 @@ def test_a_damaged_document_is_one_line(text, machine, tmp_path, run):
     assert "improve.json" in said and " -- " in said and machine.recorded == 0
 
 
+@pytest.mark.thorough
 def test_another_version_of_foreread_does_the_steps_again(machine, tmp_path):
     folder = tmp_path / "out"
     assert main(words(folder)) == 0
@@ -311,6 +312,7 @@ def test_loads_are_options_of_all_steps_that_predict(machine, tmp_path, run):
         assert given.weigh == [("reader", 2.0)]
 
 
+@pytest.mark.thorough
 def test_other_loads_do_the_steps_that_rest_on_them_again(machine, tmp_path, run):
     folder = tmp_path / "out"
     assert main(words(folder)) == 0

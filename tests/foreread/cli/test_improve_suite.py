@@ -174,6 +174,7 @@ def parsed(line):
     return build_parser([rest[0]]).parse_args(rest)
 
 
+@pytest.mark.thorough
 def test_every_start_and_every_board_has_its_steps(bench, product):
     assert main(words(product)) == 0
     steps = document(product)["steps"]

@@ -118,6 +118,7 @@ def test_an_image_of_another_root_writes_nothing(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 def test_an_image_of_lzo_is_compared_like_others(root, tmp_path, capsys, monkeypatch):
     lzo = tmp_path / "lzo"
     built("mksquashfs", root, lzo, "-quiet", "-no-progress", "-comp", "lzo")

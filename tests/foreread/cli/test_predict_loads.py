@@ -33,6 +33,7 @@ def predicted(monkeypatch, beside):
     return questions
 
 
+@pytest.mark.thorough
 def test_without_a_load_nothing_is_said_about_loads(run_json, run):
     document = run_json("predict", CAPTURE)
     assert "loads" not in document and document["scenario"] == "idle"

@@ -85,6 +85,7 @@ def shown(view, *keys, duration_s=math.inf):
     return asyncio.run(drive())
 
 
+@pytest.mark.thorough
 def test_the_screen_shows_files_processes_and_notes_without_raw_characters():
     app, rows, drawn = shown(View())
     assert rows == [SHOWN, "inode 6 on 8:1"]

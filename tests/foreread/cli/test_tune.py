@@ -80,6 +80,7 @@ def test_a_scenario_that_there_is_not(scenario, bench, tmp_path, capsys):
     assert not bench.trials
 
 
+@pytest.mark.thorough
 def test_it_searches_confirms_and_says_what_to_set(bench, tmp_path, run):
     output = tmp_path / "app.tuning"
     said = run(*words(output, "--scenario", "idle", "--scenario", "reader"))

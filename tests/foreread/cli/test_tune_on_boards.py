@@ -137,6 +137,7 @@ def test_the_library_refuses_a_fleet_of_one_board():
         check_targets(["a"], "foreread tune")
 
 
+@pytest.mark.thorough
 def test_the_store_of_a_fleet_is_not_resumed_by_tune(tmp_path, capsys):
     output = tmp_path / "one.tuning"
     assert main(words(output, "a", "b", more=["--budget", "20"])) == 0

@@ -5,6 +5,7 @@ import re
 import sqlite3
 
 import pytest
+from rings import further
 from trial_benches import QUEUE, KnownBench
 
 from foreread.analyzer.tuner.findings.results import read_results
@@ -71,7 +72,7 @@ SEARCHES = [
 ]
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search[1])
+@pytest.mark.parametrize("search", further((each,) for each in SEARCHES), ids=lambda each: each[1])
 def test_what_writes_more_or_stalls_others_cannot_win(search, bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
     assert main(words(output, search=search)) == 0

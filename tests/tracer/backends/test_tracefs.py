@@ -114,6 +114,7 @@ def test_a_system_mount_is_kept(place):
     assert tracefs_mount.find() == place
 
 
+@pytest.mark.thorough
 def test_the_last_of_several_users_unmounts_it(place, user):
     first, second = user(), user()
     with tracefs_mount.mounted():
@@ -143,6 +144,7 @@ def test_a_mount_of_a_killed_user_is_unmounted_by_the_next_user(place, user):
     assert list(tracefs_mount.NOTES.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_it_stays_for_the_living_user_when_the_one_that_mounted_it_is_killed(place, user):
     killed, living = user(), user()
     kill(killed)

@@ -127,6 +127,7 @@ def test_each_block_of_a_sample_is_a_fragment_of_its_own(tmp_path):
     assert places == [(n, n) for n in range(5)]
 
 
+@pytest.mark.thorough
 @pytest.mark.kernel
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no image was mounted")
 def test_this_kernel_unpacks_in_a_time_above_nothing(tmp_path):

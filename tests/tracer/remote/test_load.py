@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from shells import BUSYBOX, DASH, each_shell, function, printed
+from shells import BUSYBOX, each_shell, function, printed
 
 from foreread.boards.base.owner import MARK
 
@@ -41,7 +41,7 @@ def processes(mark):
     return marked
 
 
-@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
+@pytest.mark.parametrize("shell", each_shell(BUSYBOX))
 def test_a_load_that_waits_for_its_effect_is_ended_with_its_programs(shell, small_file, tmp_path):
     text = "".join(function("lib.sh", name) for name in ("start_of", "alive", "nap"))
     text += function("held.sh", "end_load")

@@ -7,9 +7,9 @@ import signal
 import msgspec
 import pytest
 
-from foreread.boards.base.units import parse_kib
+from foreread.boards.base.units import parse_kib, size_word
 from foreread.tracer.formats.capture import Metadata
-from foreread.tracer.formats.memory import MOST_SAMPLES, Swap, Watermarks, size, within
+from foreread.tracer.formats.memory import MOST_SAMPLES, Swap, Watermarks, within
 from foreread.tracer.runs.memory import (
     SIZES_MIB,
     MemoryFacts,
@@ -154,7 +154,7 @@ def test_a_size_in_units(text):
 
 @pytest.mark.parametrize("kib", [1, 1023, 24576, 1 << 30])
 def test_a_size_is_printed_as_it_is_read(kib):
-    assert parse_kib(size(kib)) == kib
+    assert parse_kib(size_word(kib)) == kib
 
 
 @pytest.mark.parametrize("text", ["", "24", "M", "-1M", "1.5M", "24 M", "24T", "1M\n", "٣M"])

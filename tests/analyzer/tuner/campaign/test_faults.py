@@ -59,6 +59,7 @@ def test_killed_a_hundred_times_nothing_is_lost_and_the_result_is_the_same(tmp_p
     assert int(out) >= 1
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_one_plain_file_that_is_resumed(running, tmp_path):
     path, process = running
     process.send_signal(signal.SIGINT)

@@ -83,7 +83,7 @@ def test_nothing_is_repeated_before_there_are_as_many_as_founders(name):
     assert len({KEY(one) for one in [*first, SMALL.default()]}) == FOUNDERS + 1
 
 
-@pytest.mark.parametrize("name", ["random", "tpe", "genetic-library"])
+@pytest.mark.parametrize("name", further(["tpe", "random", "genetic-library"]))
 def test_with_noise_some_are_repeated_but_none_more_often_than_allowed(name):
     most = []
     for seed in range(1, 4):

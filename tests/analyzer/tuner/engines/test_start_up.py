@@ -282,6 +282,7 @@ def test_one_that_was_lucky_once_is_not_believed_best():
     assert found.best() == sure
 
 
+@pytest.mark.thorough
 def test_two_genes_that_help_only_together_are_found():
     """Neither scheduler nor window does any good by itself; one of 25 chromosomes has both."""
 

@@ -45,6 +45,7 @@ def test_a_decided_confirmation_makes_no_runs(path):
     assert evaluator.made == 0
 
 
+@pytest.mark.thorough
 def test_the_search_can_be_resumed_beside_it(path, tmp_path):
     """The confirmation's runs are not taken for the search's."""
     copy = tmp_path / "copy.tuning"
@@ -99,6 +100,7 @@ def test_a_target_that_fails_ends_it_with_a_remedy(tmp_path):
     assert "--resume" in caught.value.remedy
 
 
+@pytest.mark.thorough
 def test_of_a_rate_more_is_better():
     class Rates(KnownLandscape):
         def evaluate(self, chromosome, scenario):
