@@ -25,7 +25,7 @@ from foreread.analyzer.predict.counts import emulated_window
 from foreread.analyzer.predict.kib import emulated_pages
 from foreread.analyzer.predict.memory import least_kib, own_kib, pages_of
 from foreread.analyzer.predict.prediction import Curve, Prediction, Verdict
-from foreread.analyzer.predict.seconds import replayed_bands
+from foreread.analyzer.predict.seconds import replayed_bands, seconds_of
 from foreread.analyzer.predict.start import Start
 from foreread.analyzer.predict.verdict import decide_by_seconds
 from foreread.boards.base.note import Note, NoteKind
@@ -177,26 +177,18 @@ def _pages(replays: Sequence[Timed]) -> tuple[int, ...]:
 def _with_memory(prediction: Prediction, idle: _Beside, load: Load, weight: float) -> _Beside:
     """Return the start with little memory; ``idle`` is it with memory to spare.
 
-    Where it reads as many pages, the seconds are the same: only the other windows are replayed with
-    the draws of device and processor.
+    Device and processor err in the same proportion in both: the draws are not replayed again.
     """
-    starts = tuple(with_load(start, load) for start in prediction.starts)
     bands = idle.bands
     assert bands is not None
-    pages = _pages(starts[0].timed(bands.windows))
-    row = _Beside(load.name, weight, bands, memory_kib=load.memory_kib, pages=pages)
-    rows = [at for at, own in enumerate(idle.pages) if own != pages[at]]
-    if not rows:
-        return row
-    again = sorted({0, *(bands.windows[at] for at in rows)})
-    _, part = replayed_bands(starts, again, again)
-    columns = [again.index(bands.windows[at]) for at in rows]
-    number = min(len(bands.draws), len(part.draws))
-    seconds, rest, draws = bands.seconds.copy(), bands.left_out.copy(), bands.draws[:number].copy()
-    seconds[rows], draws[:, rows] = part.seconds[columns], part.draws[:number, columns]
-    share = np.maximum(1 - np.array(idle.pages)[rows] / np.array(pages)[rows], 0.0)
-    rest[rows] = np.hypot(part.left_out[columns], AGAIN * share * seconds[rows])
-    return replace(row, bands=replace(bands, seconds=seconds, draws=draws, left_out=rest))
+    starts = [with_load(start, load) for start in prediction.starts]
+    replays = [start.timed(bands.windows) for start in starts]
+    pages, seconds = _pages(replays[0]), np.median(seconds_of(replays), axis=0)
+    share = np.maximum(1 - np.array(idle.pages) / np.array(pages), 0.0)
+    slower = seconds / bands.seconds
+    rest = np.hypot(bands.left_out * slower, AGAIN * share * seconds)
+    little = replace(bands, seconds=seconds, draws=bands.draws * slower, left_out=rest)
+    return _Beside(load.name, weight, little, memory_kib=load.memory_kib, pages=pages)
 
 
 def _need(prediction: Prediction, rows: Sequence[_Beside], window: int) -> MemoryNeed | None:
