@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import hypot, sqrt
 from statistics import median
 
+from foreread.analyzer.load.verdicts import AGAIN
+from foreread.analyzer.predict.bands import DEVIATIONS, REPLAY
 from studies.accuracy.markdown import NONE, markdown, percent
 from studies.accuracy.store import Cell, Document
 
@@ -53,3 +56,13 @@ def _over_all(points: Sequence[Document]) -> Iterable[str]:
                 f"- {name}: {len(group)} windows, error {percent(median(errors))} (median), "
                 f"{percent(max(errors))} (worst)"
             )
+    again_read = [point for point in known if point["predicted_pages"] > point["idle_pages"]]
+    inside = sum(map(_is_inside, again_read))
+    yield f"- in the band of a row that reads pages again: {inside} of {len(again_read)} windows"
+
+
+def _is_inside(point: Document) -> bool:
+    """Return whether the pages are in the band that the seconds of such a start have."""
+    share = 1 - point["idle_pages"] / point["predicted_pages"]
+    half = DEVIATIONS * hypot(REPLAY, AGAIN * sqrt(share))
+    return bool(abs(point["pages"] / point["predicted_pages"] - 1) <= half)

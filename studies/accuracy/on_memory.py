@@ -6,7 +6,7 @@ The sizes of the control groups are chosen where each start begins to lack memor
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -32,7 +32,7 @@ REPEAT = 2
 LIMIT = on_machine.LIMITS[0]
 THRASH_S = 20  # a run that takes longer counts as killed
 _SIZES, _LEAST_SHARE = 3, 0.75
-_IDLE = "idle"
+IDLE = "idle"
 
 
 def cells(board: LoopBoard) -> list[Cell]:
@@ -49,11 +49,11 @@ def _cell(board: LoopBoard, start: starts.Start) -> Cell:
             foreread.first_run(command)  # it may write what later runs read
             shutil.rmtree(folder / "capture", ignore_errors=True)
             foreread(*record, "-o", folder / "capture", "--", *command)
-        device = ("--device", board.disk)
-        _sweep(folder / f"{_IDLE}.sweep.json", device, command, foreread)
+        device = ("--device", board.disk, "--wait", 300, "--allow-warm")
+        sweep_windows(folder / f"{IDLE}.sweep.json", device, command, foreread)
         for mib in sizes(folder):
             memory = ("--memory", f"{mib}M")
-            _sweep(folder / f"{mib}M.sweep.json", (*device, *memory), command, foreread)
+            sweep_windows(folder / f"{mib}M.sweep.json", (*device, *memory), command, foreread)
             if not (folder / f"{mib}M").exists():
                 try:
                     foreread(*record, *memory, "-o", folder / f"{mib}M", "--", *command)
@@ -69,13 +69,15 @@ def _cell(board: LoopBoard, start: starts.Start) -> Cell:
     )
 
 
-def _sweep(file: Path, where: Sequence[object], command: Sequence[str], foreread: Foreread) -> None:
+def sweep_windows(
+    file: Path, where: Sequence[object], command: Sequence[str], foreread: Foreread
+) -> None:
     """Measure all windows, unless that has been done."""
     if file.exists():
         return
     part = file.with_suffix(".part")
     part.unlink(missing_ok=True)
-    options = ("--wait", 300, "--allow-warm", "--repeat", REPEAT, "--limit", THRASH_S)
+    options = ("--repeat", REPEAT, "--limit", THRASH_S)
     windows = ("--windows", ",".join(map(str, WINDOWS_KB)))
     foreread("sweep", *where, *options, *windows, "-o", part, "--", *command)
     part.replace(file)
@@ -89,7 +91,7 @@ def sizes(folder: Path) -> list[int]:
     """
     capture, _ = read(folder / "capture")
     own_kib = capture.memory.own_peak_kib if capture.memory else None
-    sweep = read_sweep(folder / f"{_IDLE}.sweep.json")
+    sweep = read_sweep(folder / f"{IDLE}.sweep.json")
     smallest, *_, largest = (
         (own_kib or 0) + pages_to_kib(round(median(point.pages)), sweep.page_size)
         for point in sweep.points
@@ -99,7 +101,17 @@ def sizes(folder: Path) -> list[int]:
 
 
 def judge(folder: Path) -> Document:
-    """Compare the capture and the sweeps that are in ``folder``, and measure nothing.
+    """Compare the capture and the sweeps that are in ``folder``, and measure nothing."""
+    sizes = {}
+    for file in folder.glob("*M.sweep.json"):
+        sweep = read_sweep(file)
+        assert sweep.memory_kib is not None
+        sizes[sweep.condition.removeprefix(MEMORY)] = sweep.memory_kib
+    return judged(folder, sizes)
+
+
+def judged(folder: Path, sizes: Mapping[str, int]) -> Document:
+    """Compare the capture with sweeps of which each had so many KiB of memory, by their names.
 
     Measured pages contain metadata: as many as the sweep with memory to spare shows at each window.
     """
@@ -108,22 +120,18 @@ def judge(folder: Path) -> Document:
     start = prepare(inputs(recording, version), version)
     windows = [kib_to_pages(kb, recording.page_size) for kb in WINDOWS_KB]
     idle = [pages_of(run) for run in start.timed(windows)]
-    swept = {point.read_ahead_kb: point for point in read_sweep(_file(folder, _IDLE)).points}
+    swept = {point.read_ahead_kb: point for point in read_sweep(_file(folder, IDLE)).points}
     meta = [median(swept[kb].pages) - pages for kb, pages in zip(WINDOWS_KB, idle, strict=True)]
     rows = []
-    for file in sorted(
-        folder.glob("*M.sweep.json"), key=lambda each: -int(each.name.split("M")[0])
-    ):
-        sweep = read_sweep(file)
-        assert sweep.memory_kib is not None
-        runs = with_memory(start, sweep.memory_kib).timed(windows)
-        by_kb = {point.read_ahead_kb: point for point in sweep.points}
+    for name, kib in sorted(sizes.items(), key=lambda size: -size[1]):
+        by_kb = {point.read_ahead_kb: point for point in read_sweep(_file(folder, name)).points}
+        runs = with_memory(start, kib).timed(windows)
         points = [
             _compared(by_kb[kb], run, metadata, pages)
             for kb, run, metadata, pages in zip(WINDOWS_KB, runs, meta, idle, strict=True)
             if kb in by_kb
         ]
-        rows.append({"memory": sweep.condition.removeprefix(MEMORY), "points": points})
+        rows.append({"memory": name, "memory_kib": kib, "points": points})
     return {"own_kib": own_kib(start), "memory": rows}
 
 

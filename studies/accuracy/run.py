@@ -30,6 +30,7 @@ from studies.accuracy import (
     on_machine,
     on_memory,
     on_reclaim,
+    on_small_boards,
     tables,
 )
 from studies.accuracy.loop_board import LoopBoard
@@ -43,7 +44,15 @@ def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     on_this = [*on_machine.cells(loop), *on_kernel.cells(loop)]
     on_board = [*on_boards.cells(live), *on_disks.cells(live), *on_kernels.cells(live)]
     beside = [*on_loads.cells(live, loop), *on_memory.cells(loop), *on_reclaim.cells(live)]
-    return [*on_this, *on_board, *on_filesystems.cells(live), *kernel_cells.cells(live), *beside]
+    small = on_small_boards.cells(live)
+    return [
+        *on_this,
+        *on_board,
+        *on_filesystems.cells(live),
+        *kernel_cells.cells(live),
+        *beside,
+        *small,
+    ]
 
 
 def make(cell: Cell, store: Store) -> Document:

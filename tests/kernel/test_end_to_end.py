@@ -111,7 +111,8 @@ def test_without_readahead_every_access_is_a_request(capture, loop):
 @pytest.mark.thorough
 def test_every_command_takes_the_capture(capture, loop, tmp_path):
     assert sum(json.loads(foreread("show", capture, "--json"))["lost"].values()) == 0
-    assert "quasi-optimal" in foreread("predict", capture)
+    answer = foreread("predict", capture, "--criterion", "published")
+    assert "quasi-optimal" in answer  # by counts: other work can leave no seconds to predict
     report = json.loads(foreread("report", capture, "-o", tmp_path / "report", "--json"))
     assert Path(report["html"]).read_text().startswith("<!DOCTYPE html>")
     foreread("script", capture, "-o", tmp_path / "boot", "--read-ahead-kb", "16")

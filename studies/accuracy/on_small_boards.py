@@ -1,0 +1,106 @@
+"""Cells of starts on emulated boards with little memory: one capture on a board with enough of it.
+
+The disk of an emulated board is in its memory, too: a board has so much more than its disk. What
+is left for a start is what the board says before it (MemAvailable), and that is predicted for.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from foreread.boards.base.silent import silent
+from foreread.boards.emulated.launch import make
+from foreread.boards.emulated.live import LiveOptions
+from foreread.tracer.formats.capture import read
+from studies.accuracy import on_boards, on_memory
+from studies.accuracy.cli import CommandError, Foreread
+from studies.accuracy.on_boards import SD, Application, Live
+from studies.accuracy.store import Cell, Document
+
+AREA = "small-boards"
+PACKAGES = ("python3", "madplay", "w3m", "perl", "guile-3.0")
+# A page of a browser's own, without a network.
+BROWSER = Application("w3m", ("w3m", "-dump", "file:///usr/share/doc/w3m/copyright"))
+APPLICATIONS = (
+    on_boards.PYTHON,
+    on_boards.MADPLAY,
+    BROWSER,
+    on_boards.PERL,
+    on_boards.GUILE,
+)
+# More than the disk, in MiB: of the smallest the kernel leaves a third.
+SIZES_MIB = {"x86_64": (96, 112, 128, 192), "armhf": (64, 80, 96, 160)}
+KERNELS = {"x86_64": "6.12", "armhf": "6.1"}
+_ENOUGH_MIB = 512
+
+
+@dataclass(frozen=True)
+class SmallBoard:
+    """An emulated board with so much memory beside its disk."""
+
+    machine: str
+    beside_mib: int
+
+    @cached_property
+    def disk_mib(self) -> int:
+        """The size of its disk."""
+        options = LiveOptions(self.machine, kernel=KERNELS[self.machine], packages=PACKAGES)
+        return -(-make(options, silent).image.stat().st_size >> 20)
+
+    def words(self) -> list[object]:
+        """Return the arguments that start it."""
+        board = on_boards.Board(self.machine, KERNELS[self.machine], PACKAGES, SD)
+        return [*board.words(), "--memory-mib", self.disk_mib + self.beside_mib]
+
+
+def cells(live: Live) -> list[Cell]:
+    """Return the cells of the area."""
+    return [_cell(live, machine, each) for machine in SIZES_MIB for each in APPLICATIONS]
+
+
+def _cell(live: Live, machine: str, application: Application) -> Cell:
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        for mib in (_ENOUGH_MIB, *SIZES_MIB[machine]):
+            _measured(live, SmallBoard(machine, mib), application, folder, foreread)
+        return {**judge(folder), "commands": foreread.lines}
+
+    return Cell(
+        *(AREA, f"{machine}-{application.name}"),
+        f"{application.name} with little memory, {machine} {KERNELS[machine]}, {SD.name}",
+        run=run,
+        judge=judge,
+        missing=on_boards.missing,
+    )
+
+
+def _measured(
+    live: Live, board: SmallBoard, application: Application, folder: Path, foreread: Foreread
+) -> None:
+    """Record the start on the board, and measure all windows, unless that has been done."""
+    enough = board.beside_mib == _ENOUGH_MIB
+    capture = folder / ("capture" if enough else f"{board.beside_mib}M")
+    sweep = folder / f"{on_memory.IDLE if enough else f'{board.beside_mib}M'}.sweep.json"
+    if sweep.exists():
+        return
+    target = ("--target", live.target(board, foreread))
+    try:
+        for _ in range(1 + application.writes):  # the first run writes what later ones read
+            shutil.rmtree(capture, ignore_errors=True)
+            foreread("record", *target, "-o", capture, "--", *application.command)
+        on_memory.sweep_windows(sweep, target, application.command, foreread)
+    except CommandError as error:  # the kernel kills what finds no memory
+        foreread.lines.append(f"# {error}")
+
+
+def judge(folder: Path) -> Document:
+    """Compare the capture and the sweeps that are in ``folder``, and measure nothing."""
+    sizes = {}
+    for file in folder.glob("*M/capture.json"):
+        memory = read(file.parent)[0].memory
+        if memory is not None:
+            sizes[file.parent.name] = memory.available_kib
+    return on_memory.judged(folder, sizes)
