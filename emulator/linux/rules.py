@@ -112,6 +112,14 @@ class Around(IntEnum):
     TOUCHED = 4  # only the page that was touched; a large folio is mapped whole
 
 
+class WithinMapping(IntEnum):
+    """The mappings that limit the readahead of their page faults, as the end of the file does."""
+
+    NONE = 0
+    CODE = 1  # VM_EXEC
+    ALL = 2
+
+
 @dataclass(frozen=True)
 class Rules:
     """The rules of one kernel."""
@@ -152,6 +160,8 @@ class Rules:
     marks_end: bool = True  # a window that reaches the end of the file has a marker
     scans_all: bool = False  # xarray: the history scan finds M pages, not M - 1
     reads_past_end: PastEnd = PastEnd.NOTHING
+    within_mapping: WithinMapping = WithinMapping.NONE  # of no kernel: 7b32f64bc512 was reverted
+    mapped_folio_kb: int = 0  # of no kernel: the least folio of a fault's own window
 
     def numbers(self) -> list[int]:
         """Return the rules as the numbers of struct lx_rules (core/linux/rules.h)."""
@@ -167,6 +177,8 @@ def names_in_c() -> str:
 
 
 def _values(rule: str, kind: type) -> str:
+    if kind is int:
+        return "LX_NUMBER"
     if not issubclass(kind, IntEnum):
         return "LX_NO, LX_YES"
     return ", ".join(f"LX_{rule.upper()}_{value.name}" for value in kind)

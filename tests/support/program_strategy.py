@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from hypothesis import strategies as st
 from programs import PAGE, MapFlag, Op, Script
+
+from foreread.emulator.linux.rules import Rules, Version, WithinMapping, rules_for
 
 # Bytes: a part of a page, about a window of 32 pages, whole and broken pages, many windows.
 SIZES = (
@@ -28,6 +31,17 @@ _MAP_FLAGS = (
     MapFlag.RANDOM,
     MapFlag.EXEC | MapFlag.RANDOM,
 )
+
+
+def rules_like(version: Version) -> st.SearchStrategy[Rules]:
+    """Draw the rules of a kernel, or these with the rules that no kernel has."""
+    rules = rules_for(version)
+    proposed = st.builds(
+        partial(replace, rules),
+        within_mapping=st.sampled_from(WithinMapping),
+        mapped_folio_kb=st.sampled_from([0, 4, 8, 64, 2048]),
+    )
+    return st.just(rules) | proposed
 
 
 @dataclass
