@@ -168,6 +168,17 @@ class Rules:
         return [int(getattr(self, rule.name)) for rule in fields(self)]
 
 
+FOLIO_KB = (0, *(1 << power for power in range(2, 12)))  # of mapped_folio_kb: up to 2 MiB
+
+
+def values_of(rule: str) -> tuple[bool, ...] | tuple[IntEnum, ...] | tuple[int, ...]:
+    """Return the values that a rule may have."""
+    kind = get_type_hints(Rules)[rule]
+    if kind is int:
+        return FOLIO_KB
+    return tuple(kind) if issubclass(kind, IntEnum) else (False, True)
+
+
 def names_in_c() -> str:
     """Return the rules and their values as core/linux/rules.h must name them, a line for each."""
     types = get_type_hints(Rules)
