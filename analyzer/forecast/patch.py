@@ -56,30 +56,29 @@ class PatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True, repr=False)
 class Patch:
-    """The kernel ``base`` and its ``rules`` as changed; ``source`` is where they were proposed.
+    """The kernel ``base``, and ``change``: other values of its rules, by their names in ``Rules``.
 
-    ``path`` is the file that was read.
+    ``source`` is where the change was proposed, ``path`` the file that was read.
     """
 
     __repr__ = brief
 
     base: Version
-    rules: Rules
-    source: str
-    path: str
+    change: dict[str, Any]
+    source: str = ""
+    path: str = "FILE"
 
     @property
-    def base_rules(self) -> Rules:
-        """The rules of the kernel without the patch."""
-        return rules_for(self.base)
+    def rules(self) -> Rules:
+        """The rules of the kernel with the patch."""
+        return replace(rules_for(self.base), **self.change)
 
     def changed(self) -> list[tuple[str, RuleValue, RuleValue]]:
         """Return each rule that changes, with its value in the kernel and in the patch."""
-        before = self.base_rules
+        before = rules_for(self.base)
         return [
-            (rule.name, written(getattr(before, rule.name)), written(getattr(self.rules, rule.name)))
-            for rule in fields(Rules)
-            if getattr(before, rule.name) != getattr(self.rules, rule.name)
+            (name, written(getattr(before, name)), written(value))
+            for name, value in self.change.items()
         ]
 
 
@@ -109,12 +108,12 @@ def decode_patch(data: bytes, path: str = "FILE") -> Patch:
     except DocumentError as error:
         raise PatchError(str(error), _REMEDY) from error
     base = _base(file.base)
-    rules = replace(rules_for(base), **dict(_values(file.change, base)))
-    if rules == rules_for(base):
+    change = dict(_values(file.change, base))
+    if not change:
         raise PatchError(
             f"[change] has no rule that differs from {series_text(base)}", _print_rules(base)
         )
-    return Patch(base, rules, file.source, path)
+    return Patch(base, change, file.source, path)
 
 
 def template(base: str) -> str:
@@ -149,7 +148,8 @@ _KNOWN = f"{version_text(CHANGES[0].since)} to {version_text(NEWEST_READ)}"
 
 
 def _values(change: Mapping[str, Any], base: Version) -> Iterator[tuple[str, Any]]:
-    """Yield the rules that a file has; raises PatchError for a name or a value that none has."""
+    """Yield the rules that a file changes; raises PatchError for a name or value of no rule."""
+    before = rules_for(base)
     names = [rule.name for rule in fields(Rules)]
     for name, value in change.items():
         if name not in names:
@@ -162,7 +162,8 @@ def _values(change: Mapping[str, Any], base: Version) -> Iterator[tuple[str, Any
         elif value not in choice:
             found = f"{_toml(value)} is not a value of this rule"
         else:
-            yield name, choice[value]
+            if choice[value] != getattr(before, name):
+                yield name, choice[value]
             continue
         raise PatchError(f"{name}: {found}", f"write one of {', '.join(map(_toml, choice))}")
 

@@ -13,7 +13,7 @@ from foreread.analyzer.forecast.cases import case_of, most_read, recorded_versio
 from foreread.analyzer.forecast.defaults import NOW, disks_under
 from foreread.analyzer.forecast.document import ForecastCase
 from foreread.analyzer.forecast.kernel import Kernel, Side, start_under
-from foreread.analyzer.forecast.patch import RULES, Patch, read_patch
+from foreread.analyzer.forecast.patch import RULES, Patch
 from foreread.analyzer.forecast.patch_document import (
     PatchedRule,
     PatchedStart,
@@ -34,12 +34,12 @@ from foreread.analyzer.predict.kib import whole_pages
 from foreread.analyzer.predict.start import prepare
 from foreread.boards.base.units import pages_to_kib
 from foreread.emulator.devices.device import DeviceModel
-from foreread.emulator.linux.rules import Version, version_text
+from foreread.emulator.linux.rules import Version, rules_for, version_text
 
 
 def forecast_patch(
     recording: Recording,
-    patch: Patch | StrPath,
+    patch: Patch,
     device_model: DeviceModel | StrPath | None = None,
     read_ahead_kb: int | None = None,
 ) -> PatchedStart:
@@ -51,12 +51,11 @@ def forecast_patch(
 
     Args:
         recording: a start, read by :func:`foreread.load`.
-        patch: a file of rules, or what :func:`foreread.read_patch` read of it.
+        patch: a kernel and changed rules, read by :func:`foreread.read_patch`.
         device_model: what requests of the disk cost, as in :func:`foreread.predict`.
         read_ahead_kb: the window of all disks in KiB; None: the kernel's default for each disk.
 
     Raises:
-        PatchError: the file of rules cannot be used.
         ForecastError: the recording lacks its kernel, or what its disks' default windows depend on.
         WindowSizeError: a window that is not whole pages.
         KernelError: the readahead of the recorded kernel is unknown.
@@ -64,15 +63,14 @@ def forecast_patch(
     """
     if read_ahead_kb is not None:
         whole_pages(read_ahead_kb, recording.page_size)
-    if not isinstance(patch, Patch):
-        patch = read_patch(patch)
     recorded = recorded_version(recording)
     device = device_from(device_model)
     start_inputs = inputs(recording, recorded)
     files = inputs(recording, patch.base).program.files
     disks = disks_under(start_inputs, patch.base, recorded, read_ahead_kb, NOW)
     before, after = (
-        Side(patch.base, Kernel(rules, files, disks)) for rules in (patch.base_rules, patch.rules)
+        Side(patch.base, Kernel(rules, files, disks))
+        for rules in (rules_for(patch.base), patch.rules)
     )
     timing = _timing(start_inputs, recorded, before, after, device)
     if isinstance(timing, Missing):

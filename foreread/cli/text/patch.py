@@ -14,7 +14,8 @@ from foreread.cli.text.table import plus_minus, render_cut, seconds_cell
 
 _MORE = "why seconds are missing, all doubts, the window's rule"
 _HEAD = ("change", "band", "s", "patched", "requests", "patched", "pages", "patched")
-_LEAST_PATH = 40  # columns
+_LEAST_PATH = 28  # columns
+_SUFFIX = ".capture.tar.xz"
 _DOUBTS = 3
 
 
@@ -43,7 +44,7 @@ def _answer(predicted: PatchForecast) -> Iterator[str]:
     )
     if predicted.slower:
         worst = starts[0]
-        yield f"  worst loser: {_change(worst)[0]}, {worst.capture or worst.command}"
+        yield f"  worst loser: {_change(worst)[0]}, {_name(worst)}"
     for rule in predicted.rules:
         yield f"  {rule.rule}: {_value(rule.base)} -> {_value(rule.patched)}"
 
@@ -93,8 +94,12 @@ def _row(start: PatchedStart) -> tuple[str, ...]:
         f"{after.pages:,}",
         f"{before.read_ahead_kb:,}",
         start.disk if start.device_model is None else start.device_model,
-        start.capture or start.command,
+        _name(start),
     )
+
+
+def _name(start: PatchedStart) -> str:
+    return start.command if start.capture is None else start.capture.removesuffix(_SUFFIX)
 
 
 def _change(start: PatchedStart) -> tuple[str, str]:
