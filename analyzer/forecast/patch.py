@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from enum import IntEnum
-from pathlib import Path
 from typing import Any
 
 import msgspec

@@ -20,7 +20,6 @@ from foreread.analyzer.forecast.kernel import Kernel, Side
 from foreread.analyzer.forecast.timing import Missing, Timing, timing_of
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.predict import remedy
 from foreread.analyzer.predict.disk.device_model import device_from
 from foreread.analyzer.predict.doubts.kernel import setting_of, untried
 from foreread.analyzer.predict.doubts.recording import of_recording
@@ -114,7 +113,9 @@ def _forecast(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Miss
     best = None
     if timed is not None:
         kb = timed.windows[best_window(timed)]
-        best = case_of(start_inputs, Side(then.version, then.kernel.with_window(row, kb)), row, timed)
+        best = case_of(
+            start_inputs, Side(then.version, then.kernel.with_window(row, kb)), row, timed
+        )
     read = [at for at, pages in enumerate(accessed_pages(start_inputs)) if pages]
     return Forecast(
         kernel=recording.kernel or "",

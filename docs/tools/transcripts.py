@@ -26,6 +26,7 @@ PAGES = (
     "docs/howto/kernel-upgrade.md",
     "docs/howto/many-starts.md",
     "docs/howto/with-little-memory.md",
+    "studies/accuracy/patches.md",
 )
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 from hypothesis import strategies as st
 from programs import PAGE, MapFlag, Op, Script
 
-from foreread.emulator.linux.rules import Rules, Version, WithinMapping, rules_for
+from foreread.emulator.linux.rules import Rules, Version, rules_for, values_of
 
 # Bytes: a part of a page, about a window of 32 pages, whole and broken pages, many windows.
 SIZES = (
@@ -34,14 +34,21 @@ _MAP_FLAGS = (
 
 
 def rules_like(version: Version) -> st.SearchStrategy[Rules]:
-    """Draw the rules of a kernel, or these with the rules that no kernel has."""
+    """Draw the rules of a kernel, these with the rules that no kernel has, or any that a file has.
+
+    A file of a patch may combine rules that no kernel combines.
+    """
     rules = rules_for(version)
-    proposed = st.builds(
-        partial(replace, rules),
-        within_mapping=st.sampled_from(WithinMapping),
-        mapped_folio_kb=st.sampled_from([0, 4, 8, 64, 2048]),
+    proposed = {name: of_rule(name) for name in ("within_mapping", "mapped_folio_kb")}
+    every = {rule.name: of_rule(rule.name) for rule in fields(Rules)}
+    return (
+        st.just(rules) | st.builds(partial(replace, rules), **proposed) | st.builds(Rules, **every)
     )
-    return st.just(rules) | proposed
+
+
+def of_rule(name: str) -> st.SearchStrategy[object]:
+    """Draw a value that a rule may have."""
+    return st.sampled_from(values_of(name))
 
 
 @dataclass

@@ -39,12 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_other_kernel(parser)
     add_device_model(parser, many=True)
     add_verbose(parser, _MORE)
-    for option, kernel in ((NOW, "the capture's kernel, or with --rules"), (THEN, "the other kernel")):
+    for option, kernel in (
+        (NOW, "the capture's kernel, or on both sides of --rules,"),
+        (THEN, "the other kernel"),
+    ):
         parser.add_argument(
             option,
             metavar="K",
             type=window_kb,
-            help=f"window of all disks under {kernel}, in KiB (default: the kernel's own default)",
+            help=f"window of all disks under {kernel} in KiB (default: the kernel's own default)",
         )
 
 

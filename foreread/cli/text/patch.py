@@ -10,7 +10,7 @@ from foreread.analyzer.predict.verdict import KEEP_PERCENT
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import percent_text
 from foreread.cli.text.answer import answer_text, cut_path
-from foreread.cli.text.table import plus_minus, render_cut, seconds_cell
+from foreread.cli.text.table import render_cut, seconds_cell
 
 _MORE = "why seconds are missing, all doubts, the window's rule"
 _HEAD = ("change", "band", "s", "patched", "requests", "patched", "pages", "patched")

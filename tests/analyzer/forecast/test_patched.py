@@ -135,9 +135,7 @@ def test_the_worst_loser_comes_first_and_those_without_seconds_last(within):
         after = structs.replace(within.after, seconds=seconds)
         return structs.replace(within, change=change, after=after)
 
-    none = structs.replace(
-        within, change=None, before=structs.replace(within.before, seconds=None)
-    )
+    none = structs.replace(within, change=None, before=structs.replace(within.before, seconds=None))
     starts = [with_share(0.0, 2.0), none, with_share(-0.05, 1.0), with_share(0.015, 4.0)]
     starts.append(with_share(0.3, 8.0))
     changed = patch((7, 2), within_mapping=WithinMapping.ALL)

@@ -140,7 +140,9 @@ def test_a_patch_is_a_table_of_all_starts_the_worst_loser_first(capsys):
     assert rows[-1][-1] == "all"
     names = [row[-1] for row in rows[:-1]]
     assert len(set(names)) == len(SUITE)
-    assert all(any(Path(path).name.startswith(name.split("/")[-1]) for path in SUITE) for name in names)
+    assert all(
+        any(Path(path).name.startswith(name.split("/")[-1]) for path in SUITE) for name in names
+    )
     assert "rests on: proposed in Use high-order folios in mmap sync RA" in said
 
 
@@ -155,7 +157,9 @@ def test_the_document_of_a_patch_has_all_figures(capsys):
     (same,) = (start for start in document["starts"] if start["capture"] == SUITE[0])
     assert same["after"]["pages"] == one.after.pages
     assert same["change"]["seconds"] == one.change.seconds
-    totals = [sum(start[side]["pages"] for start in document["starts"]) for side in ("before", "after")]
+    totals = [
+        sum(start[side]["pages"] for start in document["starts"]) for side in ("before", "after")
+    ]
     assert [document[side]["pages"] for side in ("before", "after")] == totals
 
 
