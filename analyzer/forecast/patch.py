@@ -39,6 +39,7 @@ from foreread.emulator.linux.rules import (
 RULES, PRINT = "--rules", "--print-rules"
 _REMEDY = "correct the file; docs/reference/files.md, section Rules, has its format"
 RuleValue = bool | int | str  # as in a file
+_SHOWN = 60  # characters of a value that is refused
 
 
 class PatchError(AnalyzerError, ValueError):
@@ -106,7 +107,10 @@ def decode_patch(data: bytes, path: str = "FILE") -> Patch:
         file = decode_toml(data, PatchFile)
     except DocumentError as error:
         raise PatchError(str(error), _REMEDY) from error
-    base = _base(file.base)
+    try:
+        base = _base(file.base)
+    except PatchError as error:
+        raise PatchError(f"base: {error}", error.remedy) from error
     change = dict(_values(file.change, base))
     if not change:
         raise PatchError(
@@ -135,10 +139,10 @@ def _base(text: str) -> Version:
         version = version_of(text.removeprefix("linux-"))
         rules_for(version)
     except KernelError as error:
-        raise PatchError(f"base: {error}", f"name a kernel: {_KNOWN}") from error
+        raise PatchError(str(error), f"name a kernel: {_KNOWN}") from error
     if is_unread(version):
         raise PatchError(
-            f"base: the rules of {series_text(version)} are unknown", f"name a kernel: {_KNOWN}"
+            f"the rules of {series_text(version)} are unknown", f"name a kernel: {_KNOWN}"
         )
     return version
 
@@ -156,15 +160,20 @@ def _values(change: Mapping[str, Any], base: Version) -> Iterator[tuple[str, Any
             meant = f"; is it {near[0]}?" if near else ""
             raise PatchError(f"{name!r} is not a rule{meant}", _print_rules(base))
         choice = {written(each): each for each in values_of(name)}
-        if not isinstance(value, (bool, int, str)) or type(value) is not type(next(iter(choice))):
-            found = f"{type(value).__name__} is the wrong type"
-        elif value not in choice:
-            found = f"{_toml(value)} is not a value of this rule"
-        else:
-            if choice[value] != getattr(before, name):
-                yield name, choice[value]
-            continue
-        raise PatchError(f"{name}: {found}", f"write one of {', '.join(map(_toml, choice))}")
+        if type(value) is not type(next(iter(choice))) or value not in choice:
+            raise PatchError(
+                f"{name}: {_shown(value)} is not a value of this rule",
+                f"write one of {', '.join(map(_toml, choice))}",
+            )
+        if choice[value] != getattr(before, name):
+            yield name, choice[value]
+
+
+def _shown(value: object) -> str:
+    """Return a value of a file, whatever it is, in a few characters."""
+    if not isinstance(value, RuleValue):
+        return f"a {type(value).__name__}"
+    return _toml(value)[:_SHOWN]
 
 
 def _print_rules(base: Version) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from foreread.analyzer.forecast.patch_document import PatchedStart, PatchForecast
+from foreread.analyzer.forecast.patch_document import PatchedStart, PatchForecast, PatchLeft
 from foreread.analyzer.predict.verdict import KEEP_PERCENT
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import percent_text
@@ -21,7 +21,7 @@ _DOUBTS = 3
 
 def patch_text(predicted: PatchForecast, *, verbose: bool) -> str:
     """Return the text for a terminal."""
-    left = [f"left out: {each.capture}: {each.why}" for each in predicted.left]
+    left = [f"left out: {_named(each.capture, _advised(each))}" for each in predicted.left]
     return answer_text(
         [*_answer(predicted), *left],
         [_table(predicted)] if predicted.starts else [],
@@ -117,7 +117,19 @@ def _basis(predicted: PatchForecast, verbose: bool) -> Iterator[str]:
     yield f"both sides with the default windows of Linux {predicted.base}, or as given"
     if verbose:
         yield from _shared([[f"{s.disk}: {s.window_why}"] for s in predicted.starts])
-        yield from _shared([[f"no seconds: {s.why}"] for s in predicted.starts if s.why])
+        for start in predicted.starts:
+            if start.why is not None:
+                yield f"no seconds: {_named(_name(start), _advised(start))}"
+
+
+def _advised(of: PatchedStart | PatchLeft) -> str:
+    """Return why there is no result, and what to do."""
+    return f"{of.why} -- {of.remedy}" if of.remedy else of.why or ""
+
+
+def _named(name: str, text: str) -> str:
+    """Return a text that begins with a name."""
+    return text if text.startswith(name) else f"{name}: {text}"
 
 
 def _shared(texts: list[list[str]]) -> list[str]:
