@@ -36,6 +36,7 @@ from foreread.emulator.linux.rules import (
     version_text,
 )
 
+_KNOWN = f"{version_text(CHANGES[0].since)} to {version_text(NEWEST_READ)}"
 RULES, PRINT = "--rules", "--print-rules"
 _REMEDY = "correct the file; docs/reference/files.md, section Rules, has its format"
 RuleValue = bool | int | str  # as in a file
@@ -147,9 +148,6 @@ def _base(text: str) -> Version:
     return version
 
 
-_KNOWN = f"{version_text(CHANGES[0].since)} to {version_text(NEWEST_READ)}"
-
-
 def _values(change: Mapping[str, Any], base: Version) -> Iterator[tuple[str, Any]]:
     """Yield the rules that a file changes; raises PatchError for a name or value of no rule."""
     before = rules_for(base)
@@ -158,7 +156,7 @@ def _values(change: Mapping[str, Any], base: Version) -> Iterator[tuple[str, Any
         if name not in names:
             near = get_close_matches(name, names, 1)
             meant = f"; is it {near[0]}?" if near else ""
-            raise PatchError(f"{name!r} is not a rule{meant}", _print_rules(base))
+            raise PatchError(f"{name[:_SHOWN]!r} is not a rule{meant}", _print_rules(base))
         choice = {written(each): each for each in values_of(name)}
         if type(value) is not type(next(iter(choice))) or value not in choice:
             raise PatchError(
