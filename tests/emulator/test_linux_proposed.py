@@ -44,6 +44,16 @@ def ends(script, release, **changed):
     return [(first, end) for first, end, _ in calls(script, release, **changed)]
 
 
+def test_one_rule_of_a_later_kernel_reads_code_as_that_kernel_was_seen_to():
+    # Seen on 6.18 at 128 KiB: 1000 to 1031 in a long mapping, 1010 to 1019 if it is 1000 to 1019.
+    long = mapped(1000, 1024, start=0, length=4000, flags=MapFlag.EXEC, size=4000)
+    short = mapped(1010, start=1000, length=20, flags=MapFlag.EXEC, size=4000)
+    assert ends(long, "6.14") == [(984, 1016), (1016, 1040)]
+    assert ends(short, "6.14") == [(994, 1026)]
+    assert ends(long, "6.14", exec_window=True) == [(1000, 1032)]
+    assert ends(short, "6.14", exec_window=True) == [(1010, 1020)]
+
+
 ALL, CODE, NONE = WithinMapping.ALL, WithinMapping.CODE, WithinMapping.NONE
 
 
