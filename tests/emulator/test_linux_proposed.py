@@ -32,6 +32,13 @@ def calls(script, release, window=32, page_size=4096, **changed):
     return list(found.values())
 
 
+def asked(script, release, window=32, **changed):
+    """Return (first page, pages) of each window, before a mapping or a file limits it."""
+    rules = replace(rules_for(version_of(release)), **changed)
+    plain = emulate(script.program(), rules, window, Machine())
+    return [(start, size) for _, start, size, _ in plain.windows]
+
+
 def mapped(*pages, start=100, length=30, flags=0, large=False, size=1000):
     script = Script()
     mapping = script.map(script.open(script.file(size, large=large)), start, length, flags)
@@ -97,12 +104,13 @@ def test_a_read_system_call_is_not_limited_by_a_mapping():
 
 
 def test_a_window_that_reaches_the_end_of_the_mapping_has_no_marker_in_7_2():
-    # Read-around at 110 ends with the mapping, as if the file ended there: no later touch of the
-    # mapping asks for more. 6.12 marks page 130 - 8 = 122, and asks for pages after the mapping.
+    # Read-around at 110 ends with the mapping, as if the file ended there. 6.12 marks page
+    # 130 - 8 = 122, whose touch asks for a window from the hole at 130 on: outside the mapping.
     script = mapped(*range(100, 130))
-    for release in ("6.12", "7.2"):
-        assert ends(script, release, within_mapping=ALL)[0][0] == 100
-        assert ends(script, release, within_mapping=ALL)[-1][1] == 130
+    windows = {release: asked(script, release, within_mapping=ALL) for release in ("6.12", "7.2")}
+    assert windows == {"6.12": [(100, 32), (130, 32)], "7.2": [(100, 32)]}
+    for release in windows:
+        assert ends(script, release, within_mapping=ALL) == [(100, 130)]
 
 
 @pytest.mark.parametrize(
