@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from foreread.analyzer.fleet.document import FleetAnalysed as FleetAnalysed
     from foreread.analyzer.fleet.report import FleetReportFiles as FleetReportFiles
     from foreread.analyzer.forecast.document import Forecast as Forecast
+    from foreread.analyzer.forecast.patch import Patch as Patch
+    from foreread.analyzer.forecast.patch import read_patch as read_patch
+    from foreread.analyzer.forecast.patch_document import PatchedStart as PatchedStart
+    from foreread.analyzer.forecast.patched import forecast_patch as forecast_patch
     from foreread.analyzer.forecast.predicted import forecast as forecast
     from foreread.analyzer.ingest.tables import Table as Table
     from foreread.analyzer.layout.compared import Compared as ComparedLayouts
@@ -144,6 +148,8 @@ __all__ = [
     "ForereadError",
     "Improved",
     "Judgement",
+    "Patch",
+    "PatchedStart",
     "Prediction",
     "Profile",
     "Question",
@@ -177,6 +183,7 @@ __all__ = [
     "fleet_report",
     "fleet_tune",
     "forecast",
+    "forecast_patch",
     "image_offers",
     "improve",
     "install",
@@ -189,6 +196,7 @@ __all__ = [
     "predict",
     "predict_suite",
     "prefetch",
+    "read_patch",
     "read_suite",
     "read_sweep",
     "read_tuning",
@@ -233,6 +241,8 @@ _EXPORTS = {
     "ForereadError": "foreread.error",
     "Improved": "foreread.improving.improve",
     "Judgement": "foreread.judging.judge",
+    "Patch": "foreread.analyzer.forecast.patch",
+    "PatchedStart": "foreread.analyzer.forecast.patch_document",
     "Prediction": "foreread.objects.prediction",
     "Profile": "foreread.boards.profile",
     "Question": "foreread.question",
@@ -266,6 +276,7 @@ _EXPORTS = {
     "fleet_report": "foreread.fleet",
     "fleet_tune": "foreread.tuning.fleet",
     "forecast": "foreread.analyzer.forecast.predicted",
+    "forecast_patch": "foreread.analyzer.forecast.patched",
     "image_offers": "foreread.analyzer.advise.images",
     "improve": "foreread.improving.improve",
     "install": "foreread.machine.install",
@@ -277,6 +288,7 @@ _EXPORTS = {
     "predict": "foreread.objects.start",
     "predict_suite": "foreread.analyzer.suite.predicted",
     "prefetch": "foreread.analyzer.prefetch.cases:compare",
+    "read_patch": "foreread.analyzer.forecast.patch",
     "read_suite": "foreread.analyzer.suite.read",
     "read_sweep": "foreread.tracer.formats.sweep",
     "read_tuning": "foreread.analyzer.tuner.findings.results:read_results",

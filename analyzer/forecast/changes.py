@@ -61,6 +61,10 @@ TOPICS = (
         ("huge_window", "huge_counts", "huge_folio"),
     ),
     Topic("readahead that a program asks for (fadvise, readahead)", ("forced", "random_flag")),
+    Topic(
+        "what a patch proposes for readahead that a page fault starts",
+        ("within_mapping", "mapped_folio_kb"),
+    ),
     Topic("readahead of squashfs, in whole blocks", ("expands", "fills_past_end", "block_window")),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foreread.analyzer.forecast.advice import advise, best_window, change_of
+from foreread.analyzer.forecast.cases import case_of, most_read, recorded_version
 from foreread.analyzer.forecast.causes import causes_of
 from foreread.analyzer.forecast.changes import changes_between
 from foreread.analyzer.forecast.defaults import (
@@ -14,12 +15,11 @@ from foreread.analyzer.forecast.defaults import (
     accessed_pages,
     disks_under,
 )
-from foreread.analyzer.forecast.document import Forecast, ForecastAdvice, ForecastCase, ForecastDisk
-from foreread.analyzer.forecast.kernel import Kernel, Side, counts
+from foreread.analyzer.forecast.document import Forecast, ForecastAdvice, ForecastDisk
+from foreread.analyzer.forecast.kernel import Kernel, Side
 from foreread.analyzer.forecast.timing import Missing, Timing, timing_of
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.predict import remedy
 from foreread.analyzer.predict.disk.device_model import device_from
 from foreread.analyzer.predict.doubts.kernel import setting_of, untried
 from foreread.analyzer.predict.doubts.recording import of_recording
@@ -97,25 +97,15 @@ def _versions(recording: Recording, model: str) -> tuple[Version, Version]:
         raise ForecastError(
             f"{model!r} does not name the other kernel", "give its version: --model linux-7.2"
         )
-    if recording.kernel is None:
-        raise ForecastError(
-            "the file does not contain the kernel that it was recorded on",
-            f"record the start with foreread: {remedy.record_again(recording)}",
-        )
-    if not recording.accesses.rows:
-        raise ForecastError(
-            "the recording has no page that was read from a disk", remedy.record_again(recording)
-        )
-    now, then = version_of(recording.kernel), version_of(release)
-    for version in (now, then):
-        rules_for(version)
+    now, then = recorded_version(recording), version_of(release)
+    rules_for(then)
     return now, then
 
 
 def _forecast(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Forecast:
     recording = start_inputs.recording
     timed = None if isinstance(timing, Missing) else timing
-    row = _most_read(start_inputs) if timed is None else timed.row
+    row = most_read(start_inputs) if timed is None else timed.row
     changes = changes_between(start_inputs, now, then)
     seconds = None if timed is None else timed.seconds
     causes, effective = causes_of(start_inputs, now.kernel, changes, seconds)
@@ -123,16 +113,18 @@ def _forecast(start_inputs: Inputs, now: Side, then: Side, timing: Timing | Miss
     best = None
     if timed is not None:
         kb = timed.windows[best_window(timed)]
-        best = _case(start_inputs, Side(then.version, then.kernel.with_window(row, kb)), row, timed)
+        best = case_of(
+            start_inputs, Side(then.version, then.kernel.with_window(row, kb)), row, timed
+        )
     read = [at for at, pages in enumerate(accessed_pages(start_inputs)) if pages]
     return Forecast(
         kernel=recording.kernel or "",
         page_size=recording.page_size,
         accessed=recording.accesses.rows,
         disks=[_disk(start_inputs, at, now, then) for at in read],
-        now=_case(start_inputs, now, row, timed, recorded=True),
-        then=_case(start_inputs, then, row, timed),
-        kept=_case(start_inputs, kept, row, timed),
+        now=case_of(start_inputs, now, row, timed, recorded=True),
+        then=case_of(start_inputs, then, row, timed),
+        kept=case_of(start_inputs, kept, row, timed),
         best=best,
         change=None if timed is None else change_of(timed),
         causes=causes,
@@ -150,12 +142,6 @@ def _advice(recording: Recording, version: Version, timing: Timing | Missing) ->
     return _without_seconds(timing)
 
 
-def _most_read(start_inputs: Inputs) -> int:
-    """Return the row of the disk with the most accessed pages."""
-    pages = accessed_pages(start_inputs)
-    return pages.index(max(pages))
-
-
 def _disk(start_inputs: Inputs, row: int, now: Side, then: Side) -> ForecastDisk:
     device = start_inputs.device(row)
     before, after = now.kernel.disks[row], then.kernel.disks[row]
@@ -169,29 +155,6 @@ def _disk(start_inputs: Inputs, row: int, now: Side, then: Side) -> ForecastDisk
         then_read_ahead_kb=after.read_ahead_kb,
         then_why=after.why,
         then_max_sectors_kb=after.max_sectors_kb,
-    )
-
-
-def _case(
-    start_inputs: Inputs, side: Side, row: int, timing: Timing | None, recorded: bool = False
-) -> ForecastCase:
-    """Return the start under a kernel; ``recorded``: under the kernel of the recording."""
-    reads = counts(start_inputs, side.kernel)
-    disk = side.kernel.disks[row]
-    seconds, low, high = None, None, None
-    if timing is not None:
-        column = timing.both.now if recorded else timing.both.then
-        window = disk.window(start_inputs.recording.page_size)
-        seconds, (low, high) = column.at(window), column.band(window)
-    return ForecastCase(
-        model=side.model,
-        read_ahead_kb=disk.read_ahead_kb,
-        requests=reads.requests,
-        pages=reads.pages,
-        unused=max(reads.pages - start_inputs.recording.accesses.rows, 0),
-        seconds=seconds,
-        seconds_low=low,
-        seconds_high=high,
     )
 
 

@@ -107,13 +107,45 @@ def predict_both(
     there_alone = 0.0 if alike else hypot(OTHER_KERNEL, total_spread(unlike_judged[1]))
     seconds = [_seconds(replays), _seconds(replays_then)]
     drawn = _draws(starts, windows, recorded)
-    columns = []
-    for at, spread in enumerate((shared, hypot(shared, there_alone))):
-        rest = left_out(now.device, seconds[at], recorded.total_ns / 1e9)
-        half = np.hypot(drawn[at].std(axis=0), np.hypot(rest, spread * seconds[at]))
-        columns.append(Column(windows[at], seconds[at], drawn[at], DEVIATIONS * half))
+    columns = [
+        _column(now, windows[at], seconds[at], drawn[at], recorded, spread)
+        for at, spread in enumerate((shared, hypot(shared, there_alone)))
+    ]
     every = distinct([*doubts, *unlike_judged[1]])
     return Both(columns[0], columns[1], recorded, every, shared, apart)
+
+
+def predict_patched(
+    recorded: Start, starts: tuple[Start, Start], window: int, version: Version
+) -> Both:
+    """Return the seconds of a start under two sets of rules of one kernel, at ``window`` (pages).
+
+    ``recorded`` is the start under the kernel that it was recorded on; ``version`` is the kernel of
+    both ``starts``. No run under the other rules was measured: if they change the seconds, the
+    change has the error of one between two kernels.
+    """
+    (as_recorded,) = recorded.timed([0])
+    unlike_judged = unconfirmed(setting_of(recorded.recording, version, recorded.disk))
+    of_replay = of_start(recorded, [0], [as_recorded])
+    doubts = distinct([*of_recording(recorded.recording), *of_replay, *unlike_judged])
+    other = OTHER_KERNEL if version[:2] != recorded.version[:2] else 0.0
+    shared = hypot(total_spread(doubts), other)
+    drawn = _draws(starts, ([window], [window]), as_recorded)
+    columns = []
+    for start, draws in zip(starts, drawn, strict=True):
+        seconds = _seconds(start.timed([window], recorded=as_recorded))
+        columns.append(_column(start, [window], seconds, draws, as_recorded, shared))
+    apart = OTHER_KERNEL if columns[0].at(window) != columns[1].at(window) else 0.0
+    return Both(columns[0], columns[1], as_recorded, doubts, shared, apart)
+
+
+def _column(
+    start: Start, windows: list[int], seconds: Array, draws: Array, recorded: Timed, spread: float
+) -> Column:
+    """Return the seconds with their band; ``spread`` is the relative deviation of all doubts."""
+    rest = left_out(start.device, seconds, recorded.total_ns / 1e9)
+    half = np.hypot(draws.std(axis=0), np.hypot(rest, spread * seconds))
+    return Column(windows, seconds, draws, DEVIATIONS * half)
 
 
 def _seconds(runs: Sequence[Timed]) -> Array:

@@ -14,6 +14,8 @@ from foreread.analyzer.predict.start import Start, again, prepare
 from foreread.boards.base.units import pages_to_kib
 from foreread.emulator.devices.device import DeviceModel
 
+MODEL = "--model"
+
 
 @dataclass(frozen=True)
 class Missing:
@@ -59,7 +61,7 @@ def timing_of(
     except DeviceModelError as error:
         if device is not None:
             raise
-        command = remedy.for_another_kernel(error.remedy, inputs.recording, then.model)
+        command = remedy.for_forecast(error.remedy, inputs.recording, MODEL, then.model)
         return Missing(str(error), command)
     row, page = inputs.disks.index(start.disk), inputs.recording.page_size
     first, last = (side.kernel.disks[row].window(page) for side in (now, then))
@@ -80,6 +82,6 @@ def _unusable(both: Both, start: Start, then: Side, by_disk: bool) -> Missing:
     command = remedy.record_again(recording)
     if by_disk and all(doubt.of_disk for doubt in both.doubts if doubt.unusable):
         command = remedy.calibrate(recording, start.disk)
-        command = remedy.for_another_kernel(command, recording, then.model)
+        command = remedy.for_forecast(command, recording, MODEL, then.model)
     doubts = tuple(doubt.text for doubt in both.doubts)
     return Missing(both.unusable or "", command, doubts)

@@ -61,9 +61,9 @@ def with_seconds(recording: Recording) -> str:
     return shlex.join(["foreread", "predict", _path(recording)])
 
 
-def for_another_kernel(command: str, recording: Recording, model: str) -> str:
-    """Return a command of this module that forecasts for ``model`` where it would predict."""
-    forecast = shlex.join(["foreread", "forecast", _path(recording), "--model", model])
+def for_forecast(command: str, recording: Recording, option: str, value: str) -> str:
+    """Return a command of this module that forecasts, with an option, where it would predict."""
+    forecast = shlex.join(["foreread", "forecast", _path(recording), option, value])
     return command.replace(with_seconds(recording), forecast)
 
 

@@ -3,8 +3,8 @@
 ``python -m docs.tools.transcripts`` rewrites the pages, with ``--check`` it reports those that are
 out of date. In a fence of the language ``console``, each line that begins with ``$`` is a command;
 the lines after it are what it prints on standard output. All commands of a page run one after
-the other in one folder, which has the checkout's ``examples``, the files of the shipped captures
-and the suite of the tests.
+the other in one folder, which has the checkout's ``examples``, the files of the shipped captures,
+and the suite and all captures of the tests.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ PAGES = (
     "docs/tutorial/first-capture.md",
     "docs/tutorial/tune.md",
     "docs/howto/beside-a-load.md",
+    "docs/howto/kernel-patch.md",
     "docs/howto/kernel-upgrade.md",
     "docs/howto/many-starts.md",
     "docs/howto/with-little-memory.md",
+    "studies/accuracy/patches.md",
 )
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -42,6 +44,7 @@ def refreshed(text: str) -> str:
             for path in (ROOT / "examples" / name).glob(f"{name}.*"):
                 (folder / path.name).symlink_to(path)
         (folder / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
+        (folder / "captures").symlink_to(ROOT / "tests/foreread/data")
         return _FENCE.sub(lambda match: _block(match[1], folder), text)
 
 

@@ -112,6 +112,14 @@ class Around(IntEnum):
     TOUCHED = 4  # only the page that was touched; a large folio is mapped whole
 
 
+class WithinMapping(IntEnum):
+    """The mappings that limit the readahead of their page faults, as the end of the file does."""
+
+    NONE = 0
+    CODE = 1  # VM_EXEC
+    ALL = 2
+
+
 @dataclass(frozen=True)
 class Rules:
     """The rules of one kernel."""
@@ -152,10 +160,23 @@ class Rules:
     marks_end: bool = True  # a window that reaches the end of the file has a marker
     scans_all: bool = False  # xarray: the history scan finds M pages, not M - 1
     reads_past_end: PastEnd = PastEnd.NOTHING
+    within_mapping: WithinMapping = WithinMapping.NONE  # of no kernel: 7b32f64bc512 was reverted
+    mapped_folio_kb: int = 0  # of no kernel: the least folio of a fault's own window
 
     def numbers(self) -> list[int]:
         """Return the rules as the numbers of struct lx_rules (core/linux/rules.h)."""
         return [int(getattr(self, rule.name)) for rule in fields(self)]
+
+
+FOLIO_KB = (0, *(1 << power for power in range(2, 12)))  # of mapped_folio_kb: up to 2 MiB
+
+
+def values_of(rule: str) -> tuple[bool, ...] | tuple[IntEnum, ...] | tuple[int, ...]:
+    """Return the values that a rule may have."""
+    kind = get_type_hints(Rules)[rule]
+    if kind is int:
+        return FOLIO_KB
+    return tuple(kind) if issubclass(kind, IntEnum) else (False, True)
 
 
 def names_in_c() -> str:
@@ -167,6 +188,8 @@ def names_in_c() -> str:
 
 
 def _values(rule: str, kind: type) -> str:
+    if kind is int:
+        return "LX_NUMBER"
     if not issubclass(kind, IntEnum):
         return "LX_NO, LX_YES"
     return ", ".join(f"LX_{rule.upper()}_{value.name}" for value in kind)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from foreread.emulator.linux.operations import Cause, MapFlag
-from foreread.emulator.linux.rules import Algorithm, Around, Fault
+from foreread.emulator.linux.rules import Algorithm, Around, Fault, WithinMapping
 from foreread.emulator.stepwise import adaptive, ondemand
 from foreread.emulator.stepwise.cache import Folio
 from foreread.emulator.stepwise.kernel import Kernel, Needed, OpenFile
@@ -14,6 +14,7 @@ from foreread.emulator.stepwise.memory import Memory
 
 LOTS_OF_MISSES = 100  # MMAP_LOTSAMISS
 MISSES_KEPT = 10 * LOTS_OF_MISSES
+KIB = 1024
 
 
 @dataclass(slots=True)
@@ -79,16 +80,31 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
         yield inode, page, page + 1
         return
     absent = inode.cache.get(page) is None
+    kernel.stop = mapping.end if _limits(kernel, mapping) else None
     if kernel.rules.fault < Fault.SEQUENTIAL:
         _early_fault(kernel, mapping, page)
     else:
         _fault(kernel, mapping, page)
+    kernel.stop = None
     yield inode, page, page + 1
     # The kernel waits for a page's read without the lock: the fault is then repeated.
     if absent and around and _map_around(kernel, mapping, page, retry=True):
         mapping.touch(kernel, page)
         return
     _finish(kernel, mapping, page, write=write)
+
+
+def _limits(kernel: Kernel, mapping: Mapping) -> bool:
+    """Return whether a mapping limits the readahead of its faults."""
+    within = kernel.rules.within_mapping
+    executes = bool(mapping.flags & MapFlag.EXEC)
+    return within == WithinMapping.ALL or (within == WithinMapping.CODE and executes)
+
+
+def _around_start(kernel: Kernel, mapping: Mapping, page: int) -> int:
+    """Return the first page that is read around a page."""
+    first = mapping.start if _limits(kernel, mapping) else 0
+    return max(first, page - mapping.file.state.pages // 2)
 
 
 def _early_fault(kernel: Kernel, mapping: Mapping, page: int) -> None:
@@ -106,7 +122,7 @@ def _early_fault(kernel: Kernel, mapping: Mapping, page: int) -> None:
         if flags & MapFlag.SEQUENTIAL and adaptive_rules and not flags & MapFlag.RANDOM:
             adaptive.handle_ra_miss(kernel, file)
         elif not flags & (MapFlag.RANDOM | MapFlag.SEQUENTIAL):
-            read_around = _read_around_by_counts(kernel, file, page)
+            read_around = _read_around_by_counts(kernel, mapping, page)
         kernel.read_single(file, page)
     if not read_around:
         if rules.fault == Fault.MISS_COUNT:
@@ -126,15 +142,16 @@ def _sequential_fault(kernel: Kernel, file: OpenFile, page: int) -> None:
         ondemand.marker(kernel, file, folio, page, 1)
 
 
-def _read_around_by_counts(kernel: Kernel, file: OpenFile, page: int) -> bool:
+def _read_around_by_counts(kernel: Kernel, mapping: Mapping, page: int) -> bool:
     """Read around the page unless misses outweigh hits; return whether the kernel tried."""
+    file = mapping.file
     state = file.state
     state.miss += 1
     if state.miss > state.hit + LOTS_OF_MISSES:  # hit stays 0 where there is one counter
         return False
     if state.pages:
         kernel.cause = Cause.AROUND
-        kernel.read_range(file, max(0, page - state.pages // 2), state.pages, 0)
+        kernel.read_range(file, _around_start(kernel, mapping, page), state.pages, 0)
     return file.inode.cache.get(page) is not None
 
 
@@ -145,7 +162,10 @@ def _fault(kernel: Kernel, mapping: Mapping, page: int) -> None:
     if folio is not None:
         _async_readahead(kernel, mapping, folio, page)
     else:
+        least = rules.mapped_folio_kb * KIB // kernel.machine.page_size
+        kernel.least_order = max(least, 1).bit_length() - 1
         _sync_readahead(kernel, mapping, page)
+        kernel.least_order = 0
         if file.inode.cache.get(page) is None:
             kernel.read_single(file, page)
         folio = file.inode.cache.get(page)
@@ -194,7 +214,7 @@ def _sync_readahead(kernel: Kernel, mapping: Mapping, page: int) -> None:
     elif rules.exec_window and flags & MapFlag.EXEC:
         _read_exec(kernel, mapping, page)
     else:
-        _read_around(kernel, file, page)
+        _read_around(kernel, mapping, page)
 
 
 def _counts(kernel: Kernel, mapping: Mapping) -> bool:
@@ -207,9 +227,10 @@ def _continues(kernel: Kernel, file: OpenFile, page: int) -> bool:
     return kernel.rules.fault == Fault.SEQUENTIAL and page - 1 == file.state.prev_page
 
 
-def _read_around(kernel: Kernel, file: OpenFile, page: int) -> None:
+def _read_around(kernel: Kernel, mapping: Mapping, page: int) -> None:
+    file = mapping.file
     state = file.state
-    state.start = max(0, page - state.pages // 2)
+    state.start = _around_start(kernel, mapping, page)
     state.size = state.pages
     state.async_size = 0 if kernel.rules.fault == Fault.SEQUENTIAL else state.pages // 4
     state.order = 0

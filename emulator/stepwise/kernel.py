@@ -37,6 +37,8 @@ class Kernel:
     outcome: Outcome = field(default_factory=Outcome)
     cause: Cause = Cause.ALONE  # of the current read
     memory: Memory | None = None  # None: it holds all files
+    stop: int | None = None  # where the mapping of the fault in progress ends readahead
+    least_order: int = 0  # of the folios of the fault's own window
 
     def limit_memory(self) -> None:
         """Let memory hold ``machine.cache_pages`` pages of files, if that is not 0."""
@@ -76,6 +78,10 @@ class Kernel:
             return self.max_order
         return min(self.max_order, max(_HUGE_FOLIO // self.machine.page_size, 1).bit_length() - 1)
 
+    def last_of(self, inode: Inode) -> int:
+        """Return the last page that is read ahead: of the file, or of a mapping that limits it."""
+        return inode.last if self.stop is None else min(inode.last, self.stop - 1)
+
     def read_single(self, file: OpenFile, page: int) -> None:
         """filemap_create_folio, page_cache_read: one page through ->read_folio.
 
@@ -110,15 +116,15 @@ class Kernel:
         The page ``ahead`` pages before the end is marked, if it was absent. Returns the number of
         absent pages.
         """
-        inode, rules = file.inode, self.rules
+        inode, rules, last = file.inode, self.rules, self.last_of(file.inode)
         if rules.clamps_first:
-            rest = inode.last - start + 1
+            rest = last - start + 1
             if pages >= rest and not rules.marks_end:
                 ahead = 0
             pages = min(pages, rest)
         mark = start + pages - ahead if 0 < ahead <= pages else None
         absent = run = 0
-        for page in range(start, min(start + pages, inode.last + 1)):
+        for page in range(start, min(start + pages, last + 1)):
             if self._insert(inode, Folio(page, 0, page == mark)):
                 absent, run = absent + 1, run + 1
             elif run and rules.runs_apart:
@@ -158,7 +164,7 @@ class Kernel:
     def read_forced(self, file: OpenFile, start: int, pages: int) -> None:
         """force_page_cache_readahead: in chunks of 2 MiB, without a marker."""
         chunk = FORCED_CHUNK // self.machine.page_size
-        pages = min(pages, file.inode.last + 1 - start)
+        pages = min(pages, self.last_of(file.inode) + 1 - start)
         for at in range(start, start + pages, chunk):
             self.read_range(file, at, min(chunk, start + pages - at), 0)
 
@@ -183,22 +189,26 @@ class Kernel:
 
     def _folio_order(self, inode: Inode, state: State, order: int) -> int | None:
         """Return the order of the folios of a window; None for single pages."""
+        least = self._at_most(self.least_order, state.size)
         if self.rules.orders == Orders.RAMP:
             state.order = self._at_most(state.order, state.size) if inode.large_folios else 0
-            return state.order if inode.large_folios else None
+            return max(state.order, least) if inode.large_folios else None
         if self.rules.orders == Orders.SINGLE or not inode.large_folios or state.size < 4:
             return None
-        return self._at_most(order + 2, state.size) if order < self.max_order else order
+        if order < self.max_order:
+            order = self._at_most(order + 2, state.size)
+        return max(order, least)
 
     def _at_most(self, order: int, pages: int) -> int:
-        return min(order, self.max_order, pages.bit_length() - 1)
+        return min(order, self.max_order, max(pages, 1).bit_length() - 1)
 
     def _read_folios(self, file: OpenFile, start: int, chosen: int) -> int | None:
         """The loop of page_cache_ra_order; return where a cached page stopped it, or None."""
         inode, state = file.inode, file.state
-        limit = min(inode.last, start + state.size - 1)
+        last = self.last_of(inode)
+        limit = min(last, start + state.size - 1)
         mark = start + state.size - state.async_size
-        if limit == inode.last and not self.rules.marks_end:
+        if limit == last and not self.rules.marks_end:
             mark = -1
         index, stopped = start, None
         while index <= limit:

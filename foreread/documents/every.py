@@ -15,6 +15,7 @@ from foreread.analyzer.diff.document import DiffDocument
 from foreread.analyzer.export.make import ExportDocument
 from foreread.analyzer.fleet.document import FleetAnalysed, FleetFigures, FleetReportDocument
 from foreread.analyzer.forecast.document import Forecast
+from foreread.analyzer.forecast.patch_document import PatchForecast
 from foreread.analyzer.predict.disk.document import CalibrationDocument
 from foreread.analyzer.predict.prediction import PredictionDocument
 from foreread.analyzer.predict.validate import Validation
@@ -55,7 +56,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "show": (ShowDocument,),
     "predict": (PredictionDocument, SuiteDocument, Validation),
     "advise": (AdviceDocument, SuiteAdvice),
-    "forecast": (Forecast,),
+    "forecast": (Forecast, PatchForecast),
     "calibrate": (CalibrationDocument,),
     "confirm": (ConfirmationDocument, ScenariosDocument, SuiteConfirmationDocument),
     "sweep": (Sweep,),

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layout_strategy import block_layouts, layouts
 from logged_inserts import expected_log, logged
-from program_strategy import programs
+from program_strategy import programs, rules_like
 from programs import PAGE, MapFlag, Op, Script
 from property_tests import examples
 
@@ -34,7 +34,7 @@ NO_EXTENTS = np.zeros(0, EXTENT)
 def test_the_core_agrees_with_the_plain_python(data, version, large):
     block = 0 if large else data.draw(st.sampled_from([0, 0, 0, 32, 32, 1, 16, 256]))
     drawn = data.draw(programs(large=large, block=block))
-    program, rules = drawn.script.program(), rules_for(version)
+    program, rules = drawn.script.program(), data.draw(rules_like(version))
     machine = Machine(
         fault_around=data.draw(st.sampled_from([1, 16])),
         exec_order=data.draw(st.sampled_from([0, 4])),
@@ -65,7 +65,7 @@ def test_the_core_agrees_about_huge_pages_and_many_misses(data, version, large):
             start, pages = drawn.script.mappings[mapping][1:3]
             page = start + number * strides[mapping % len(strides)] % pages
             drawn.script.touch(mapping, page, write=write)
-    program, rules = drawn.script.program(), rules_for(version)
+    program, rules = drawn.script.program(), data.draw(rules_like(version))
     program.mappings["flags"] |= np.uint8(data.draw(st.sampled_from([0, MapFlag.HUGE])))
     machine = Machine(
         page_size=size, table_pages=size // 8, fault_around=data.draw(st.sampled_from([1, 16]))

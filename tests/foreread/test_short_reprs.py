@@ -40,6 +40,7 @@ def results(start, prediction, example_advice, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     measured = foreread.read_sweep(EXAMPLE / "python-start.sweep.json")
     suite = foreread.read_suite(SUITE / "one-board.toml")
+    patch = foreread.read_patch(ROOT / "examples/rules/within-mapping.toml")
     options = foreread.RunOptions(["app", "--demo"], foreread.Ending(idle_ms=500))
     return {
         "load": start,
@@ -49,6 +50,8 @@ def results(start, prediction, example_advice, tmp_path_factory):
         "validate": foreread.validate(prediction, measured, start.capture),
         "table": foreread.table(measured),
         "forecast": foreread.forecast(start, "linux-6.12"),
+        "read_patch": patch,
+        "forecast_patch": foreread.forecast_patch(start, patch),
         "prefetch": foreread.prefetch(start, prediction=prediction),
         "boards": foreread.known_boards(),
         "read_suite": suite,

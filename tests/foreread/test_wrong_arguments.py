@@ -58,6 +58,7 @@ def right(start, prediction, tmp_path_factory):
             "Prediction | Results": prediction,
             "Sweep": foreread.read_sweep(SWEEP),
             "Suite": foreread.read_suite(ROOT / "tests/foreread/data/suite/suite.toml"),
+            "Patch": foreread.read_patch(ROOT / "examples/rules/within-mapping.toml"),
             "Target": machine,
             "StrPath": NOWHERE,
             "Sequence[StrPath]": [NOWHERE],
@@ -170,6 +171,9 @@ WINDOWS = [
     lambda f, s, p, kib: f.export(s, "/tmp/never", "csv", [kib]),
     lambda f, s, p, kib: f.sweep(["true"], "/tmp/never", windows_kib=[kib], target="nosuch"),
     lambda f, s, p, kib: f.forecast(s, "linux-6.12", read_ahead_kb_then=kib),
+    lambda f, s, p, kib: f.forecast_patch(
+        s, f.read_patch(ROOT / "examples/rules/within-mapping.toml"), read_ahead_kb=kib
+    ),
     lambda f, s, p, kib: f.confirm(CAPTURE, f.ConfirmOptions(read_ahead_kb=kib), target="nosuch"),
     lambda f, s, p, kib: f.script(p, "/tmp/never", capture=s.capture, read_ahead_kb=kib),
     lambda f, s, p, kib: f.predict_suite(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import partial
 
 from hypothesis import strategies as st
 from programs import PAGE, MapFlag, Op, Script
+
+from foreread.emulator.linux.rules import Rules, Version, rules_for, values_of
 
 # Bytes: a part of a page, about a window of 32 pages, whole and broken pages, many windows.
 SIZES = (
@@ -28,6 +31,24 @@ _MAP_FLAGS = (
     MapFlag.RANDOM,
     MapFlag.EXEC | MapFlag.RANDOM,
 )
+
+
+def rules_like(version: Version) -> st.SearchStrategy[Rules]:
+    """Draw the rules of a kernel, these with the rules that no kernel has, or any that a file has.
+
+    A file of a patch may combine rules that no kernel combines.
+    """
+    rules = rules_for(version)
+    proposed = {name: of_rule(name) for name in ("within_mapping", "mapped_folio_kb")}
+    every = {rule.name: of_rule(rule.name) for rule in fields(Rules)}
+    return (
+        st.just(rules) | st.builds(partial(replace, rules), **proposed) | st.builds(Rules, **every)
+    )
+
+
+def of_rule(name: str) -> st.SearchStrategy[object]:
+    """Draw a value that a rule may have."""
+    return st.sampled_from(values_of(name))
 
 
 @dataclass

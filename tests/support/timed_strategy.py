@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from layout_strategy import block_layouts, layouts
-from program_strategy import programs
+from program_strategy import programs, rules_like
 from timed_runs import steps_of
 
 from foreread.emulator.devices.device import FixedCost
@@ -17,7 +17,7 @@ from foreread.emulator.devices.paced import Paced
 from foreread.emulator.devices.stateful import Stateful
 from foreread.emulator.linux.operations import Machine
 from foreread.emulator.linux.requests import Layout, Limits
-from foreread.emulator.linux.rules import CHANGES, rules_for
+from foreread.emulator.linux.rules import CHANGES
 from foreread.emulator.linux.steps import AHEAD, META, ONCE, Run
 
 VERSIONS = [change.since for change in CHANGES]
@@ -65,7 +65,7 @@ def runs(draw):
         program,
         chosen,
         draw(st.sampled_from([0.0, 5000.5])),
-        rules_for(draw(st.sampled_from(VERSIONS))),
+        draw(rules_like(draw(st.sampled_from(VERSIONS)))),
         replace(machine, exec_order=draw(st.sampled_from([0, 4]))),
         draw(st.sampled_from(LIMITS)),
         Layout(draw(block_layouts(drawn.sizes, block) if block else layouts(drawn.sizes))),

@@ -91,6 +91,23 @@ counts(const struct lx_kernel *k, const struct lx_area *area)
     return k->rules->exec_counts || !(area->flags & (LX_EXEC | LX_MAP_SEQUENTIAL));
 }
 
+/* The page from which on readahead of a fault on an area is not read; 0: there is none. */
+static int64_t
+stop_of(const struct lx_kernel *k, const struct lx_area *area)
+{
+    bool code = k->rules->within_mapping == LX_WITHIN_MAPPING_CODE && area->flags & LX_EXEC;
+    if (code || k->rules->within_mapping == LX_WITHIN_MAPPING_ALL)
+        return area->start + area->pages;
+    return 0;
+}
+
+/* The first page that is read around a page. */
+static int64_t
+around_start(const struct lx_kernel *k, const struct lx_area *area, int64_t page)
+{
+    return lx_max(k->stop ? area->start : 0, page - area->file->state.pages / 2);
+}
+
 /* do_fault_around, filemap_map_pages; whether the page was mapped. */
 static bool
 map_around(struct lx_kernel *k, struct lx_area *area, int64_t page, bool retry)
@@ -127,14 +144,15 @@ map_around(struct lx_kernel *k, struct lx_area *area, int64_t page, bool retry)
 
 /* Read around unless misses outweigh hits; whether that brought the page in. */
 static bool
-read_around_by_counts(struct lx_kernel *k, struct lx_handle *file, int64_t page)
+read_around_by_counts(struct lx_kernel *k, struct lx_area *area, int64_t page)
 {
+    struct lx_handle *file = area->file;
     struct lx_state *state = &file->state;
     if (++state->miss > state->hit + LOTS_OF_MISSES)
         return false;
     k->cause = LX_AROUND;
     if (state->pages)
-        lx_read_range(k, file, lx_max(0, page - state->pages / 2), state->pages, 0);
+        lx_read_range(k, file, around_start(k, area, page), state->pages, 0);
     return is_cached(file, page);
 }
 
@@ -167,7 +185,7 @@ early_fault(struct lx_kernel *k, struct lx_area *area, int64_t page)
         if (sequential && adaptive)
             lx_adaptive_miss(k, file);
         else if (!random && !sequential)
-            around = read_around_by_counts(k, file, page);
+            around = read_around_by_counts(k, area, page);
         lx_read_single(k, file->inode, page);
     }
     if (!around && k->rules->fault == LX_FAULT_MISS_COUNT)
@@ -226,7 +244,7 @@ read_about(struct lx_kernel *k, struct lx_area *area, int64_t page)
         k->cause = LX_BY_EXEC;
     } else {
         k->cause = LX_AROUND;
-        state->start = lx_max(0, page - state->pages / 2);
+        state->start = around_start(k, area, page);
         state->size = state->pages;
         state->async_size = k->rules->fault == LX_FAULT_SEQUENTIAL ? 0 : state->pages / 4;
         state->order = 0;
@@ -276,7 +294,10 @@ fault(struct lx_kernel *k, struct lx_area *area, int64_t page)
     if (is_cached(file, page)) {
         async_readahead(k, area, page);
     } else {
+        int64_t folio = (int64_t)k->rules->mapped_folio_kb * 1024;
+        k->least_order = lx_log_two(folio / k->machine->page_size);
         sync_readahead(k, area, page);
+        k->least_order = 0;
         if (!is_cached(file, page))
             lx_read_single(k, file->inode, page);
         if (k->rules->fault_again)
@@ -321,10 +342,12 @@ lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page, bool wri
         return LX_FAULT_MAPPED;
     }
     bool absent = !is_cached(area->file, page);
+    k->stop = stop_of(k, area);
     if (k->rules->fault < LX_FAULT_SEQUENTIAL)
         early_fault(k, area, page);
     else
         fault(k, area, page);
+    k->stop = 0;
     return absent ? LX_FAULT_AGAIN : LX_FAULT_FINISH;
 }
 

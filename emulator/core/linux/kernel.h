@@ -193,6 +193,8 @@ struct lx_kernel {
     uint32_t runs;
     uint32_t operation;  /* the row in progress; not kept in a timed run */
     enum lx_cause cause; /* of the current read */
+    int64_t stop;        /* where the mapping of the fault in progress ends readahead; 0: nowhere */
+    int64_t least_order; /* of the folios of the fault's own window */
     struct lx_memory memory;
     struct lx_disk *disk; /* NULL: reads are counted, and take no time */
 };
@@ -207,6 +209,12 @@ static inline int64_t
 lx_max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+static inline int64_t
+lx_log_two(int64_t number)
+{
+    return number > 1 ? 63 - __builtin_clzll((uint64_t)number) : 0;
 }
 
 static inline int64_t

@@ -27,6 +27,9 @@
 #define LX_AROUND_VALUES                                                                           \
     LX_AROUND_NONE, LX_AROUND_FILLED, LX_AROUND_ELIGIBLE, LX_AROUND_FOLIO, LX_AROUND_TOUCHED
 
+#define LX_WITHIN_MAPPING_VALUES                                                                   \
+    LX_WITHIN_MAPPING_NONE, LX_WITHIN_MAPPING_CODE, LX_WITHIN_MAPPING_ALL
+
 enum { LX_NO_OR_YES };
 enum { LX_ALGORITHM_VALUES };
 enum { LX_NO_HOLE_VALUES };
@@ -38,8 +41,9 @@ enum { LX_READS_PAST_END_VALUES };
 enum { LX_FORCED_VALUES };
 enum { LX_FAULT_VALUES };
 enum { LX_AROUND_VALUES };
+enum { LX_WITHIN_MAPPING_VALUES };
 
-/* RULE(name, values) for each rule. */
+/* RULE(name, values) for each rule; LX_NUMBER: any number. */
 #define LX_EACH_RULE(RULE)                                                                         \
     RULE(algorithm, LX_ALGORITHM_VALUES)                                                           \
     RULE(off_is_negative, LX_NO_OR_YES)                                                            \
@@ -76,7 +80,9 @@ enum { LX_AROUND_VALUES };
     RULE(marker_retries, LX_NO_OR_YES)                                                             \
     RULE(marks_end, LX_NO_OR_YES)                                                                  \
     RULE(scans_all, LX_NO_OR_YES)                                                                  \
-    RULE(reads_past_end, LX_READS_PAST_END_VALUES)
+    RULE(reads_past_end, LX_READS_PAST_END_VALUES)                                                 \
+    RULE(within_mapping, LX_WITHIN_MAPPING_VALUES)                                                 \
+    RULE(mapped_folio_kb, LX_NUMBER)
 
 /* NUMBER(name) for each number of Machine, then of Limits. */
 #define LX_EACH_NUMBER(NUMBER)                                                                     \

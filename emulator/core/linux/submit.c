@@ -8,6 +8,13 @@
 
 enum { FORCED_CHUNK = 2 << 20 }; /* bytes */
 
+/* The last page that is read ahead: of the file, or of the mapping that limits the fault. */
+static int64_t
+last_page(const struct lx_kernel *k, const struct lx_inode *inode)
+{
+    return k->stop ? lx_min(inode->last, k->stop - 1) : inode->last;
+}
+
 int64_t
 lx_power_of_two(int64_t number)
 {
@@ -149,14 +156,15 @@ lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_
               int64_t ahead)
 {
     struct lx_inode *inode = file->inode;
+    int64_t last = last_page(k, inode);
     if (k->rules->clamps_first) {
-        int64_t left = inode->last - start + 1;
+        int64_t left = last - start + 1;
         if (pages >= left && !k->rules->marks_end)
             ahead = 0;
         pages = lx_min(pages, left);
     }
     int64_t mark = 0 < ahead && ahead <= pages ? start + pages - ahead : -1;
-    int64_t absent = 0, run = 0, end = lx_min(start + pages, inode->last + 1);
+    int64_t absent = 0, run = 0, end = lx_min(start + pages, last + 1);
     for (int64_t page = start; page < end && !k->arena.failed;) {
         int64_t new = insert_some(k, inode, page, end, mark);
         absent += new;
@@ -179,21 +187,15 @@ void
 lx_read_forced(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t pages)
 {
     int64_t chunk = FORCED_CHUNK / k->machine->page_size;
-    pages = lx_min(pages, file->inode->last + 1 - start);
+    pages = lx_min(pages, last_page(k, file->inode) + 1 - start);
     for (int64_t at = start; at < start + pages; at += chunk)
         lx_read_range(k, file, at, lx_min(chunk, start + pages - at), 0);
-}
-
-static unsigned
-log_two(int64_t number)
-{
-    return number > 1 ? 63 - (unsigned)__builtin_clzll((uint64_t)number) : 0;
 }
 
 static int64_t
 at_most(const struct lx_kernel *k, int64_t order, int64_t pages)
 {
-    return lx_min(lx_min(order, log_two(k->machine->table_pages)), log_two(pages));
+    return lx_min(lx_min(order, lx_log_two(k->machine->table_pages)), lx_log_two(pages));
 }
 
 /* The order of the folios of a window; -1 for pages one by one. */
@@ -202,20 +204,23 @@ folio_order(const struct lx_kernel *k, struct lx_handle *file, int64_t order)
 {
     struct lx_state *state = &file->state;
     bool large = file->inode->large_folios;
+    int64_t least = at_most(k, k->least_order, state->size);
     if (k->rules->orders == LX_ORDERS_RAMP) {
         state->order = large ? at_most(k, state->order, state->size) : 0;
-        return large ? state->order : -1;
+        return large ? lx_max(state->order, least) : -1;
     }
     if (k->rules->orders == LX_ORDERS_SINGLE || !large || state->size < 4)
         return -1;
-    return order < log_two(k->machine->table_pages) ? at_most(k, order + 2, state->size) : order;
+    if (order < lx_log_two(k->machine->table_pages))
+        order = at_most(k, order + 2, state->size);
+    return lx_max(order, least);
 }
 
 static unsigned
 fitting(const struct lx_kernel *k, int64_t order, int64_t index, int64_t limit)
 {
     if (index % (INT64_C(1) << order))
-        order = log_two(index & -index);
+        order = lx_log_two(index & -index);
     while (index + (INT64_C(1) << order) - 1 > limit)
         order--;
     return order == 1 && !k->rules->order_one ? 0 : (unsigned)order;
@@ -227,10 +232,10 @@ read_folios(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t 
 {
     struct lx_inode *inode = file->inode;
     const struct lx_state *state = &file->state;
-    int64_t limit = lx_min(inode->last, start + state->size - 1);
+    int64_t last = last_page(k, inode), limit = lx_min(last, start + state->size - 1);
     int64_t mark = start + state->size - state->async_size;
     int64_t index = start, stopped = -1;
-    if (limit == inode->last && !k->rules->marks_end)
+    if (limit == last && !k->rules->marks_end)
         mark = -1;
     while (index <= limit && chosen == 0) { /* the same, faster */
         int64_t new = insert_some(k, inode, index, limit + 1, mark);

@@ -38,21 +38,35 @@ def add_kernel_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_other_kernel(parser: argparse.ArgumentParser) -> None:
-    """Add the kernel that a start is forecast for."""
-    parser.add_argument(
+    """Add the kernel, or the patch of a kernel, that starts are forecast for."""
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument(
         "--model",
         metavar="linux-X.Y",
         type=_other_kernel,
-        required=True,
         help="the other kernel: newer or older than the capture's kernel",
+    )
+    asked.add_argument(
+        "--rules",
+        metavar="FILE",
+        type=Path,
+        help="a patch of a kernel: its version, and the rules of readahead that change (TOML); any "
+        "number of captures",
+    )
+    asked.add_argument(
+        "--print-rules",
+        metavar="linux-X.Y",
+        type=_other_kernel,
+        help="print the rules of a kernel as such a FILE, to be edited",
     )
 
 
-def add_device_model(parser: argparse._ActionsContainer) -> None:
-    """Add the cost of the disk."""
+def add_device_model(parser: argparse._ActionsContainer, many: bool = False) -> None:
+    """Add the cost of the disk; ``many``: of several disks, one after the other."""
     parser.add_argument(
         "--device-model",
         metavar="FILE",
+        action="append" if many else "store",
         help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), or '
         "a board profile (default: learnt from the capture)",
     )

@@ -17,13 +17,16 @@ from foreread.analyzer.forecast.predicted import forecast
 from foreread.analyzer.predict.prediction import MINOR_SHARE
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import percent_text
+from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.model import add_device_model, add_other_kernel
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import window_kb
+from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.answer import answer_text
 from foreread.cli.text.table import render
+from foreread.error import ERRORS
 
 _LEFT = frozenset({0, 1})
 _LEAST_S = 0.0005  # smaller parts would be written as 0.000
@@ -32,26 +35,82 @@ _MORE = "each change with its requests and pages, and all notes"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser)
+    add_capture(parser, nargs="*")
     add_other_kernel(parser)
-    add_device_model(parser)
+    add_device_model(parser, many=True)
     add_verbose(parser, _MORE)
-    for option, kernel in ((NOW, "the capture's kernel"), (THEN, "the other kernel")):
+    for option, kernel in (
+        (NOW, "the capture's kernel, or on both sides of --rules,"),
+        (THEN, "the other kernel"),
+    ):
         parser.add_argument(
             option,
             metavar="K",
             type=window_kb,
-            help=f"window of all disks under {kernel}, in KiB (default: the kernel's own default)",
+            help=f"window of all disks under {kernel} in KiB (default: the kernel's own default)",
         )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the forecast."""
-    recording = recording_of(args.capture, args)
+    if args.print_rules is not None:
+        return _print_rules(args)
+    if not args.capture:
+        raise UsageError("give a capture")
+    if args.rules is not None:
+        return _patch(args)
+    if len(args.capture) > 1 or len(args.device_model or ()) > 1:
+        raise UsageError("--model is about one capture and one disk: remove the others")
+    (device_model,) = args.device_model or (None,)
+    recording = recording_of(args.capture[0], args)
     windows = (args.read_ahead_kb_now, args.read_ahead_kb_then)
-    predicted = forecast(recording, args.model, args.device_model, *windows)
+    predicted = forecast(recording, args.model, device_model, *windows)
     print(predicted.to_json() if args.json else _text(predicted, args.verbose))
     return 0
+
+
+def _print_rules(args: argparse.Namespace) -> int:
+    """Print the rules of a kernel as a file of a patch."""
+    from foreread.analyzer.forecast.patch import template  # noqa: PLC0415  (few patch a kernel)
+
+    refuse({"CAPTURE": args.capture, "--json": args.json}, "--print-rules prints a file")
+    print(template(args.print_rules))
+    return 0
+
+
+def _patch(args: argparse.Namespace) -> int:
+    """Print what a patch does to the captures; those that cannot be used are named."""
+    # Few patch a kernel.
+    from foreread.analyzer.forecast.patch import read_patch  # noqa: PLC0415
+    from foreread.analyzer.forecast.patch_document import PatchedStart, PatchLeft  # noqa: PLC0415
+    from foreread.analyzer.forecast.patched import forecast_patch, ranked  # noqa: PLC0415
+    from foreread.analyzer.predict.disk.device_model import device_from  # noqa: PLC0415
+    from foreread.cli.text.patch import patch_text  # noqa: PLC0415
+    from foreread.cli.text.progress import ProgressLine  # noqa: PLC0415
+
+    refuse({THEN: args.read_ahead_kb_then is not None}, f"--rules has one window, {NOW}")
+    patch, devices = read_patch(args.rules), args.device_model or [None]
+    for device in devices:
+        device_from(device)
+    starts, left = list[PatchedStart](), list[PatchLeft]()
+    line = ProgressLine()
+    line.step(f"{plural(len(args.capture), 'capture')} under {args.rules}")
+    try:
+        for done, path in enumerate(args.capture):
+            line.part("captures", done, len(args.capture))
+            try:
+                recording = recording_of(path, args)
+                for device in devices:
+                    of = (recording, patch, device, args.read_ahead_kb_now)
+                    starts.append(forecast_patch(*of))
+            except (*ERRORS, OSError) as error:
+                remedy = getattr(error, "remedy", None)
+                left.append(PatchLeft(capture=str(path), why=str(error), remedy=remedy))
+    finally:
+        line.end()
+    predicted = ranked(patch, starts, left)
+    print(predicted.to_json() if args.json else patch_text(predicted, verbose=args.verbose))
+    return EXIT_FAILED if left else 0
 
 
 def _text(predicted: Forecast, verbose: bool) -> str:

@@ -58,6 +58,7 @@ INPUTS = {
     "forecast --device-model": [
         *("forecast", CAPTURE, "--model", "linux-6.12", "--device-model", "{}"),
     ],
+    "forecast --rules": ["forecast", CAPTURE, "--rules", "{}"],
     "report capture": ["report", "{}", "-o", "out"],
     "report measured": ["report", CAPTURE, "{}", "-o", "out"],
     "report --prefetch": ["report", CAPTURE, "--prefetch", "{}", "-o", "out"],
