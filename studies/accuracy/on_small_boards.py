@@ -21,18 +21,12 @@ from studies.accuracy.on_boards import SD, Application, Live
 from studies.accuracy.store import Cell, Document
 
 AREA = "small-boards"
-PACKAGES = ("python3", "madplay", "w3m", "perl", "guile-3.0")
-# A page of a browser's own, without a network.
-BROWSER = Application("w3m", ("w3m", "-dump", "file:///usr/share/doc/w3m/copyright"))
-APPLICATIONS = (
-    on_boards.PYTHON,
-    on_boards.MADPLAY,
-    BROWSER,
-    on_boards.PERL,
-    on_boards.GUILE,
-)
-# More than the disk, in MiB: of the smallest the kernel leaves a third.
-SIZES_MIB = {"x86_64": (96, 112, 128, 192), "armhf": (64, 80, 96, 160)}
+PACKAGES = ("python3-numpy", "nodejs", "imagemagick-6.q16", "gdb-minimal", "guile-3.0")
+NUMPY = Application("numpy", ("python3", "-c", "import numpy, json, decimal"), writes=True)
+# The engine of a browser, without a screen; a program for pictures.
+APPLICATIONS = (NUMPY, on_boards.NODE, on_boards.IMAGEMAGICK, on_boards.GDB, on_boards.GUILE)
+# More than the disk, in MiB: of the smallest the kernel leaves a fifth.
+SIZES_MIB = {"x86_64": (96, 112, 128), "armhf": (64, 80, 96)}
 KERNELS = {"x86_64": "6.12", "armhf": "6.1"}
 _ENOUGH_MIB = 512
 

@@ -4,8 +4,6 @@
  */
 import { PACED } from './setting.mjs';
 
-const MACHINE_NUMBERS = 13;
-const NR_REQUESTS = 9; // of the machine's numbers
 const WORK = 4;
 const STEP_BYTES = 64;
 const FILE = { stride: 24, largeFolios: 8 };
@@ -32,7 +30,7 @@ export class Core {
     this.exports.release(at);
     this.group = this.allocate(4 * this.tables.files.rows);
     this.rules = this.allocate(4 * meta.kernels[0].rules.length);
-    this.machine = this.allocate(8 * MACHINE_NUMBERS);
+    this.machine = this.allocate(8 * Object.keys(meta.disks[0].machine).length);
     this.inputs = this.allocate(56);
     this.counted = this.allocate(40);
     this.results = this.allocate(16);
@@ -89,11 +87,11 @@ export class Core {
   /** Point the inputs at the operations on one disk. */
   setInputs(disk, kernel, requestsAtOnce) {
     const { operations: [first, behind], machine } = this.meta.disks[disk];
-    const numbers = [...machine];
-    if (kernel.io_pages[disk] !== null) numbers[1] = kernel.io_pages[disk];
-    if (requestsAtOnce) numbers[NR_REQUESTS] = requestsAtOnce;
+    const numbers = { ...machine }; // in the order of struct lx_machine
+    if (kernel.io_pages[disk] !== null) numbers.io_pages = kernel.io_pages[disk];
+    if (requestsAtOnce) numbers.nr_requests = requestsAtOnce;
     const view = this.view();
-    numbers.forEach((n, row) => view.setBigInt64(this.machine + 8 * row, BigInt(n), true));
+    Object.values(numbers).forEach((n, row) => view.setBigInt64(this.machine + 8 * row, BigInt(n), true));
     const { operations, mappings, handles, files, extents } = this.tables;
     const words = [operations.at + first * operations.stride, behind - first];
     for (const table of [mappings, handles, files, extents]) words.push(table.at, table.rows);

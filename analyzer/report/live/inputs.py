@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any
 
@@ -124,9 +124,10 @@ def _since_us(subject: Subject, time_ns: npt.NDArray[Any]) -> npt.NDArray[np.uin
     return np.clip(since, 0, _MOST_US).astype(np.uint32)
 
 
-def _machine(program_inputs: Inputs, disk: int) -> list[int]:
+def _machine(program_inputs: Inputs, disk: int) -> dict[str, int]:
+    """Return the numbers of struct lx_machine by name, in their order."""
     machine, limits = program_inputs.machine(disk)
-    return [*astuple(machine), *astuple(limits)]
+    return asdict(machine) | asdict(limits)
 
 
 def _run(start: Start) -> dict[str, Any]:

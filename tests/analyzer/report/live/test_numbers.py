@@ -49,7 +49,7 @@ def name_of(path):
 
 
 # One of each kind that the page tells apart: with seconds, with a limiter, without, compressed.
-NOW = ("arm64-madplay", "python-start", "no-scheduler", "erofs-lz4-madplay")
+NOW = ("f2fs-madplay", "python-start", "no-scheduler", "erofs-lz4-madplay")
 READ = further(CAPTURES, [path for path in CAPTURES if name_of(path) in NOW])
 
 
