@@ -21,12 +21,17 @@ from studies.accuracy.on_boards import SD, Application, Live
 from studies.accuracy.store import Cell, Document
 
 AREA = "small-boards"
-PACKAGES = ("python3-numpy", "nodejs", "imagemagick-6.q16", "gdb-minimal", "guile-3.0")
 NUMPY = Application("numpy", ("python3", "-c", "import numpy, json, decimal"), writes=True)
-# The engine of a browser, without a screen; a program for pictures.
-APPLICATIONS = (NUMPY, on_boards.NODE, on_boards.IMAGEMAGICK, on_boards.GDB, on_boards.GUILE)
+# Each with its package: a small disk. Node has the engine of a browser, without a screen.
+APPLICATIONS = (
+    (NUMPY, "python3-numpy"),
+    (on_boards.NODE, "nodejs"),
+    (on_boards.IMAGEMAGICK, "imagemagick-6.q16"),
+    (on_boards.GDB, "gdb-minimal"),
+    (on_boards.GUILE, "guile-3.0"),
+)
 # More than the disk, in MiB: of the smallest the kernel leaves a fifth.
-SIZES_MIB = {"x86_64": (96, 112, 128), "armhf": (64, 80, 96)}
+SIZES_MIB = {"x86_64": (96, 112, 128, 160), "armhf": (64, 80, 96, 128)}
 KERNELS = {"x86_64": "6.12", "armhf": "6.1"}
 _ENOUGH_MIB = 512
 
@@ -36,30 +41,32 @@ class SmallBoard:
     """An emulated board with so much memory beside its disk."""
 
     machine: str
+    package: str
     beside_mib: int
 
     @cached_property
     def disk_mib(self) -> int:
         """The size of its disk."""
-        options = LiveOptions(self.machine, kernel=KERNELS[self.machine], packages=PACKAGES)
+        kernel = KERNELS[self.machine]
+        options = LiveOptions(self.machine, kernel=kernel, packages=(self.package,))
         return -(-make(options, silent).image.stat().st_size >> 20)
 
     def words(self) -> list[object]:
         """Return the arguments that start it."""
-        board = on_boards.Board(self.machine, KERNELS[self.machine], PACKAGES, SD)
+        board = on_boards.Board(self.machine, KERNELS[self.machine], (self.package,), SD)
         return [*board.words(), "--memory-mib", self.disk_mib + self.beside_mib]
 
 
 def cells(live: Live) -> list[Cell]:
     """Return the cells of the area."""
-    return [_cell(live, machine, each) for machine in SIZES_MIB for each in APPLICATIONS]
+    return [_cell(live, machine, *each) for machine in SIZES_MIB for each in APPLICATIONS]
 
 
-def _cell(live: Live, machine: str, application: Application) -> Cell:
+def _cell(live: Live, machine: str, application: Application, package: str) -> Cell:
     def run(folder: Path) -> Document:
         foreread = Foreread()
         for mib in (_ENOUGH_MIB, *SIZES_MIB[machine]):
-            _measured(live, SmallBoard(machine, mib), application, folder, foreread)
+            _measured(live, SmallBoard(machine, package, mib), application, folder, foreread)
         return {**judge(folder), "commands": foreread.lines}
 
     return Cell(
