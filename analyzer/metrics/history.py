@@ -121,8 +121,10 @@ def add_to_history(path: Path, commit: str, metrics: Sequence[Metric]) -> Histor
     entry = HistoryEntry(commit=commit, date=date, metrics=list(metrics))
     if not entry.starts():
         raise HistoryError(
-            f"the result has no seconds, and {path} keeps seconds",
-            "remove --history, or name the cost of the disk with --device-model FILE",
+            f"the result has no seconds at the present window, and {path} keeps those",
+            "remove --history, or name the cost of the disk with --device-model FILE"
+            if metrics
+            else "remove --history, or give the runs at the present window more time with --limit",
         )
     with locked_folder(path.parent):
         earlier = read_history(path).entries

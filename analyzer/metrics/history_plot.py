@@ -59,7 +59,9 @@ def _draw(ax: Axes, series: Series) -> None:
     share = percent_text(drift.share, signed=True)
     colour = VERMILLION if drift.found else GREY
     ends = min(ENDS, len(seconds))
-    ax.hlines(drift.old, -0.4, ends - 0.6, color=colour, label="medians of the first and last commits")
+    ax.hlines(
+        drift.old, -0.4, ends - 0.6, color=colour, label="medians of the first and last commits"
+    )
     ax.hlines(drift.new, len(seconds) - ends - 0.4, len(seconds) - 0.6, color=colour)
     if drift.found and drift.alarm is not None:
         ax.axvline(drift.alarm, color=colour, linewidth=0.8, linestyle=":", label="drift found")

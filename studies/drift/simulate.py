@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -103,7 +104,7 @@ def rates(case: Case, histories: int = HISTORIES) -> Rates:
         alarm = first_alarm(seconds)
         alarms.append(math.inf if alarm is None else alarm - case.quiet)
         shown = seconds if alarm is None else seconds[:alarm]
-        compared += any(b > (1 + LIMIT) * a for a, b in zip(shown, shown[1:], strict=False))
+        compared += any(b > (1 + LIMIT) * a for a, b in pairwise(shown))
     alarms.sort()
     return Rates(
         sum(map(math.isfinite, alarms)) / histories,

@@ -12,7 +12,6 @@ from foreread.boards.base.outputs import OutputError, check_file
 from foreread.boards.base.written import write_whole
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.output import add_check
-from foreread.cli.arguments.target import tell
 
 if TYPE_CHECKING:
     from foreread.analyzer.metrics.metric import Metric
@@ -50,6 +49,7 @@ def keep_history(args: argparse.Namespace, metrics: Sequence[Metric]) -> None:
         check_drift,
         series_of,
     )
+    from foreread.cli.arguments.target import tell  # noqa: PLC0415  (brings the targets)
 
     path, commit = Path(args.history[0]), args.history[1]
     history = add_to_history(path, commit, metrics)
