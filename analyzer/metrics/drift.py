@@ -24,19 +24,20 @@ from statistics import median
 from foreread.analyzer.confirm.sequential import CONFIDENCE, TOO_SMALL
 
 ALARM = 1 - CONFIDENCE
-ENDS = 5  # entries at either end, whose medians are compared
+_ENDS = 5  # entries at either end, whose medians are compared
 
 
 @dataclass(frozen=True)
 class Drift:
     """What a series of seconds shows.
 
-    ``old`` and ``new`` are the medians of its first and last entries, ``alarm`` is the place of the
-    entry at which the order was no longer random; None: it may be random.
+    ``old`` and ``new`` are the medians of its first and last ``ends`` entries, ``alarm`` is the
+    place of the entry at which the order was no longer random; None: it may be random.
     """
 
     old: float
     new: float
+    ends: int
     alarm: int | None
 
     @property
@@ -54,8 +55,8 @@ def drift(seconds: Sequence[float], series: int = 1) -> Drift:
     """Return the drift of at least one value; ``series``: how many are tested together."""
     level = series / ALARM  # Bonferroni
     alarm = next((at for at, value in enumerate(evidence(seconds)) if value >= level), None)
-    ends = min(ENDS, (len(seconds) + 1) // 2)
-    return Drift(median(seconds[:ends]), median(seconds[-ends:]), alarm)
+    ends = min(_ENDS, (len(seconds) + 1) // 2)
+    return Drift(median(seconds[:ends]), median(seconds[-ends:]), ends, alarm)
 
 
 def evidence(seconds: Sequence[float]) -> Iterator[float]:

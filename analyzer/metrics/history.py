@@ -124,7 +124,8 @@ def add_to_history(path: Path, commit: str, metrics: Sequence[Metric]) -> Histor
             f"the result has no seconds at the present window, and {path} keeps those",
             "remove --history, or name the cost of the disk with --device-model FILE"
             if metrics
-            else "remove --history, or give the runs at the present window more time with --limit",
+            else "remove --history, or name the present window in --windows (a longer --limit, if "
+            "its runs were killed)",
         )
     with locked_folder(path.parent):
         earlier = read_history(path).entries

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from foreread.analyzer.metrics.drift import ENDS
 from foreread.analyzer.metrics.history import Series
 from foreread.analyzer.report.style import (
     BLUE,
@@ -58,7 +57,7 @@ def _draw(ax: Axes, series: Series) -> None:
     drift = series.drift
     share = percent_text(drift.share, signed=True)
     colour = VERMILLION if drift.found else GREY
-    ends = min(ENDS, len(seconds))
+    ends = drift.ends
     ax.hlines(
         drift.old, -0.4, ends - 0.6, color=colour, label="medians of the first and last commits"
     )

@@ -156,6 +156,15 @@ def test_a_sweep_is_added_to_its_history(tmp_path, run, monkeypatch):
     assert read_history(history).entries[0].metrics == of_sweep(SWEEP)
 
 
+def test_a_sweep_without_the_present_window_has_no_history(tmp_path, run, monkeypatch):
+    swept = replace(SWEEP, points=POINTS[:1])
+    monkeypatch.setattr(sweep_command, "sweep", lambda *_, **__: swept)
+    history = tmp_path / "history"
+    words = ("sweep", "-o", tmp_path / "new", "--history", history, "a1", "--", "app")
+    assert "name the present window in --windows" in run(*words, code=1).err
+    assert not history.exists()
+
+
 @pytest.fixture
 def compared():
     """A difference of the capture with itself, within its limit."""
