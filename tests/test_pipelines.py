@@ -1,4 +1,7 @@
-"""The jobs of examples/ci: their steps that compare are run, with recorded captures."""
+"""The jobs of examples/ci: their steps that compare are run, with recorded captures.
+
+LAVA's steps are run with a stand-in for its ``lava-test-case``, which prints as LAVA's does.
+"""
 
 import os
 import shutil
@@ -18,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 JOBS = ROOT / "examples/ci"
 DATA = ROOT / "tests/foreread/data/suite"
 GITHUB = yaml.safe_load((JOBS / "github.yml").read_text())
+LAVA = yaml.safe_load((JOBS / "lava.yml").read_text())
 GITLAB = yaml.safe_load((JOBS / "gitlab.yml").read_text())["start-up"]
 SUITE = (JOBS / "suite.toml").read_text()
 CAPTURE = "captures/arm64/python-1"
@@ -104,6 +108,75 @@ def test_the_suite_of_the_guide_is_one_and_both_jobs_record_it():
 
 
 def test_every_step_is_shell_that_bash_parses():
-    for script in [*github_steps().values(), *GITLAB["before_script"], *GITLAB["script"]]:
+    lava = [*LAVA["install"]["steps"], *LAVA["run"]["steps"]]
+    for script in [*github_steps().values(), *GITLAB["before_script"], *GITLAB["script"], *lava]:
         done = subprocess.run(["bash", "-n", "-c", script], capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+# Only the two calls that foreread's files make: LAVA's own runs a shell command, or takes a result.
+LAVA_TEST_CASE = """#!/bin/sh
+case=$1
+shift
+if [ "$1" = --shell ]; then
+    shift
+    if (eval "$*"); then set -- --result pass; else set -- --result fail; fi
+fi
+echo "case $case $*"
+"""
+
+
+@pytest.fixture
+def lava_test(tmp_path):
+    """Run the steps that follow the recording as LAVA does, and return the calls by their id."""
+    (tmp_path / "baseline").mkdir()
+    (tmp_path / "lava-test-case").write_text(LAVA_TEST_CASE)
+    (tmp_path / "lava-test-case").chmod(0o755)
+    shutil.copy(DATA / "arm64-python-1.capture.tar.xz", tmp_path / "baseline/app.capture.tar.xz")
+
+    def steps(capture):
+        unpack(DATA / f"{capture}.tar.xz", tmp_path)
+        (tmp_path / capture).rename(tmp_path / "app.capture")
+        setting = [f"{name}='{value}'" for name, value in LAVA["params"].items()]
+        compare = [step for step in LAVA["run"]["steps"] if "foreread record" not in step]
+        script = "\n".join(["set -e", 'export PATH="$PWD:$PATH"', *setting, *compare])
+        done = run(tmp_path, script)
+        assert done.returncode == 0, done.stderr
+        lines = [line.split() for line in done.stdout.splitlines() if line.startswith("case ")]
+        return {case: words for _, case, *words in lines}
+
+    return steps
+
+
+def test_the_steps_of_the_lava_test_report_the_comparison_and_each_number(lava_test):
+    found = lava_test("arm64-python-1.capture")
+    assert found.pop("start-up") == ["--result", "pass"]
+    (seconds,) = (words for case, words in found.items() if case.startswith("start_seconds-"))
+    assert seconds[:5] == ["--result", "pass", "--units", "seconds", "--measurement"]
+    assert 0 < float(seconds[5]) < 60
+    assert len(found) == 5
+
+
+def test_the_lava_test_fails_above_the_limit(lava_test, tmp_path):
+    shutil.copy(DATA / "arm64-madplay-1.capture.tar.xz", tmp_path / "baseline/app.capture.tar.xz")
+    found = lava_test("arm64-python-1.capture")
+    failed = [case for case, words in found.items() if words[1] == "fail"]
+    assert len(failed) == 2
+    assert failed[0] == "start-up"
+    assert failed[1].startswith("start_seconds-")
+
+
+def test_lava_s_own_schema_takes_the_test_definition():
+    code = """if True:
+        import sys, yaml
+        from lava_common.schemas.test.testdef import validate
+        validate(yaml.safe_load(sys.stdin))
+    """
+    python = "/usr/bin/python3"  # has the module, which Debian packages
+    words = [python, "-c", "import lava_common"]
+    if subprocess.run(words, check=False, capture_output=True).returncode:
+        pytest.skip("this machine has no lava-common: LAVA's schema did not see lava.yml")
+    done = subprocess.run(
+        [python, "-c", code], input=(JOBS / "lava.yml").read_text(), text=True, check=False
+    )
+    assert done.returncode == 0

@@ -34,6 +34,7 @@ class DiffSide(msgspec.Struct, frozen=True, kw_only=True):
     recorded: Annotated[str | None, says("when, ISO 8601")]
     kernel: str | None
     machine: str | None
+    board: Annotated[str | None, says("machine and processor, in words; null if unknown")]
     model: Annotated[str, says("fixed, or linux-X.Y for the readahead of that kernel")]
     disk: Annotated[str | None, says("cost of the disk's requests, in words")]
     read_ahead_kb: Annotated[int, says("its window, in KiB")]

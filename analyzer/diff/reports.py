@@ -98,6 +98,7 @@ def _side(path: Path, of: PredictionDocument) -> DiffSide:
         recorded=None,
         kernel=of.kernel,
         machine=None,
+        board=None,
         model=of.model,
         disk=None,
         read_ahead_kb=kib,

@@ -71,6 +71,7 @@ class Side:
             recorded=capture.created,
             kernel=self.recording.kernel,
             machine=capture.host.machine if capture.host else None,
+            board=capture.host.board if capture.host else None,
             model=self.prediction.model,
             disk=self.prediction.disk_cost,
             read_ahead_kb=self.kib,

@@ -15,6 +15,7 @@ from foreread.analyzer.predict.disk.device_model import device_from
 from foreread.analyzer.suite import is_suite
 from foreread.analyzer.suite.read import BoardCases, Case, Suite, read_suite
 from foreread.boards.base.silent import silent
+from foreread.tracer.formats.capture import start_name
 
 Cases = dict[tuple[str, str], tuple[BoardCases, Case]]
 
@@ -67,8 +68,7 @@ def diff(
     else:
         before, after = (load(path, pids) for path in paths)
         step("comparing")
-        command = after.capture.command
-        name = paths[1].name if command is None else " ".join(command)
+        name = start_name(after.capture.command, paths[1])
         device = device_from(device_model)
         starts = [
             compare(

@@ -17,6 +17,7 @@ FILE_TITLES = {
     "fleet-figures": "fleet.json, the figures of a fleet's report",
     "prefetch-state": "LIST.state, the listed content of a build",
     "unpacking": "unpacking.json of a layout",
+    "history": "the file of --history, metrics by commit",
     "suite": "SUITE, a TOML file with starts, weights, boards and captures",
 }
 

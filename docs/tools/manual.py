@@ -101,7 +101,9 @@ def _value(action: argparse.Action) -> str:
     """Return the placeholder of the value that an argument takes, or an empty string."""
     if action.option_strings and action.nargs == 0:
         return ""
-    if isinstance(action.metavar, str):
+    if isinstance(action.metavar, tuple):  # of an option with several values
+        return " ".join(action.metavar)
+    if action.metavar is not None:
         return action.metavar
     if action.choices is not None:
         return "{" + ",".join(map(str, action.choices)) + "}"

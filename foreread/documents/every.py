@@ -16,6 +16,7 @@ from foreread.analyzer.export.make import ExportDocument
 from foreread.analyzer.fleet.document import FleetAnalysed, FleetFigures, FleetReportDocument
 from foreread.analyzer.forecast.document import Forecast
 from foreread.analyzer.forecast.patch_document import PatchForecast
+from foreread.analyzer.metrics.history import History
 from foreread.analyzer.predict.disk.document import CalibrationDocument
 from foreread.analyzer.predict.prediction import PredictionDocument
 from foreread.analyzer.predict.validate import Validation
@@ -79,7 +80,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "boards-stop": (StoppedDocument,),
 }
 # Files: capture.json of a capture, report.json of a report, fleet.json of a fleet's report,
-# unpacking.json of a layout, a suite (TOML). A SWEEP is what sweep prints.
+# unpacking.json of a layout, a suite (TOML), the file of --history. A SWEEP is what sweep prints.
 FILES: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "capture-metadata": (Capture,),
     "report-figures": (ReportFigures,),
@@ -87,4 +88,5 @@ FILES: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "prefetch-state": (ListState,),
     "unpacking": (UnpackingDocument,),
     "suite": (SuiteFile,),
+    "history": (History,),
 }

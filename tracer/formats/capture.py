@@ -14,6 +14,7 @@ Strings that come from the target (paths, commands) are decoded with surrogatees
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -87,6 +88,21 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     memory_kib: Count
     sequential_cat: bool | None = None  # its cat asks for it, as GNU's does; None: unknown
     kernel_options: dict[str, str] = {}  # value by CONFIG_ name, "n" if unset; {} if unreadable
+
+    @property
+    def board(self) -> str:
+        """The machine and its processor, in words."""
+        return board_words(self.machine, self.cpu_model)
+
+
+def board_words(machine: str, cpu_model: str) -> str:
+    """Return a machine and its processor in words, as far as they are known."""
+    return " ".join(filter(None, (machine, cpu_model)))
+
+
+def start_name(command: list[str] | None, path: str | os.PathLike[str] = "") -> str:
+    """Return the name of a start: its command, else the name of the file that it is from."""
+    return " ".join(command or []) or Path(path).name
 
 
 class Squashfs(msgspec.Struct, frozen=True, kw_only=True):

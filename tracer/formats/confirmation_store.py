@@ -7,12 +7,11 @@ data of a newer foreread is kept. After a crash there is either the old file or 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import msgspec
 
 from foreread.boards.base.bounded import read_bounded
 from foreread.boards.base.document import DocumentError, converted, parse
+from foreread.boards.base.locked import locked_folder, opened_folder
 from foreread.tracer.formats import archive as bounded
 from foreread.tracer.formats.capture import METADATA, CaptureError
 from foreread.tracer.formats.confirmation import Confirmation
@@ -47,11 +47,11 @@ def check_storable(capture: Path) -> None:
 
 def _write(capture: Path, change: Change, put: bool) -> None:
     if capture.is_dir():
-        with _locked(capture):
+        with locked_folder(capture):
             path = capture / METADATA
             _replace(path, lambda file: file.write(_changed(_read(path), change, path)), put)
         return
-    with _locked(capture.parent):
+    with locked_folder(capture.parent):
         _replace(capture, lambda file: _change_archive(capture, file, change), put)
 
 
@@ -118,22 +118,5 @@ def _replace(path: Path, write: Callable[[Any], object], put: bool) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    with contextlib.suppress(OSError), _opened(path.parent) as folder:
+    with contextlib.suppress(OSError), opened_folder(path.parent) as folder:
         os.fsync(folder)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other forereads from changing a capture of the folder during the block."""
-    with _opened(folder) as descriptor:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-
-
-@contextlib.contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -55,6 +55,7 @@ class Sweep(Document, frozen=True, kw_only=True):
     foreread: Annotated[str, says("version of foreread")] = ""
     created: Annotated[str, says("ISO 8601, UTC")] = ""
     kernel: Annotated[str, says("uname -r")] = ""
+    board: Annotated[str, says("machine and processor, in words; empty if unknown")] = ""
     page_size: Annotated[PageBytes, says("bytes of a page")] = 4096
     command: Annotated[list[str], says("the command and its arguments")] = field(
         default_factory=list

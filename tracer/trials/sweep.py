@@ -16,6 +16,7 @@ from foreread.boards.base.interrupts import orderly_exit
 from foreread.boards.base.units import KIB
 from foreread.boards.device import SECTOR_BYTES
 from foreread.tracer.error import RecordError
+from foreread.tracer.formats.capture import board_words
 from foreread.tracer.formats.sweep import Killed, Point, Sweep
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.trials.trial import (
@@ -167,6 +168,7 @@ class _Measurement:
             foreread=self._options.foreread,
             created=self._created,
             kernel=self._bench.kernel,
+            board=board_words(self._bench.machine, self._bench.model),
             page_size=self._bench.page_bytes,
             command=self._options.run.command,
             devices=self._bench.disks,

@@ -6,18 +6,22 @@ import argparse
 from pathlib import Path
 
 from foreread.analyzer.diff.whole import diff
-from foreread.boards.base.outputs import check_file
-from foreread.boards.base.written import write_whole
+from foreread.analyzer.metrics.results import of_difference
 from foreread.cli.arguments import percent
 from foreread.cli.arguments.capture import add_pids
+from foreread.cli.arguments.forms import FORMS, Form, add_forms, write_forms
+from foreread.cli.arguments.history import add_history, keep_history
 from foreread.cli.arguments.model import add_model
-from foreread.cli.arguments.output import add_output
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.diff import diff_text
-from foreread.cli.text.diff_junit import junit_xml
-from foreread.cli.text.diff_markdown import markdown_text
 from foreread.cli.text.progress import ProgressLine
+
+# Forms of the difference itself.
+_TEXTS = {
+    "markdown": Form("Markdown", "foreread.cli.text.diff_markdown.markdown_text"),
+    "junit": Form("JUnit XML", "foreread.cli.text.diff_junit.junit_xml"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,14 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if NEW, or one of its starts, is predicted to take over PERCENT longer "
         "than OLD, for example 3%%",
     )
-    for name, form in (("--markdown", "Markdown"), ("--junit", "JUnit XML")):
-        add_output(
-            parser,
-            name,
-            metavar="FILE",
-            check=check_file,
-            help=f"write the result as {form}, too",
-        )
+    add_forms(parser, {**_TEXTS, **FORMS})
+    add_history(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
         )
     finally:
         line.end()
-    if args.markdown is not None:
-        write_whole(args.markdown, markdown_text(difference).encode())
-    if args.junit is not None:
-        write_whole(args.junit, junit_xml(difference))
+    metrics = of_difference(difference)
+    write_forms(args, _TEXTS, difference)
+    write_forms(args, FORMS, metrics)
     print(difference.to_json() if args.json else diff_text(difference, verbose=args.verbose))
+    keep_history(args, metrics)
     return EXIT_FAILED if difference.regressed else 0

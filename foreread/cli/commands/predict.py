@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING
 from foreread.analyzer.suite import is_suite
 from foreread.cli.arguments import UsageError, refuse
 from foreread.cli.arguments.capture import add_capture
+from foreread.cli.arguments.forms import FORMS, add_forms, given_forms, write_forms
+from foreread.cli.arguments.history import add_history, keep_history
 from foreread.cli.arguments.load import add_load
 from foreread.cli.arguments.model import add_criterion, add_image, add_model, question_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.arguments.windows import add_windows, parse_windows, parse_windows_kib, window_kb
 
 if TYPE_CHECKING:
+    from foreread.analyzer.metrics.metric import Metric
     from foreread.analyzer.predict.prediction import Prediction
     from foreread.tracer.formats.capture import Metadata
     from foreread.tracer.formats.confirmation import Confirmation
@@ -46,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=window_kb,
         help="print how the seconds of this window (KiB) come about, from events to their sum",
     )
+    add_forms(parser, FORMS)
+    add_history(parser)
     add_verbose(parser, _MORE)
 
 
@@ -58,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         refuse(alone, "this is about an idle machine, and --load about others")
     if args.explain is not None:
         _check_explained(args)
+    _check_kept(args)
     if args.measured is not None:
         return _compared(args)
     prediction, capture = _predicted(args)
@@ -74,6 +81,10 @@ def run(args: argparse.Namespace) -> int:
 
         path = shlex.quote(str(args.capture[0]))
         print(prediction_text(prediction, proofs.lines, path, verbose=args.verbose))
+    if _is_kept(args):
+        from foreread.analyzer.metrics.results import of_prediction  # noqa: PLC0415
+
+        _keep(args, of_prediction(prediction, capture, args.capture[0]))
     return 0
 
 
@@ -104,6 +115,14 @@ def _check_explained(args: argparse.Namespace) -> None:
     for name, given in (("--image", args.image), ("--measured", args.measured)):
         if given is not None:
             raise UsageError(f"--explain is for a prediction without {name}: remove one")
+
+
+def _check_kept(args: argparse.Namespace) -> None:
+    """Raise UsageError for files of metrics beside options that print something else."""
+    if args.explain is not None or args.measured is not None:
+        files = {f"--{name}": path for name, path in given_forms(args, FORMS).items()}
+        why = "this is for a prediction without --explain and --measured"
+        refuse({**files, "--history": args.history}, why)
 
 
 def _predicted(args: argparse.Namespace) -> tuple[Prediction, Metadata]:
@@ -164,4 +183,19 @@ def _suite(args: argparse.Namespace) -> int:
     finally:
         line.end()
     print(answer.to_json() if args.json else suite_text(answer, verbose=args.verbose))
+    if _is_kept(args):
+        from foreread.analyzer.metrics.results import of_suite  # noqa: PLC0415
+
+        _keep(args, of_suite(answer))
     return 0
+
+
+def _is_kept(args: argparse.Namespace) -> bool:
+    """Return whether the metrics of the prediction go to a file."""
+    return bool(given_forms(args, FORMS)) or args.history is not None
+
+
+def _keep(args: argparse.Namespace, metrics: Sequence[Metric]) -> None:
+    """Write the metrics to the files that the arguments name."""
+    write_forms(args, FORMS, metrics)
+    keep_history(args, metrics)

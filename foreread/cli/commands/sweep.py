@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from foreread.analyzer.metrics.results import of_sweep
 from foreread.boards.base.outputs import check_new
 from foreread.cli.arguments import UsageError, duration
+from foreread.cli.arguments.history import add_history, keep_history
 from foreread.cli.arguments.memory import add_memory
 from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.output import add_output
@@ -78,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with CAPTURE: run even if machine, kernel, CPU or disks differ from the capture's",
     )
     add_model(parser)
+    add_history(parser)
     add_verbose(parser, _MORE)
     add_run(parser, own_stdout=True)
     parser.usage = f"{parser.prog} [options] -o SWEEP (CAPTURE | -- COMMAND [ARGUMENT ...])"
@@ -115,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
         print(result.to_json())
     else:
         print(_text(result, args.verbose))
+    keep_history(args, of_sweep(result))
     return 0
 
 

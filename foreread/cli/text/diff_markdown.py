@@ -20,15 +20,15 @@ def quoted(text: str) -> str:
     return printable(text).translate(_MARKS)
 
 
-def markdown_text(difference: DiffDocument) -> str:
-    """Return the difference as Markdown."""
+def markdown_text(difference: DiffDocument) -> bytes:
+    """Return the difference as Markdown, in UTF-8."""
     lines = [f"## foreread: {quoted(answer(difference))}", ""]
     for start in difference.starts:
         lines += _start(start)
     lines += [f"- only in OLD: {quoted(name)}" for name in difference.only_old]
     lines += [f"- only in NEW: {quoted(name)}" for name in difference.only_new]
     lines += [f"- note: {quoted(note)}" for note in difference.notes]
-    return "\n".join(lines).rstrip() + "\n"
+    return ("\n".join(lines).rstrip() + "\n").encode()
 
 
 def _start(start: StartDiff) -> Iterator[str]:

@@ -124,7 +124,7 @@ def test_hostile_names_stay_text_in_xml(hostile):
 
 
 def test_hostile_names_stay_text_in_markdown(hostile):
-    text = markdown_text(hostile)
+    text = markdown_text(hostile).decode()
     assert not any(code in text for code in ("\x1b", "<script>", "](http", "\u202e", "@me"))
     rows = [line for line in text.splitlines() if line.startswith("| +1.000")]
     assert len(rows) == 1

@@ -19,6 +19,7 @@ from tuned_stores import tuned
 from foreread.analyzer.prefetch.state import SUFFIX
 from foreread.analyzer.tuner.engines.fingerprint import BY_NAME
 from foreread.analyzer.tuner.findings.plans import learn
+from foreread.cli.arguments.forms import FORMS
 from foreread.cli.commands import boards
 
 BOTH = "--target ssh://a --target ssh://b"
@@ -39,6 +40,23 @@ OUTPUTS = {
     "confirm --target capture": ("changed capture", f"confirm {BOTH} {{}}"),
     "diff --markdown": ("file", "diff none none --markdown {}"),
     "diff --junit": ("file", "diff none none --junit {}"),
+    **{
+        f"{command} --{form}": ("file", f"{words} --{form} {{}}")
+        for command, words in (("diff", "diff none none"), ("predict", "predict none"))
+        for form in FORMS
+    },
+    **{
+        key: value
+        for command, words in (
+            ("diff", "diff none none"),
+            ("predict", "predict none"),
+            ("sweep", "sweep -o new.json none"),
+        )
+        for key, value in (
+            (f"{command} --history", ("history", f"{words} --history {{}} 1a2b3c")),
+            (f"{command} --plot", ("plot", f"{words} --history new.json 1a2b3c --plot {{}}")),
+        )
+    },
     "fleet analyse --output": ("store", "fleet analyse none -o {}"),
     "fleet report --output": ("folder", "fleet report none -o {}"),
     "report --output": ("folder", "report none -o {}"),
@@ -68,6 +86,8 @@ REFUSED = {
     "file": NO_FILE,
     "state": ("stated", "read-only/out"),  # a folder has the name of the state
     "new file": (*NO_FILE, "file", "dangling.toml", "null", "full", "pipe.toml", "terminal.toml"),
+    "history": (*NO_FILE, "file", "null", "full", "pipe.toml", "terminal.toml"),
+    "plot": ("new", "file", "missing/out.svg", "folder.toml"),
     "folder": NO_FOLDER,
     "store": NO_FOLDER,
     "capture": (*NO_FOLDER, "others", "captured"),
@@ -84,6 +104,8 @@ TAKEN = {
     ),
     "state": ("new",),
     "new file": ("new",),
+    "history": ("new", "dangling.toml"),
+    "plot": ("new.svg", "new.png"),
     "folder": FOLDERS,
     "store": (*FOLDERS, "s3://bucket/store"),
     "capture": ("folder.toml", "link", "interrupted", "new", "missing/out"),

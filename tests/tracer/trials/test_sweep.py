@@ -18,6 +18,7 @@ from foreread.tracer.trials.trial import Outcome
 
 class UnusedBench:
     kernel, page_bytes = "6.18", 4096
+    machine, model = "armv7l", "Some Board"
     disks: ClassVar = ["sda"]
     notes: ClassVar = []
 
@@ -81,6 +82,7 @@ def test_a_sweep_notes_once_that_another_program_set_the_window():
     made = sweep(options, lambda _: nullcontext(SpoiledBench()), lambda _: None, lambda _: None)
     assert made.complete
     assert made.notes == ["repeated"]
+    assert made.board == "armv7l Some Board"
 
 
 class ThrashingBench(UnusedBench):
