@@ -74,6 +74,12 @@ def run(args: argparse.Namespace) -> int:
         print(explained_text(prediction, args.explain))
         return 0
     proofs = _proofs(capture, prediction.verdict.read_ahead_kb)
+    metrics: Sequence[Metric] = ()
+    if _is_kept(args):
+        from foreread.analyzer.metrics.results import of_prediction  # noqa: PLC0415
+
+        metrics = of_prediction(prediction, capture, args.capture[0])
+        write_forms(args, FORMS, metrics)
     if args.json:
         print(prediction.document(proofs.confirmations).to_json())
     else:
@@ -81,10 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
         path = shlex.quote(str(args.capture[0]))
         print(prediction_text(prediction, proofs.lines, path, verbose=args.verbose))
-    if _is_kept(args):
-        from foreread.analyzer.metrics.results import of_prediction  # noqa: PLC0415
-
-        _keep(args, of_prediction(prediction, capture, args.capture[0]))
+    keep_history(args, metrics)
     return 0
 
 
@@ -182,20 +185,17 @@ def _suite(args: argparse.Namespace) -> int:
         answer = predict_suite(read_suite(args.capture[0]), question, line.step)
     finally:
         line.end()
-    print(answer.to_json() if args.json else suite_text(answer, verbose=args.verbose))
+    metrics: Sequence[Metric] = ()
     if _is_kept(args):
         from foreread.analyzer.metrics.results import of_suite  # noqa: PLC0415
 
-        _keep(args, of_suite(answer))
+        metrics = of_suite(answer)
+        write_forms(args, FORMS, metrics)
+    print(answer.to_json() if args.json else suite_text(answer, verbose=args.verbose))
+    keep_history(args, metrics)
     return 0
 
 
 def _is_kept(args: argparse.Namespace) -> bool:
     """Return whether the metrics of the prediction go to a file."""
     return bool(given_forms(args, FORMS)) or args.history is not None
-
-
-def _keep(args: argparse.Namespace, metrics: Sequence[Metric]) -> None:
-    """Write the metrics to the files that the arguments name."""
-    write_forms(args, FORMS, metrics)
-    keep_history(args, metrics)
