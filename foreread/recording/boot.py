@@ -13,9 +13,17 @@ from foreread.checks import checked_number, checked_path, key_of
 from foreread.error import ArgumentError
 from foreread.recording.steps import recorded
 from foreread.recording.words import target_words, words_of_boot
-from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.capture import Capture, Origin
 from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from foreread.tracer.remote.boot import BOOT_S, HOOK_SCRIPT, BootEnding, boot_on, repair, with_init
+from foreread.tracer.remote.boot import (
+    BOOT_S,
+    HOOK_SCRIPT,
+    INIT_SCRIPT,
+    BootEnding,
+    boot_on,
+    repair,
+    with_init,
+)
 from foreread.tracer.remote.job import part
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.output import recording_folder
@@ -37,6 +45,7 @@ def record_boot(
     probe_disk: bool = True,
     search_s: float | None = None,
     state_dir: str = HOOK_FOLDER,
+    start: Origin = "scripts",
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
 ) -> Capture:
@@ -61,6 +70,8 @@ def record_boot(
         search_s: how long paths of files are looked up; None: 60 s.
         state_dir: folder of the target for the file that arms the hook. It has to survive a power
             cut, and to be writable when init runs its first script.
+        start: "scripts" records from the first script that init runs; "init" from the first
+            process, so that init, generators and early services are recorded, too.
         wait_s: how long to wait for another foreread that holds the target's settings.
         tell: is called with each step, in words.
 
@@ -74,11 +85,16 @@ def record_boot(
         raise ArgumentError(
             "this machine cannot record its own boot", "name another: --target ssh://root@BOARD"
         )
+    if start == "init" and state_dir != HOOK_FOLDER:
+        raise ArgumentError(
+            f"state_dir {state_dir!r}: when the kernel starts init, only the root is mounted",
+            "leave out state_dir",
+        )
     ending = BootEnding(duration_s, until_output, BOOT_S if within_s is None else within_s)
     words = (
         *target_words(target, key_of(identity)),
         *(["--probes"] if probes else []),
-        *words_of_boot(duration_s, until_output, read_ahead_kb),
+        *words_of_boot(duration_s, until_output, read_ahead_kb, start),
     )
     options = RecordOptions(
         run=RunOptions(["/sbin/init"]),
@@ -100,6 +116,7 @@ def record_boot(
             opened,
             part(HOOK_SCRIPT),
             done=ending.by_init,
+            stand_in=part(INIT_SCRIPT) if start == "init" else None,
             state_dir=state_dir,
             repair=repair(words),
         )

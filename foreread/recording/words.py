@@ -9,12 +9,13 @@ from pathlib import Path
 
 from foreread.boards.open import LOCAL
 from foreread.tracer.error import RecordError
-from foreread.tracer.formats.capture import CaptureError, Metadata
+from foreread.tracer.formats.capture import CaptureError, Metadata, Origin
 from foreread.tracer.runs.options import Ending, RunOptions, Streams
 
 _VALUED = {
     "--device",
     "--duration",
+    "--from",
     "--identity",
     "--memory",
     "--read-ahead-kb",
@@ -41,11 +42,15 @@ def words_of(run: RunOptions, read_ahead_kb: int = 0) -> tuple[str, ...]:
 
 
 def words_of_boot(
-    duration_s: float | None, output: str | None, read_ahead_kb: int = 0
+    duration_s: float | None,
+    output: str | None,
+    read_ahead_kb: int = 0,
+    start: Origin = "scripts",
 ) -> tuple[str, ...]:
     """Return the options of a recorded boot and of its window."""
     ending = Ending(duration_s, None, output)
-    return ("--boot", *words_of(RunOptions([], ending), read_ahead_kb))
+    origin = () if start == "scripts" else ("--from", start)
+    return ("--boot", *origin, *words_of(RunOptions([], ending), read_ahead_kb))
 
 
 def command_line(words: Iterable[str]) -> str:

@@ -223,12 +223,17 @@ class ReadBefore(msgspec.Struct, frozen=True, kw_only=True):
     bytes: Count
 
 
+Origin = Literal["init", "scripts"]
+
+
 class Boot(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded boot, before its recording began.
 
-    ``processes`` ran already; what they start belongs to the boot.
+    ``recorded_from``: the init program itself, or the first script that it runs. ``processes`` ran
+    already; what they start belongs to the boot.
     """
 
+    recorded_from: Origin = "scripts"
     processes: list[ThreadId]
     read_before: list[ReadBefore]
 

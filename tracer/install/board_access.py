@@ -64,6 +64,10 @@ class BoardFacts:
             else ""
         )
 
+    def on_one_mount(self, *directories: str) -> bool:
+        """Return whether all these directories are on the same mount."""
+        return len({self._mount(self.directories[path]) for path in directories}) == 1
+
     def _mount(self, path: str) -> MountPoint | None:
         covering = [mount for mount in self.mounts if is_under(path, mount.mountpoint)]
         # Of two mounts on one directory the later one is visible: max() keeps the first of equals.

@@ -1,21 +1,25 @@
 """The hook that records one boot of a board: where its init finds it, and how it gets there.
 
 The hook itself is ``tracer/remote/boot_hook.sh``. It goes where the boot script would go, but runs
-first.
+first. To record from init, ``tracer/remote/boot_init.sh`` stands in for the init program and
+starts the hook.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from foreread.boards.base.printable import printable
 from foreread.boards.base.scratch import prefix
 from foreread.boards.target import Target, TargetError
 from foreread.tracer.error import InstallError
+from foreread.tracer.formats.capture import Origin
 from foreread.tracer.install.board_access import BoardAccess, BoardFacts, refused_by_target
 from foreread.tracer.install.init_system import (
     INITTAB,
@@ -31,7 +35,10 @@ from foreread.tracer.install.manifest import MANIFEST
 HOOK_FOLDER = "/etc/foreread-boot"
 HOOK = f"{HOOK_FOLDER}/hook"
 ARMED = f"{HOOK_FOLDER}/armed"
+MEMORY = f"{HOOK_FOLDER}/memory"  # where the recording is kept if init would mount over /run
 _STEP_S = 60.0
+_PATH = re.compile(r"(/[\w.+-]+)+", re.ASCII)
+_FROM_SCRIPTS = "record from the first init script: leave out --from init"
 _UNIT = f"""\
 # Records one boot for foreread; removed after it.
 [Unit]
@@ -68,12 +75,43 @@ ExecStart={HOOK} done
 
 
 @dataclass(frozen=True)
+class InitProgram:
+    """The program that the kernel starts as process 1.
+
+    ``keeps_run``: it uses a /run that is mounted already.
+    The hook knows the places of ``beside`` and ``before``, too.
+    """
+
+    path: str
+    keeps_run: bool
+
+    @property
+    def folder(self) -> str:
+        """Its folder."""
+        return self.path.rpartition("/")[0] or "/"
+
+    @property
+    def beside(self) -> str:
+        """The folder of the stand-in."""
+        return f"{self.path.rpartition('/')[0]}/.foreread-init"
+
+    @property
+    def before(self) -> str:
+        """Its name while the stand-in has its place."""
+        return f"{self.path.rpartition('/')[0]}/.{self.path.rpartition('/')[2]}.foreread-before"
+
+
+@dataclass(frozen=True)
 class HookLayout:
-    """What makes an init run the hook: units, links by place, or a changed inittab."""
+    """What makes an init run the hook: units, links by place, or a changed inittab.
+
+    ``program``: the init program that the stand-in replaces.
+    """
 
     units: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     inittab: str | None = None
+    program: InitProgram | None = None
 
     @property
     def places(self) -> list[str]:
@@ -82,15 +120,23 @@ class HookLayout:
 
 
 def hook_layout(
-    init: Init, done: bool, inittab: str = "", rcs: str = "", armed: str = ARMED
+    init: Init,
+    done: bool,
+    inittab: str = "",
+    rcs: str = "",
+    armed: str = ARMED,
+    start: bool = True,
 ) -> HookLayout:
     """Return what makes ``init`` run the hook first, and with ``done`` at the end of the boot, too.
 
-    Raises InstallError if nothing on the board would run it.
+    Without ``start`` init does not start it. Raises InstallError if nothing on the board would run
+    the hook.
     """
     if init == "systemd":
-        units = {"foreread-boot": _UNIT.replace("@ARMED@", armed)}
-        wanted = {"foreread-boot": "sysinit"}
+        units, wanted = {}, {}
+        if start:
+            units["foreread-boot"] = _UNIT.replace("@ARMED@", armed)
+            wanted["foreread-boot"] = "sysinit"
         if done:
             units["foreread-boot-done"] = _DONE_UNIT
             wanted["foreread-boot-done"] = "multi-user"
@@ -102,18 +148,21 @@ def hook_layout(
             },
         )
     if init == "procd":
-        return _by_links("/etc/rc.d/S00", ["/etc/rc.d/S99z"] if done else [])
+        return _by_links("/etc/rc.d/S00" if start else "", ["/etc/rc.d/S99z"] if done else [])
     if init == "sysv":  # /run is mounted by S02
         levels = [f"/etc/rc{level}.d/S99" for level in (2, 3, 4, 5)]
-        return _by_links("/etc/rcS.d/S04", levels if done else [])
+        return _by_links("/etc/rcS.d/S04" if start else "", levels if done else [])
     folder = rcs_folder(inittab, rcs)
     if folder is None:
-        return HookLayout(inittab=with_first_line(inittab, HOOK, done))
-    return _by_links(f"{folder}/S00", [f"{folder}/S99"] if done else [])
+        return HookLayout(
+            inittab=with_first_line(inittab, HOOK, start, done) if start or done else None
+        )
+    return _by_links(f"{folder}/S00" if start else "", [f"{folder}/S99"] if done else [])
 
 
 def _by_links(first: str, last: Iterable[str]) -> HookLayout:
-    names = [f"{first}foreread-boot", *(f"{place}foreread-boot-done" for place in last)]
+    names = [f"{first}foreread-boot"] if first else []
+    names += [f"{place}foreread-boot-done" for place in last]
     return HookLayout(links=dict.fromkeys(names, HOOK))
 
 
@@ -131,6 +180,7 @@ def _remedy(obstacle: str) -> str:
 class BoardHook:
     """The hook on a target. ``script`` is its text; ``done``: init says when the boot is over.
 
+    ``stand_in``: the program that starts the hook in the place of init; without it, init does.
     ``state_dir`` is where the file is that arms it: it must survive a power cut. ``repair`` is the
     command that removes the hook.
     """
@@ -141,12 +191,19 @@ class BoardHook:
         script: bytes,
         *,
         done: bool,
+        stand_in: bytes | None = None,
         state_dir: str = HOOK_FOLDER,
         repair: str = "foreread doctor --restore --target TARGET",
     ) -> None:
         self.board, self.target = BoardAccess(target), target
         self.script, self.done, self.repair = script, done, repair
+        self.stand_in = stand_in
         self.armed = f"{state_dir.rstrip('/')}/{ARMED.rpartition('/')[2]}"
+
+    @property
+    def origin(self) -> Origin:
+        """Where a recorded boot begins."""
+        return "scripts" if self.stand_in is None else "init"
 
     def install(self, files: Mapping[str, bytes], token: str, watch_s: int) -> None:
         """Install the hook, unarmed, with ``files`` beside it.
@@ -201,7 +258,33 @@ class BoardHook:
                 "foreread script --uninstall --target TARGET, record, then install it again",
             )
         init = init_of(facts.exe, facts.has)
-        return hook_layout(init, self.done, facts.inittab, facts.rcs, self.armed)
+        start = self.stand_in is None
+        layout = hook_layout(init, self.done, facts.inittab, facts.rcs, self.armed, start)
+        return layout if start else replace(layout, program=self._program(init))
+
+    def _program(self, init: Init) -> InitProgram:
+        """Return the program that the kernel starts as process 1; raises InstallError."""
+        words = [w for w in self.board.text("/proc/cmdline").split() if w.startswith("init=")]
+        path = words[-1].removeprefix("init=") if words else "/sbin/init"
+        program = InitProgram(path, keeps_run=init == "systemd")
+        facts = self.board.look(program.folder)
+        resolved = self.target.run(["readlink", "-f", path], timeout_s=_STEP_S).stdout
+        runs = resolved.decode(errors="replace").removesuffix("\n")
+        if not _PATH.fullmatch(path) or (runs != facts.exe and init != "procd"):
+            raise InstallError(
+                f"the kernel of the target starts {printable(path)}, but process 1 is "
+                f"{printable(facts.exe)}: foreread cannot stand in for it",
+                _FROM_SCRIPTS,
+            )
+        if obstacle := facts.obstacle(program.folder):
+            raise InstallError(f"{program.folder} of the target {obstacle}", _FROM_SCRIPTS)
+        if not facts.on_one_mount(program.folder, "/etc"):
+            raise InstallError(
+                f"{path} and /etc of the target are on different mounts: when the kernel starts "
+                "init, /etc is not mounted",
+                _FROM_SCRIPTS,
+            )
+        return program
 
     def _put(
         self, layout: HookLayout, files: Mapping[str, bytes], token: str, watch_s: int
@@ -214,6 +297,7 @@ class BoardHook:
             "armed": self.armed,
             "links": " ".join(layout.places),
             "folders": " ".join(folders),
+            "init": layout.program.path if layout.program else "",
             "watch_s": str(watch_s),
         }
         text = "".join(f"{name}={shlex.quote(value)}\n" for name, value in paths.items())
@@ -230,7 +314,22 @@ class BoardHook:
             self._call(["ln", "-s", to, place], f"make the link {place}")
         if layout.inittab is not None:
             self._edit_inittab(layout.inittab)
+        if layout.program is not None and self.stand_in is not None:
+            self._put_stand_in(layout.program, self.stand_in)
         self._call(["sync"], "write the hook to its disk")
+
+    def _put_stand_in(self, program: InitProgram, text: bytes) -> None:
+        """Put the stand-in into the place of the init program, last: it finds everything there."""
+        folders = [program.beside] if program.keeps_run else [program.beside, MEMORY]
+        self._call(["mkdir", *folders], f"make {program.beside}")
+        stand_in, new = f"{program.beside}/stand-in", f"{program.beside}/new"
+        self._push(stand_in, text, 0o755)
+        named = f"{program.beside}/{program.path.rpartition('/')[2]}"
+        self._call(["ln", "-s", program.before, named], f"make the link {named}")
+        self._call(["ln", program.path, program.before], f"make another link to {program.path}")
+        self._call(["ln", stand_in, new], f"make another link to {stand_in}")
+        self._call(["sync"], "write the hook to its disk")
+        self._call(["mv", "-f", new, program.path], f"replace {program.path}")
 
     def _edit_inittab(self, text: str) -> None:
         ours = f"{HOOK_FOLDER}/inittab.ours"

@@ -231,10 +231,11 @@ def _refuse_without_sysinit(inittab: str) -> None:
         )
 
 
-def with_first_line(text: str, script: str, done: bool) -> str:
+def with_first_line(text: str, script: str, start: bool, done: bool) -> str:
     """Return an inittab that starts ``script`` once its first lines for sysinit made their mounts.
 
-    With ``done`` it is called again when all lines for sysinit have been run. Raises InstallError.
+    Without ``start`` it does not. With ``done`` it is called again when all lines for sysinit have
+    been run. Raises InstallError.
     """
     _refuse_without_sysinit(text)
     lines = text.split("\n")
@@ -243,7 +244,8 @@ def with_first_line(text: str, script: str, done: bool) -> str:
     last = max(at for at, command in enumerate(commands) if command is not None)
     first = starts[0] if starts else last + 1
     lines[last + 1 : last + 1] = [f"::once:{script} done"] if done else []
-    return "\n".join([*lines[:first], f"::sysinit:{script} start", *lines[first:]])
+    lines[first:first] = [f"::sysinit:{script} start"] if start else []
+    return "\n".join(lines)
 
 
 def with_lines(text: str, lines: Sequence[str]) -> str:

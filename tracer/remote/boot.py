@@ -1,7 +1,8 @@
 """Record a whole boot of a target as a capture: by a hook that its init runs, over one reboot.
 
-The hook (``boot_hook.sh``) is the first that the board's init starts. It makes a job of its own in
-memory; this side adopts that job when the board answers again, fetches its trace and ends it.
+The hook (``boot_hook.sh``) is the first that the board's init starts; or it starts before init, by
+``boot_init.sh`` in the place of the init program. It makes a job of its own in memory; this side
+adopts that job when the board answers again, fetches its trace and ends it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from foreread.boards.base.interrupts import orderly_exit, uninterrupted
 from foreread.boards.target import Target, TargetError
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
+from foreread.tracer.formats.capture import Origin
 from foreread.tracer.formats.seen import Seen
-from foreread.tracer.install.boot_hook import BoardHook
+from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
 from foreread.tracer.remote import record
 from foreread.tracer.remote.fetched import Fetched, Name, fetch
 from foreread.tracer.remote.guarded_run import AWAIT_S
@@ -34,16 +36,18 @@ from foreread.tracer.runs.recording import RecordOptions
 
 PARTS = (*record.PARTS, "boot.sh")
 BOOT_S = 600.0
-HOOK_SCRIPT = "boot_hook.sh"
+HOOK_SCRIPT, INIT_SCRIPT = "boot_hook.sh", "boot_init.sh"
 _WATCH_S = 60  # how long a boot waits for the recorder
 _BACK_S = 60.0  # how long an interrupted recording tries to reach the board again
 _FETCH_S = 600  # how long the board keeps a recording that nobody fetches
-_FIND = """for place in /run /dev/shm /tmp /var/run /var/tmp; do
+_FIND = """for place in @HOOK@/memory /run /dev/shm /tmp /var/run /var/tmp; do
     [ ! -e "$place/foreread-$1/job.sh" ] || echo "place $place/foreread-$1"
 done
 read -r now _ </proc/uptime
 echo "uptime $now"
-dmesg 2>/dev/null | sed -n 's/.*foreread: this boot is not recorded: /why /p'"""
+dmesg 2>/dev/null | sed -n 's/.*foreread: this boot is not recorded: /why /p'""".replace(
+    "@HOOK@", HOOK_FOLDER
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def boot_on(
         kept.enter_context(output_directory(output))
         kept.enter_context(no_space_as_error(output))
         options.tell("reading the target's facts")
-        settings = _settings(target, options, ending)
+        settings = _settings(target, options, ending, hook.origin)
         token = secrets.token_hex(8)
         brought = {
             "job.sh": script((*PARTS, "verb.sh")).encode(),
@@ -133,7 +137,9 @@ class BootRun(record.TargetRun):
             capture_files.write(self.output, self.capture, self.files)
 
 
-def _settings(target: Target, options: RecordOptions, ending: BootEnding) -> dict[str, str]:
+def _settings(
+    target: Target, options: RecordOptions, ending: BootEnding, origin: Origin
+) -> dict[str, str]:
     """Return the settings of the recorder, from what the target is before the reboot."""
     with Job(target, PARTS) as job:
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
@@ -143,6 +149,7 @@ def _settings(target: Target, options: RecordOptions, ending: BootEnding) -> dic
         settings |= {
             "duration_s": "" if ending.duration_s is None else f"{ending.duration_s:.3f}",
             "until_output": ending.output or "",
+            "boot_from": origin,
             "boot_s": str(round(ending.within_s) + _FETCH_S),
         }
         job.settings(settings, options.run.command)

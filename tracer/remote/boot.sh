@@ -29,6 +29,7 @@ make_run() {
     set_knobs || die "$job is full" "make room in memory"
     cat "$job/set"
     prepare
+    echo "from $boot_from"
     print_processes
     note_mapped
     start_tracing

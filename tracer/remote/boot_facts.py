@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from foreread.boards.base.counted import plural
 from foreread.boards.base.units import KIB
-from foreread.tracer.formats.capture import Boot, ReadBefore
+from foreread.tracer.formats.capture import Boot, Origin, ReadBefore
 from foreread.tracer.remote.job import Fact, making_sense
 from foreread.tracer.remote.run_facts import by_key
 
@@ -23,6 +23,7 @@ def boot_of(facts: Sequence[Fact]) -> tuple[Boot | None, list[str]]:
         return None, []
     with making_sense("what the boot read before"):
         boot = Boot(
+            recorded_from=_origin(lines["from"]),
             processes=sorted({int(line) for line in lines["process"]}),
             read_before=[_read(line) for line in lines["before"] if line],
         )
@@ -32,6 +33,15 @@ def boot_of(facts: Sequence[Fact]) -> tuple[Boot | None, list[str]]:
 def _read(line: str) -> ReadBefore:
     disk, requests, sectors = line.split(" ")
     return ReadBefore(disk=disk, requests=int(requests), bytes=int(sectors) * _SECTOR_BYTES)
+
+
+def _origin(lines: Sequence[str]) -> Origin:
+    match lines:
+        case ["init"]:
+            return "init"
+        case ["scripts"]:
+            return "scripts"
+    raise ValueError(f"recorded from {lines}")
 
 
 def _before_note(read: ReadBefore) -> str:

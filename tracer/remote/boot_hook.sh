@@ -8,8 +8,11 @@
 #   hook arm      record the next boot, if it comes within five minutes
 #   hook remove   remove every file of the hook
 #
+# With --from init, boot_init.sh stands in for the init program and calls "hook start".
+#
 # The file "paths" beside it sets: token (of the job), armed (the file that arms it), links (what
-# init runs), folders (made for them), watch_s (how long a boot waits for the recorder).
+# init runs), folders (made for them), init (the program that boot_init.sh stands in for), watch_s
+# (how long a boot waits for the recorder).
 set -u
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 here=/etc/foreread-boot
@@ -17,9 +20,12 @@ services=/sys/fs/cgroup/system.slice/cgroup.freeze
 newline='
 '
 
-token='' armed=$here/armed links='' folders='' watch_s=60
+token='' armed=$here/armed links='' folders='' init='' watch_s=60
 # shellcheck source=/dev/null
 [ ! -r "$here/paths" ] || . "$here/paths"
+beside=${init%/*}/.foreread-init
+before=${init%/*}/.${init##*/}.foreread-before
+[ ! -d "$here/memory" ] || export foreread_places="$here/memory"
 
 # give_up WHY: the boot goes on unrecorded; the host looks for this line.
 give_up() {
@@ -59,8 +65,7 @@ start() {
     note_reads
     armed_in=''
     read -r armed_in _ <"$armed"
-    rm -f "$armed" 2>/dev/null
-    sync
+    disarm || disarm_read_only
     [ ! -e "$armed" ] || give_up "$armed cannot be removed: the disk is read-only this early"
     { read -r this </proc/sys/kernel/random/boot_id; } 2>/dev/null ||
         give_up '/proc is not mounted this early'
@@ -80,6 +85,26 @@ start() {
     [ "$said" = begun ] || give_up "the recorder did not start ($said)"
     read -r marks _ <"$job/pair"
     echo start >"$marks/trace_marker"
+}
+
+disarm() {
+    rm -f "$armed" && put_init_back
+    sync
+    [ ! -e "$armed" ]
+} 2>/dev/null
+
+# disarm_read_only: the first process finds the root as the kernel has mounted it, often read-only.
+disarm_read_only() {
+    [ -n "$init" ] && mount -o remount,rw / || return
+    disarm
+    mount -o remount,ro /
+} 2>/dev/null
+
+# put_init_back: what it replaces is still in use, and has another link in $beside: a file without
+# a name would keep the root from being read-only again.
+put_init_back() {
+    [ -n "$init" ] && { [ -h "$before" ] || [ -e "$before" ]; } || return 0
+    mv -f "$before" "$init" && rm -f "$before"
 }
 
 # record: own the recording until the host has it, then remove everything.
@@ -102,7 +127,7 @@ record() {
 
 # Nothing here starts a program: it would be part of the boot that is recorded.
 boot_done() {
-    for place in /run /dev/shm /tmp /var/run /var/tmp; do
+    for place in ${foreread_places:-/run /dev/shm /tmp /var/run /var/tmp}; do
         job=$place/foreread-$token
         { read -r marks instance <"$job/pair"; } 2>/dev/null || continue
         [ -p "$job/ends" ] || continue
@@ -129,6 +154,7 @@ arm() {
 # and is removed by another try.
 remove() {
     rm -f "$armed"
+    put_init_back || exit 1
     sync
     if [ -e "$here/inittab.before" ]; then
         put_inittab_back || exit 1
@@ -139,9 +165,19 @@ remove() {
     for path in $folders; do
         rmdir "$path"
     done
+    [ -z "$init" ] || rm -rf "$beside" || exit 1
+    leave_memory
     rm -rf "$here" || exit 1
     sync
 } 2>/dev/null
+
+# leave_memory: end what still records there, and unmount it.
+leave_memory() {
+    for job in "$here"/memory/foreread-*/job.sh; do
+        [ ! -e "$job" ] || sh "$job" - finish
+    done
+    umount "$here/memory" || umount -l "$here/memory"
+}
 
 # put_inittab_back: restore what was there, or, if it was edited since, remove the hook's lines.
 put_inittab_back() {

@@ -5,6 +5,7 @@
 # usage: sh -c TEXT sh TOKEN [HOST|-]
 #   HOST  the owner's tag, if the host is this machine: noted, so that a dead one is noticed
 #   -     remove the folder of a job that was interrupted before its script was there
+# foreread_places in the environment are other places than the usual ones.
 set -u
 umask 077
 lease_s=250
@@ -32,7 +33,7 @@ has_room() {
 }
 
 tried=
-for place in /run /dev/shm /tmp /var/run /var/tmp; do
+for place in ${foreread_places:-/run /dev/shm /tmp /var/run /var/tmp}; do
     [ -d "$place" ] || continue
     [ "${2-}" != - ] || {
         # Twice: what was being copied into it may appear during the first removal.

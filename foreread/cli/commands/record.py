@@ -7,6 +7,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
@@ -27,7 +28,7 @@ from foreread.recording.load import record_load
 from foreread.recording.start import record
 from foreread.recording.suite import record_suite
 from foreread.tracer.backends.select import AUTO
-from foreread.tracer.formats.capture import Capture
+from foreread.tracer.formats.capture import Capture, Origin
 from foreread.tracer.formats.scenario import IDLE
 from foreread.tracer.install.boot_hook import HOOK_FOLDER
 from foreread.tracer.runs.options import Streams
@@ -105,6 +106,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"script runs (default: {HOOK_FOLDER})",
     )
     parser.add_argument(
+        "--from",
+        dest="start",
+        choices=get_args(Origin),
+        help="with --boot: record from the first script that init runs (scripts, the default), or "
+        "from the first process, with init, generators and early services (init)",
+    )
+    parser.add_argument(
         "--load",
         type=parse_time,
         metavar="TIME",
@@ -147,6 +155,8 @@ def _command(args: argparse.Namespace) -> Capture:
         )
     if args.state_dir:
         raise UsageError("--state-dir is for --boot")
+    if args.start:
+        raise UsageError("--from is for --boot")
     scenario = scenario_of(args, "a capture")
     if args.device and scenario == IDLE:
         raise UsageError("--device is for --scenario")
@@ -175,6 +185,7 @@ def _load(args: argparse.Namespace) -> Capture:
         "--backend": args.backend not in (AUTO, "tracefs"),
         "--boot": args.boot,
         "--device": args.device,
+        "--from": args.start is not None,
         "--memory": args.memory,
         "--no-probe": args.no_probe,
         "--probes": args.probes,
@@ -208,6 +219,7 @@ def _suite(args: argparse.Namespace) -> int:
         "--buffer-kib": args.buffer_kib is not None,
         "--probes": args.probes,
         "--device": args.device,
+        "--from": args.start is not None,
         "--load": args.load is not None,
         "--memory": args.memory,
         "--scenario": args.scenario,
@@ -251,6 +263,7 @@ def _boot(args: argparse.Namespace) -> Capture:
         probe_disk=not args.no_probe,
         search_s=args.search,
         state_dir=args.state_dir or HOOK_FOLDER,
+        start=args.start or "scripts",
         wait_s=args.wait,
         tell=tell,
     )
@@ -260,6 +273,11 @@ def _check_boot(args: argparse.Namespace) -> None:
     if args.target == LOCAL:
         raise UsageError(
             "--boot reboots a target: name it with --target, for example --target ssh://root@BOARD"
+        )
+    if args.start == "init" and args.state_dir:
+        raise UsageError(
+            "--state-dir is not for --from init: when the kernel starts init, only the root is "
+            "mounted; leave out one of them"
         )
     of_boot = {"--duration": False, "--until-output": False}
     others = {

@@ -25,6 +25,7 @@ WORDS = ("--target", "ssh://root@board", "--boot")
 
 def test_what_the_boot_read_before_is_noted():
     facts = [
+        Fact("from", "scripts"),
         Fact("process", "1"),
         Fact("process", "109"),
         Fact("before", "mmcblk0 45 3874"),
@@ -48,7 +49,7 @@ def test_a_command_has_no_boot():
 @pytest.mark.parametrize("line", ["mmcblk0 45", "mmcblk0 many 3874", "mmcblk0 1 2 3"])
 def test_invalid_counts_are_refused(line):
     with pytest.raises(RecordError, match="cannot parse the target's reply"):
-        boot_of([Fact("process", "1"), Fact("before", line)])
+        boot_of([Fact("from", "init"), Fact("process", "1"), Fact("before", line)])
 
 
 def test_the_repair_names_the_target_and_its_key():
@@ -59,6 +60,8 @@ def test_the_repair_names_the_target_and_its_key():
 
 class Hook:
     """Notes what is asked of it."""
+
+    origin = "scripts"
 
     def __init__(self):
         self.did = []
