@@ -1,13 +1,15 @@
 """Whole boots of emulated boards: recorded once, predicted, and measured with what was predicted.
 
-    python -m studies.boot.measure [--init busybox|systemd] [--repeat N] -o FILE
+    python -m studies.boot.measure [--board NAME] [--init busybox|systemd] [--from init]
+        [--repeat N] -o FILE
 
 The board starts an audio player and a Python program while it boots. Its boot is recorded by
 `foreread record --boot`; the four cases of `foreread prefetch` (the kernel's window or the
 predicted one, without and with the list) are predicted from that, and are then installed by
 `foreread script` and measured, each over N reboots. A measured boot is from where the hook records
-from to boot-done, in guest time. FILE gets the figures of all boots. Needs QEMU and an
-aarch64 compiler.
+from to boot-done, in guest time. With `--from init` the boot is recorded from its first process; a
+few windows, in force from there on, are the cases. FILE gets the figures of all boots. Needs QEMU
+and an aarch64 compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, get_args
 
 from foreread.analyzer.apply import ApplyPlan, plan_from
 from foreread.analyzer.apply.plan import Prefetch
@@ -34,15 +36,23 @@ from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.boards.target import Target
 from foreread.machine.install import install
 from foreread.recording.steps import recorded
+from foreread.tracer.formats.capture import Origin
 from foreread.tracer.install.boot_hook import BoardHook
 from foreread.tracer.install.install import uninstall
-from foreread.tracer.remote.boot import BootEnding, boot_on, with_init
+from foreread.tracer.remote.boot import (
+    HOOK_SCRIPT,
+    INIT_SCRIPT,
+    BootEnding,
+    boot_on,
+    with_init,
+)
 from foreread.tracer.remote.job import part
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.recording import RecordOptions
 
 Document = dict[str, Any]
 BOARD, DISK, PRESENT_KB = "arm64", "slow0", 128
+WINDOWS = (16, 64, PRESENT_KB, 512)  # KiB, of boots from their first process
 PACKAGES = ("madplay", "python3")
 STARTED = {
     "player": "madplay -Q -o null: -t 1 /sample.mp3",
@@ -62,6 +72,13 @@ echo "$now $requests $sectors $kib" >/run/mark-@NAME@
 """
 _SAY = f"""\
 case ${{1-start}} in start) echo "{_OVER}" >/dev/console ;; esac
+"""
+# Stands in for the init program: the window holds from the first process on.
+_FIRST = f"""\
+#!/bin/sh
+echo @KIB@ >{_WINDOW}
+/usr/bin/mark-begin
+exec /usr/lib/first/init "$@"
 """
 _UNITS = "/etc/systemd/system"
 # As the hook's unit.
@@ -97,14 +114,18 @@ class QuietBoard(EmulatedTarget):
 
 
 class BootBoard:
-    """An emulated board that starts applications while it boots, and marks begin and end."""
+    """An emulated board that starts applications while it boots, and marks begin and end.
 
-    def __init__(self, target: QuietBoard, init: str) -> None:
+    The begin is the place of the hook; without ``by_script``, see ``begin_at_init``.
+    """
+
+    def __init__(self, target: QuietBoard, init: str, *, by_script: bool = True) -> None:
         self.target = target
         self._put("/usr/bin/mark-begin", _MARK.replace("@NAME@", "begin"))
         self._put("/usr/bin/mark-end", _MARK.replace("@NAME@", "end") + _SAY)
         if init == "systemd":
-            self._add_unit("mark-begin", "/usr/bin/mark-begin", _EARLY, "sysinit")
+            if by_script:
+                self._add_unit("mark-begin", "/usr/bin/mark-begin", _EARLY, "sysinit")
             self._add_unit("mark-end", "/usr/bin/mark-end", "After=multi-user.target\n")
             for name, line in STARTED.items():
                 self._put(f"/usr/bin/start-{name}", f"#!/bin/sh\nexec {line}\n")
@@ -113,9 +134,19 @@ class BootBoard:
             together = "".join(f"{line} &\n" for line in STARTED.values())
             guard = "case $1 in start) ;; *) exit 0 ;; esac\n"
             self._put("/etc/init.d/S60start", f"#!/bin/sh\n{guard}{together}wait\n")
-            self._sh("ln -s /usr/bin/mark-begin /etc/init.d/S00mark")
+            if by_script:
+                self._sh("ln -s /usr/bin/mark-begin /etc/init.d/S00mark")
             self._sh("ln -s /usr/bin/mark-end /etc/init.d/S98mark")
         target.says_when_over = True
+
+    def begin_at_init(self, kib: int) -> None:
+        """Let boots begin at their first process, with a window of ``kib``."""
+        self._sh(
+            "[ -e /usr/lib/first ] || { mkdir /usr/lib/first && "
+            'ln -s "$(readlink -f /sbin/init)" /usr/lib/first/init; }'
+        )
+        self._put("/sbin/first", _FIRST.replace("@KIB@", str(kib)))
+        self._sh("mv -f /sbin/first /sbin/init; sync")
 
     def boots(self, repeat: int) -> list[Document]:
         """Reboot, and return seconds, requests, bytes and windows of each boot.
@@ -167,30 +198,54 @@ class BootBoard:
         return done.stdout.decode()
 
 
-def measure(init: str, repeat: int, output: Path) -> Document:
+def measure(board: str, init: str, origin: Origin, repeat: int, output: Path) -> Document:
     """Record, predict and measure on a board with ``init``; write the document after each case."""
-    options = LiveOptions(BOARD, init=init, packages=PACKAGES, swap_mib=0, time_out_s=_PATIENCE_S)
-    document: Document = {"board": BOARD, "init": init, "started": STARTED, "cases": []}
-    with QuietBoard(options, _tell) as target, tempfile.TemporaryDirectory() as folder:
-        board = BootBoard(target, init)
+    options = LiveOptions(board, init=init, packages=PACKAGES, swap_mib=0, time_out_s=_PATIENCE_S)
+    document: Document = {"board": board, "init": init, "started": STARTED, "cases": []}
+    if origin == "init":
+        document["recorded_from"] = origin
+    measured = _measure_windows if origin == "init" else _measure_cases
+    with QuietBoard(options, _tell) as target:
+        booted = BootBoard(target, init, by_script=origin == "scripts")
         capture = output.with_suffix(".capture")
-        document |= _recorded(target, capture)
-        cases = _predicted(capture)
-        document["cases"] = [asdict(case) for case, _ in cases]
-        _write(document, output)
-        for at, (case, plan) in enumerate(cases):
-            if plan is not None:
-                install(target, _with_replayer(plan, folder))
-            _tell(f"measuring: {case.name}, {case.read_ahead_kb} KiB")
-            document["cases"][at]["measured"] = board.boots(repeat)
-            if plan is not None:
-                uninstall(target)
-            _write(document, output)
+        document |= _recorded(target, capture, origin)
+        measured(booted, capture, document, repeat, output)
     return document
 
 
-def _recorded(target: Target, folder: Path) -> Document:
-    hook = BoardHook(target, part("boot_hook.sh"), done=True)
+def _measure_cases(
+    board: BootBoard, capture: Path, document: Document, repeat: int, output: Path
+) -> None:
+    cases = _predicted(capture)
+    document["cases"] = [asdict(case) for case, _ in cases]
+    _write(document, output)
+    for at, (case, plan) in enumerate(cases):
+        if plan is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                install(board.target, _with_replayer(plan, folder))
+        _tell(f"measuring: {case.name}, {case.read_ahead_kb} KiB")
+        document["cases"][at]["measured"] = board.boots(repeat)
+        if plan is not None:
+            uninstall(board.target)
+        _write(document, output)
+
+
+def _measure_windows(
+    board: BootBoard, capture: Path, document: Document, repeat: int, output: Path
+) -> None:
+    curve = predict_by(load(capture)).total
+    seconds = dict(zip(curve.read_ahead_kb, curve.seconds or [], strict=True))
+    for kib in WINDOWS:
+        _tell(f"measuring: {kib} KiB")
+        board.begin_at_init(kib)
+        case = {"name": "window", "read_ahead_kb": kib, "seconds": seconds[kib]}
+        document["cases"].append(case | {"measured": board.boots(repeat)})
+        _write(document, output)
+
+
+def _recorded(target: Target, folder: Path, origin: Origin) -> Document:
+    stand_in = part(INIT_SCRIPT) if origin == "init" else None
+    hook = BoardHook(target, part(HOOK_SCRIPT), done=True, stand_in=stand_in)
     options = with_init(RecordOptions(RunOptions(["/sbin/init"]), tell=_tell), target)
     ending = BootEnding(within_s=_PATIENCE_S)
     capture = recorded(boot_on(target, options, ending, hook, folder))
@@ -249,14 +304,17 @@ def _tell(step: str) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     """Measure, and print the predicted and the measured figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--board", default=BOARD)
+    parser.add_argument("--from", dest="origin", choices=get_args(Origin), default="scripts")
     parser.add_argument("--init", choices=("busybox", "systemd"), default="busybox")
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("-o", "--output", type=Path, required=True)
     args = parser.parse_args(words)
-    document = measure(args.init, args.repeat, args.output)
+    document = measure(args.board, args.init, args.origin, args.repeat, args.output)
     for case in document["cases"]:
         seconds = median(boot["seconds"] for boot in case["measured"])
-        print(f"{case['name']:8} {case['seconds']:.3f} s predicted, {seconds:.3f} s measured")
+        named = f"{case['name']:8} {case['read_ahead_kb']} KiB"
+        print(f"{named} {case['seconds']:.3f} s predicted, {seconds:.3f} s measured")
     return 0
 
 

@@ -21,7 +21,7 @@ from foreread.machine.install import install
 from foreread.recording.steps import recorded
 from foreread.tracer.error import InstallError, RecordError
 from foreread.tracer.install.boot_hook import HOOK_FOLDER, BoardHook
-from foreread.tracer.remote.boot import HOOK_SCRIPT, BootEnding, boot_on, with_init
+from foreread.tracer.remote.boot import HOOK_SCRIPT, INIT_SCRIPT, BootEnding, boot_on, with_init
 from foreread.tracer.remote.job import part
 from foreread.tracer.runs.options import RunOptions
 from foreread.tracer.runs.recording import RecordOptions
@@ -36,15 +36,22 @@ done
 """
 # While a boot is recorded, the power is cut: what is not synced is lost.
 HANG = """#!/bin/sh
-for job in /run/foreread-*/pair; do
+for job in /run/foreread-*/pair /etc/foreread-boot/memory/foreread-*/pair; do
 	[ ! -e "$job" ] || echo b >/proc/sysrq-trigger
 done
 """
+WHERE = "readlink /sbin/init; ls /sbin/.foreread-init /sbin/.init.foreread-before 2>/dev/null || :"
 
 
-def record(board, output, ending=None, state_dir=HOOK_FOLDER):
+def record(board, output, ending=None, state_dir=HOOK_FOLDER, start="scripts"):
     ending = ending or BootEnding(within_s=left_s())
-    hook = BoardHook(board.target, part(HOOK_SCRIPT), done=ending.by_init, state_dir=state_dir)
+    hook = BoardHook(
+        board.target,
+        part(HOOK_SCRIPT),
+        done=ending.by_init,
+        stand_in=part(INIT_SCRIPT) if start == "init" else None,
+        state_dir=state_dir,
+    )
     options = with_init(RecordOptions(RunOptions(["/sbin/init"])), board.target)
     return recorded(boot_on(board.target, options, ending, hook, output))
 
@@ -63,27 +70,34 @@ def left(board):
 NOTHING = ("", "", "", "", 128)
 
 
+@pytest.mark.parametrize("start", ["scripts", "init"])
 @pytest.mark.parametrize("init", ["busybox", "systemd"])
-def test_a_boot_is_recorded_and_the_board_is_as_before(init, tmp_path, capsys):
+def test_a_boot_is_recorded_and_the_board_is_as_before(init, start, tmp_path, capsys):
     with EmulatedTarget(LiveOptions("arm64", init=init, swap_mib=0)) as target:
         board = BootedBoard(target)
         if init == "busybox":
             board.put("/etc/init.d/S60app", "#!/bin/sh\n[ $1 != start ] || /usr/bin/app\n")
-        capture = record(board, tmp_path / "capture")
+        program = board.sh(WHERE)
+        capture = record(board, tmp_path / "capture", start=start)
         wait_until(lambda: left(board) == NOTHING)
+        assert board.sh(WHERE) == program
         assert (capture.ended_by, sum(capture.lost.values())) == ("boot-done", 0)
         assert capture.boot is not None
+        assert capture.boot.recorded_from == start
         assert 1 in capture.boot.processes
         assert capture.boot.read_before[0].disk == "slow0"
         assert capture.cold.proven
         recording = load(tmp_path / "capture")
         paths = {path for path in recording.paths if path}
         assert any(path.endswith("/madplay") for path in paths)
+        # What is read before the first script that init runs.
+        early = {"busybox": "/etc/inittab", "systemd": "/lib/systemd/systemd"}[init]
+        assert any(path.endswith(early) for path in paths) == (start == "init")
         prediction = predict_by(recording)
         assert prediction.verdict.action == "set"
         tell(
             capsys,
-            f"arm64, {init}: a boot of {capture.wall_seconds:.3f} s at 0 KiB; proposed: "
+            f"arm64, {init}, from {start}: a boot of {capture.wall_seconds:.3f} s at 0 KiB; proposed: "
             f"{prediction.verdict.read_ahead_kb} KiB, {prediction.verdict.why}",
         )
 
@@ -100,6 +114,21 @@ def test_board_that_goes_down_while_it_is_recorded_boots_as_usual_next(tmp_path)
             record(board, tmp_path / "capture", state_dir="/data")
         assert left(board) == NOTHING
         assert not (tmp_path / "capture").exists()
+
+
+def test_power_cut_while_a_boot_is_recorded_from_its_first_process(tmp_path):
+    """The disk of this board keeps what was synced: the init program is in its place again."""
+    options = LiveOptions("arm64", fs="overlay-squashfs", swap_mib=0, data_mib=16)
+    with EmulatedTarget(options) as target:
+        board = BootedBoard(target)
+        program = board.sh(WHERE)
+        board.put("/etc/init.d/S06hang", HANG)
+        with pytest.raises(RecordError, match="the boot was not recorded"):
+            record(board, tmp_path / "capture", start="init")
+        assert left(board) == NOTHING
+        assert board.sh(WHERE) == program
+        # Before the installation, after it, and after the power cut.
+        assert target.board.log.read_text().count("board: init") == 3
 
 
 @pytest.mark.thorough

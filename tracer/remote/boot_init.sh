@@ -10,6 +10,7 @@ beside=${0%/*}/.foreread-init # has the init program under its own name, which b
 limit_s=90
 
 is_mounted() {
+    [ -r /proc/mounts ] || return 1
     while read -r _ point _; do
         [ "$point" != "$1" ] || return 0
     done </proc/mounts
@@ -21,9 +22,9 @@ provide() {
     is_mounted "$2" || mount -t "$1" -o "${3:-rw}" "$1" "$2"
 }
 
-# record: as the hook does, which goes on beside init. systemd keeps a /run and a tracefs that it
-# finds; another init may mount a /run of its own over the recording, so that gets its own place.
-record() {
+# provide_all: systemd keeps a /run and a tracefs that it finds; another init may mount a /run of its
+# own over the recording, so that gets its own place.
+provide_all() {
     provide proc /proc
     provide sysfs /sys
     [ -c /dev/null ] || provide devtmpfs /dev
@@ -31,9 +32,8 @@ record() {
         provide tmpfs "$here/memory" mode=700
     else
         provide tmpfs /run mode=755,nosuid,nodev
-        provide tracefs /sys/kernel/tracing
+        provide tracefs /sys/kernel/tracing || : # the recorder tries, too
     fi
-    exec sh "$here/hook" start
 }
 
 # watch PID: end a process that is too slow.
@@ -45,8 +45,9 @@ watch() {
 }
 
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-if [ "$$" = 1 ] && [ -e "$here/armed" ]; then
-    record &
+# A shell gives what it runs in the background /dev/null to read, and does not run it without.
+if [ "$$" = 1 ] && [ -e "$here/armed" ] && (provide_all && [ -c /dev/null ]); then
+    sh "$here/hook" start &
     recorder=$!
     watch "$recorder" &
     watch=$!
