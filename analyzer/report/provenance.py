@@ -16,6 +16,7 @@ from foreread.analyzer.report.blocks import (
     Section,
     Table,
 )
+from foreread.analyzer.report.boot import ORIGINS
 from foreread.analyzer.report.subject import Subject
 from foreread.analyzer.report.wording import count, seconds, shell_words
 from foreread.boards.base.counted import plural
@@ -134,8 +135,10 @@ def _run_facts(capture: Metadata) -> list[tuple[str, str]]:
         return []
     proven = "proven" if cold.proven else "not proven"
     resident = plural(cold.resident_pages, "page")
+    boot = [] if capture.boot is None else [("Boot from", ORIGINS[capture.boot.recorded_from])]
     return [
         ("Recorded", f"{capture.created}, ended by {capture.ended_by}"),
+        *boot,
         ("Took", seconds(took)),
         ("Back-end", f"{capture.backend} {capture.backend_version}".strip()),
         ("Cold caches", f"{proven}: {cold.how}; {resident} still resident"),

@@ -7,6 +7,7 @@ import numpy as np
 from foreread.analyzer.report.advice import advice
 from foreread.analyzer.report.answer import answer
 from foreread.analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
+from foreread.analyzer.report.boot import programs
 from foreread.analyzer.report.by_seconds import start_up, wasted
 from foreread.analyzer.report.by_window import devices, measured, windows
 from foreread.analyzer.report.plots import disk_plots, map_plots
@@ -45,6 +46,7 @@ def _reading(subject: Subject) -> Section:
     section.blocks.extend(Figure(plot) for plot in map_plots(subject))
     if subject.recording.accesses.rows:
         section.blocks.append(_files(subject))
+        section.blocks.extend(programs(subject))
         section.blocks.extend(wasted(subject))
     else:
         section.blocks.append(Paragraph("The application read no page of any file from a device."))

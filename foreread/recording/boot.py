@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from foreread.analyzer.ingest.arguments import StrPath
 from foreread.boards.base.interrupts import orderly_exit
@@ -85,6 +86,8 @@ def record_boot(
         raise ArgumentError(
             "this machine cannot record its own boot", "name another: --target ssh://root@BOARD"
         )
+    if start not in get_args(Origin):
+        raise ArgumentError(f"start={start!r} is unknown", "give 'scripts' or 'init'")
     if start == "init" and state_dir != HOOK_FOLDER:
         raise ArgumentError(
             f"state_dir {state_dir!r}: when the kernel starts init, only the root is mounted",

@@ -97,8 +97,8 @@ def test_a_boot_is_recorded_and_the_board_is_as_before(init, start, tmp_path, ca
         assert prediction.verdict.action == "set"
         tell(
             capsys,
-            f"arm64, {init}, from {start}: a boot of {capture.wall_seconds:.3f} s at 0 KiB; proposed: "
-            f"{prediction.verdict.read_ahead_kb} KiB, {prediction.verdict.why}",
+            f"arm64, {init}, from {start}: a boot of {capture.wall_seconds:.3f} s at 0 KiB; "
+            f"proposed: {prediction.verdict.read_ahead_kb} KiB, {prediction.verdict.why}",
         )
 
 
@@ -129,6 +129,28 @@ def test_power_cut_while_a_boot_is_recorded_from_its_first_process(tmp_path):
         assert board.sh(WHERE) == program
         # Before the installation, after it, and after the power cut.
         assert target.board.log.read_text().count("board: init") == 3
+
+
+KERNELS_OWN = (
+    "trace_event=filemap:mm_filemap_add_to_page_cache,block:block_bio_queue,block:block_rq_issue,"
+    "block:block_rq_complete trace_buf_size=16M trace_clock=mono"
+)
+
+
+def test_trace_that_the_kernel_made_by_itself_is_contaminated_and_has_the_initramfs(tmp_path):
+    trace = tmp_path / "boot.trace"
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0, append=KERNELS_OWN)) as target:
+        board = BootedBoard(target)
+        board.sh("mount -t tracefs tracefs /sys/kernel/tracing")
+        board.sh("echo 0 >/sys/kernel/tracing/tracing_on")
+        target.pull("/sys/kernel/tracing/trace", trace)
+    recording = load(trace)
+    assert recording.contaminated
+    verdict = predict_by(recording).verdict
+    assert verdict.action == "measure"
+    assert any("readahead was on during the recording" in doubt for doubt in verdict.doubts)
+    # The initramfs reads the board's image from a disk, before init reads the slow one.
+    assert len(set(recording.requests["dev"].tolist())) > 1
 
 
 @pytest.mark.thorough

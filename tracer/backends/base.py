@@ -69,6 +69,9 @@ WANTED_EVENTS: tuple[str, ...] = (
     "task:task_newtask",
 )
 
+# Of a boot: also which unit of systemd a process is of.
+BOOT_EVENTS = (*WANTED_EVENTS, "cgroup:cgroup_attach_task")
+
 # What a machine reads and writes by itself: its requests, who asks for them and when that sleeps,
 # and how a file that is read ahead is read.
 LOAD_EVENTS: tuple[str, ...] = (

@@ -20,6 +20,7 @@ from msgspec import structs
 
 from foreread.boards.base.interrupts import orderly_exit, uninterrupted
 from foreread.boards.target import Target, TargetError
+from foreread.tracer.backends.base import BOOT_EVENTS
 from foreread.tracer.error import RecordError
 from foreread.tracer.formats import capture as capture_files
 from foreread.tracer.formats.capture import Origin
@@ -79,6 +80,7 @@ def boot_on(
     then, or the message says how to remove them.
     """
     Ending(ending.duration_s, None, ending.output).check()
+    options = replace(options, events=BOOT_EVENTS)
     with ExitStack() as kept:
         kept.enter_context(orderly_exit())
         kept.enter_context(output_directory(output))

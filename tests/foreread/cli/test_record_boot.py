@@ -14,7 +14,7 @@ from foreread.cli.commands import doctor, record
 from foreread.cli.main import main
 from foreread.error import ArgumentError
 from foreread.recording.boot import record_boot
-from foreread.recording.words import recorded_run
+from foreread.recording.words import recorded_run, words_of_boot
 from foreread.tracer.doctor.examine import Diagnosis
 from foreread.tracer.formats.capture import Boot, CaptureError
 from foreread.tracer.runs.options import Streams
@@ -58,6 +58,15 @@ def test_the_document_says_what_ended_it(asked, run):
 
 
 @pytest.mark.parametrize(
+    ("words", "start"),
+    [([], "scripts"), (["--from", "scripts"], "scripts"), (["--from", "init"], "init")],
+)
+def test_where_the_recording_begins_reaches_the_library(asked, words, start):
+    assert main(["record", "--boot", *TARGET, "-o", "c", *words]) == 0
+    assert asked["start"] == start
+
+
+@pytest.mark.parametrize(
     ("words", "why"),
     [
         (["--boot"], "--boot reboots a target"),
@@ -66,6 +75,10 @@ def test_the_document_says_what_ended_it(asked, run):
         (["--boot", *TARGET, "--user", "nobody"], "remove --user"),
         (["--boot", *TARGET, "--backend", "perf"], "remove --backend"),
         (["--state-dir", "/data", "--", "app"], "--state-dir is for --boot"),
+        (["--from", "init", "--", "app"], "--from is for --boot"),
+        (["--boot", *TARGET, "--from", "init", "--state-dir", "/data"], "leave out one of them"),
+        (["--boot", *TARGET, "--from", "kernel"], "invalid choice: 'kernel'"),
+        (["--load", "9s", "--from", "init"], "remove --from"),
         ([], "no command"),
     ],
 )
@@ -77,6 +90,23 @@ def test_wrong_usage(asked, words, why, run):
 def test_this_machine_does_not_record_its_own_boot():
     with pytest.raises(ArgumentError, match="cannot record its own boot"):
         record_boot("c", target="local")
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"start": "kernel"}, "start='kernel'"),
+        ({"start": "init", "state_dir": "/data"}, "only the root is mounted"),
+    ],
+)
+def test_library_refuses_a_start_that_it_cannot_record_from(given, why):
+    with pytest.raises(ArgumentError, match=why):
+        record_boot("c", target="ssh://root@board", **given)
+
+
+def test_options_of_a_capture_repeat_where_it_begins():
+    assert words_of_boot(None, None, 0, "init") == ("--boot", "--from", "init")
+    assert words_of_boot(None, None) == ("--boot",)
 
 
 def test_a_boot_is_not_run_again():
