@@ -52,7 +52,7 @@ from foreread.tracer.runs.recording import RecordOptions
 
 Document = dict[str, Any]
 BOARD, DISK, PRESENT_KB = "arm64", "slow0", 128
-WINDOWS = (16, 64, PRESENT_KB, 512)  # KiB, of boots from their first process
+WINDOWS = (PRESENT_KB, 16, 64, 512)  # KiB, of boots from their first process
 PACKAGES = ("madplay", "python3")
 STARTED = {
     "player": "madplay -Q -o null: -t 1 /sample.mp3",

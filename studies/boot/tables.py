@@ -21,6 +21,7 @@ HEAD = (
 def rows(document: Document) -> Iterator[Sequence[str]]:
     """Yield a row for each case that was measured; savings are relative to the first case."""
     first = document["cases"][0]
+    board = f"{document['board']}, " if "recorded_from" in document else ""
     for case in document["cases"]:
         measured = case.get("measured")
         if not measured:
@@ -30,7 +31,7 @@ def rows(document: Document) -> Iterator[Sequence[str]]:
         shares = (expected / first["seconds"], saved / _seconds(first))
         boots = ", ".join(f"{boot['seconds']:.3f}" for boot in measured)
         yield (
-            f"{document['init']}, {case['name']}",
+            f"{board}{document['init']}, {case['name']}",
             _phases(case),
             f"{case['seconds']:.3f}",
             f"{seconds:.3f} ({boots})",

@@ -14,6 +14,7 @@ from waiting import left_s, wait_until
 
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.predict.choice import predict_by
+from foreread.analyzer.program.owners import Owners
 from foreread.boards.emulated.live import EmulatedTarget, LiveOptions
 from foreread.boards.open import open_target
 from foreread.boards.target import TargetError
@@ -93,6 +94,8 @@ def test_a_boot_is_recorded_and_the_board_is_as_before(init, start, tmp_path, ca
         # What is read before the first script that init runs.
         early = {"busybox": "/etc/inittab", "systemd": "/lib/systemd/systemd"}[init]
         assert any(path.endswith(early) for path in paths) == (start == "init")
+        units = {owner.unit for owner in Owners(recording).all}
+        assert ("systemd-journald.service" in units) == (init == "systemd" and start == "init")
         prediction = predict_by(recording)
         assert prediction.verdict.action == "set"
         tell(
@@ -146,9 +149,9 @@ def test_trace_that_the_kernel_made_by_itself_is_contaminated_and_has_the_initra
         target.pull("/sys/kernel/tracing/trace", trace)
     recording = load(trace)
     assert recording.contaminated
-    verdict = predict_by(recording).verdict
-    assert verdict.action == "measure"
-    assert any("readahead was on during the recording" in doubt for doubt in verdict.doubts)
+    prediction = predict_by(recording)
+    assert prediction.verdict.action == "measure"
+    assert any("readahead was on during the recording" in doubt for doubt in prediction.doubts)
     # The initramfs reads the board's image from a disk, before init reads the slow one.
     assert len(set(recording.requests["dev"].tolist())) > 1
 

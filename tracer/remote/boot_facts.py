@@ -11,6 +11,10 @@ from foreread.tracer.remote.job import Fact, making_sense
 from foreread.tracer.remote.run_facts import by_key
 
 _SECTOR_BYTES = 512
+_BY_SCRIPTS = (
+    "recorded from the first script that init runs: what init and systemd's generators did before "
+    "it is not in the capture; record --boot --from init records that, too"
+)
 
 
 def boot_of(facts: Sequence[Fact]) -> tuple[Boot | None, list[str]]:
@@ -27,7 +31,8 @@ def boot_of(facts: Sequence[Fact]) -> tuple[Boot | None, list[str]]:
             processes=sorted({int(line) for line in lines["process"]}),
             read_before=[_read(line) for line in lines["before"] if line],
         )
-    return boot, [*map(_before_note, boot.read_before), *map(_late_note, lines["late"])]
+    notes = [*map(_before_note, boot.read_before), *map(_late_note, lines["late"])]
+    return boot, [*([_BY_SCRIPTS] if boot.recorded_from == "scripts" else []), *notes]
 
 
 def _read(line: str) -> ReadBefore:

@@ -6,6 +6,7 @@
 #   hook start    by init, as early as possible: record this boot, if armed
 #   hook done     by init, last: the boot is over
 #   hook arm      record the next boot, if it comes within five minutes
+#   hook disarm   record no boot
 #   hook remove   remove every file of the hook
 #
 # With --from init, boot_init.sh stands in for the init program and calls "hook start".
@@ -194,5 +195,6 @@ case ${0##*/}:${1-} in
 *-done:start | *-done:boot | *:done) boot_done ;;
 *:start | *:boot) start ;;
 *:arm) arm ;;
+*:disarm) disarm || disarm_read_only ;;
 *:remove) remove ;;
 esac

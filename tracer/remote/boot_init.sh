@@ -32,7 +32,7 @@ provide_all() {
         provide tmpfs "$here/memory" mode=700
     else
         provide tmpfs /run mode=755,nosuid,nodev
-        provide tracefs /sys/kernel/tracing || : # the recorder tries, too
+        provide tracefs /sys/kernel/tracing
     fi
 }
 
@@ -45,14 +45,18 @@ watch() {
 }
 
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-# A shell gives what it runs in the background /dev/null to read, and does not run it without.
-if [ "$$" = 1 ] && [ -e "$here/armed" ] && (provide_all && [ -c /dev/null ]); then
-    sh "$here/hook" start &
-    recorder=$!
-    watch "$recorder" &
-    watch=$!
-    wait "$recorder"
-    kill "$watch"
+if [ "$$" = 1 ] && [ -e "$here/armed" ]; then
+    (provide_all)
+    if [ -c /dev/null ]; then # a shell gives it to what runs in the background
+        sh "$here/hook" start &
+        recorder=$!
+        watch "$recorder" &
+        watch=$!
+        wait "$recorder"
+        kill "$watch"
+    else
+        sh "$here/hook" disarm
+    fi
 fi
 for init in "$beside/${0##*/}" "$0"; do
     [ ! -x "$init" ] || exec "$init" "$@"

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from studies.boot import tables
 
 
@@ -31,8 +33,16 @@ def test_a_row_for_each_measured_case(tmp_path, capsys):
     ]
 
 
-def test_the_page_has_the_table_of_the_raw_figures():
-    folder = Path(tables.__file__).parent
-    assert (
-        tables.table(sorted((folder / "raw").glob("*.json"))) in (folder / "README.md").read_text()
-    )
+def test_boots_from_their_first_process_name_the_board():
+    document = {"board": "x86_64", "init": "systemd", "recorded_from": "init"}
+    cases = [case("window", 128, 2.0, 2.0)]
+    [row] = tables.rows(document | {"cases": cases})
+    assert row[:2] == ("x86_64, systemd, window", "128→128→128")
+
+
+@pytest.mark.parametrize("folder", ["raw", "raw/first"])
+def test_the_page_has_the_table_of_the_raw_figures(folder):
+    study = Path(tables.__file__).parent
+    files = sorted((study / folder).glob("*.json"))
+    assert files
+    assert tables.table(files) in (study / "README.md").read_text()

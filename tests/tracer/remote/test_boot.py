@@ -35,11 +35,25 @@ def test_what_the_boot_read_before_is_noted():
     assert found == Boot(
         processes=[1, 109], read_before=[ReadBefore(disk="mmcblk0", requests=45, bytes=3874 * 512)]
     )
-    assert notes == [
+    assert notes[0].startswith("recorded from the first script that init runs: ")
+    assert notes[1:] == [
         "before the recording began, 45 requests had read 1,937 KiB from mmcblk0: they are not in "
         "the capture",
         "sda appeared while the board booted: its window was the default one",
     ]
+
+
+def test_boot_from_its_first_process_has_init_in_it():
+    found, notes = boot_of([Fact("from", "init"), Fact("process", "1")])
+    assert found == Boot(recorded_from="init", processes=[1], read_before=[])
+    assert notes == []
+
+
+@pytest.mark.parametrize("lines", [[], ["kernel"], ["init", "init"]])
+def test_unknown_beginnings_are_refused(lines):
+    facts = [Fact("from", line) for line in lines]
+    with pytest.raises(RecordError, match="cannot parse the target's reply"):
+        boot_of([*facts, Fact("process", "1")])
 
 
 def test_a_command_has_no_boot():
