@@ -13,7 +13,7 @@ from importlib import resources
 
 import pytest
 from chroot_board import FOLDERS, INITS, ROOT_MOUNT, board_with_init
-from hook_board import FILES, RECORDER, SCRIPT, TOKEN, WATCH_S, Board, files_of
+from hook_board import FILES, SCRIPT, TOKEN, WATCH_S, Board, files_of
 from requirements import busybox_chroot_missing
 from rings import further
 from waiting import left_s
@@ -242,7 +242,7 @@ def test_init_starts_whatever_a_damaged_disk_left_of_the_recorder(booted, name):
 
 
 @as_root
-@pytest.mark.parametrize("refused", ["mount -t", "provide devtmpfs /dev", "provide tmpfs"])
+@pytest.mark.parametrize("refused", ["mount -t", "provide devtmpfs /dev"])
 def test_board_that_refuses_a_mount_boots_on_and_the_next_boot_is_as_usual(booted, refused):
     booted.install()
     stand_in = STAND_IN.decode().replace(refused, "false")
