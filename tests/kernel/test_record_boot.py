@@ -41,6 +41,12 @@ for job in /run/foreread-*/pair /etc/foreread-boot/memory/foreread-*/pair; do
 	[ ! -e "$job" ] || echo b >/proc/sysrq-trigger
 done
 """
+ROOT = """#!/bin/sh
+while read -r _ place _ options _; do
+	[ "$place" != / ] || echo "$options" >/run/root
+done </proc/mounts
+mount -o remount,rw /
+"""
 WHERE = "readlink /sbin/init; ls /sbin/.foreread-init /sbin/.init.foreread-before 2>/dev/null || :"
 
 
@@ -132,6 +138,21 @@ def test_power_cut_while_a_boot_is_recorded_from_its_first_process(tmp_path):
         assert board.sh(WHERE) == program
         # Before the installation, after it, and after the power cut.
         assert target.board.log.read_text().count("board: init") == 3
+
+
+def test_root_that_the_kernel_mounts_read_only_is_so_again_when_init_starts(tmp_path):
+    """As with the root of most distributions: a script of the boot makes it writable."""
+    options = LiveOptions("arm64", swap_mib=0, read_only=True)
+    with EmulatedTarget(options) as target:
+        target.run(["mount", "-o", "remount,rw", "/"])
+        board = BootedBoard(target)
+        program = board.sh(WHERE)
+        board.put("/etc/init.d/S00a-root", ROOT)
+        capture = record(board, tmp_path / "capture", start="init")
+        wait_until(lambda: left(board) == NOTHING)
+        assert board.sh(WHERE) == program
+        assert board.text("/run/root").split(",")[0] == "ro"
+        assert (capture.ended_by, sum(capture.lost.values())) == ("boot-done", 0)
 
 
 KERNELS_OWN = (
