@@ -199,7 +199,10 @@ def test_boot_of_an_overlay_in_memory_is_refused(tmp_path):
 
 
 # Ten minutes in which nobody fetches the recording pass at once: every lease is over.
-END_LEASES = "for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done"
+END_LEASES = (
+    "for job in /run/foreread-* /etc/foreread-boot/memory/foreread-*; do "
+    "[ ! -e $job/lease ] || echo 0 >$job/lease; done"
+)
 # While a boot is recorded, the board does not answer, and boots on.
 SILENT = """#!/bin/sh
 for job in /run/foreread-*/pair; do
@@ -263,20 +266,23 @@ class Board:
     pass
 board = Board()
 board.target = target
-record(board, Path({output!r}))
+record(board, Path({output!r}), start={start!r})
 """
 
 
-def test_board_removes_the_hook_itself_if_foreread_is_killed(tmp_path):
+@pytest.mark.parametrize("start", ["scripts", "init"])
+def test_board_removes_the_hook_itself_if_foreread_is_killed(start, tmp_path):
     """Killed while the board restarts: nobody fetches the recording."""
     with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
         board = BootedBoard(target)
+        program = board.sh(WHERE)
         script = FOREREAD.format(
             path=[str(Path(__file__).parent), *sys.path],
             port=target.board.address.port,
             known=str(target.board.known_hosts),
             key=str(target.board.identity),
             output=str(tmp_path / "capture"),
+            start=start,
         )
         process = subprocess.Popen([sys.executable, "-c", script])
         boot = board.text("/proc/sys/kernel/random/boot_id")
@@ -284,8 +290,9 @@ def test_board_removes_the_hook_itself_if_foreread_is_killed(tmp_path):
         wait_until(lambda: answers(board, boot))
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        board.sh("for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done")
+        board.sh(END_LEASES)
         wait_until(lambda: left(board) == NOTHING)
+        assert board.sh(WHERE) == program
 
 
 def answers(board, before):
