@@ -82,11 +82,23 @@ def _predicted(
 
 def check_same(first: Recording, other: Recording) -> None:
     """Raise ChoiceError unless both are recordings of one start on one board."""
-    if first.capture.command is None or other.capture.command is None:
+    if not _are_captures(first, other):
         raise ChoiceError(
             f"{other.path}: several captures must all be recorded with `foreread record`",
             "give one file",
         )
+    what = difference(first, other)
+    if what is not None:
+        raise ChoiceError(
+            f"{other.path}: its {what} differs from the first capture's",
+            "give captures of the same start on the same board",
+        )
+
+
+def difference(first: Recording, other: Recording) -> str | None:
+    """Return by what two recordings are of different starts; None if they are of the same one."""
+    if not _are_captures(first, other):
+        return "recorder"
     for what, of_first, of_other in (
         ("command", first.capture.command, other.capture.command),
         ("kernel", first.kernel, other.kernel),
@@ -94,7 +106,9 @@ def check_same(first: Recording, other: Recording) -> None:
         ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
     ):
         if of_first != of_other:
-            raise ChoiceError(
-                f"{other.path}: its {what} differs from the first capture's",
-                "give captures of the same start on the same board",
-            )
+            return what
+    return None
+
+
+def _are_captures(*recordings: Recording) -> bool:
+    return all(recording.capture.command is not None for recording in recordings)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from msgspec import UNSET
 
+from foreread.analyzer.advise.parts import NamedStart
 from foreread.analyzer.ingest.load import load
 from foreread.analyzer.ingest.recording import Recording
-from foreread.analyzer.suite.read import BoardCases, Case, SuiteError
+from foreread.analyzer.predict.disk.device_model import device_from
+from foreread.analyzer.suite.read import BoardCases, Case, Suite, SuiteError
 from foreread.tracer.formats.capture import Metadata
 
 
@@ -46,6 +48,18 @@ def load_board(of: BoardCases) -> tuple[LoadedCase, ...]:
             recordings.append(recording)
         loaded.append(LoadedCase(case, tuple(recordings)))
     return tuple(loaded)
+
+
+def starts_of_suite(suite: Suite) -> list[NamedStart]:
+    """Read all captures of a suite: its starts, as BOARD/START; raises as ``load_board``."""
+    suite.check_captures()
+    return [
+        NamedStart(
+            f"{of.board.name}/{loaded.name}", loaded.recordings, device_from(of.device_model)
+        )
+        for of in suite.boards
+        for loaded in load_board(of)
+    ]
 
 
 def _checked(case: Case, path: Path, recording: Recording) -> Metadata:

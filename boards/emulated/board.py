@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from foreread.boards.emulated import disks, guest_protocol, image
+from foreread.boards import disks
+from foreread.boards.emulated import guest_protocol, image
 from foreread.boards.emulated.error import BoardError
 from foreread.boards.emulated.guest_protocol import Result, RunPlan, TimedRun
 from foreread.boards.emulated.initramfs import job_initramfs

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foreread.boards.emulated import disks
+from foreread.boards import disks
 from foreread.boards.emulated.error import BoardError
 from foreread.boards.emulated.image import on_disk
 

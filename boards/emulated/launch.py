@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from foreread.boards.emulated import disks, guest_protocol, image, keys, live_root, state
+from foreread.boards import disks
+from foreread.boards.emulated import guest_protocol, image, keys, live_root, state
 from foreread.boards.emulated.board import check_memory, least_memory_mib
 from foreread.boards.emulated.error import BoardError, call, require_tool
 from foreread.boards.emulated.initramfs import job_initramfs

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
+from foreread.boards import disks
 from foreread.boards.base.silent import silent
 from foreread.boards.cost import Cost, FixedCost
-from foreread.boards.emulated import coming_up, disks, launch, state
+from foreread.boards.emulated import coming_up, launch, state
 from foreread.boards.emulated.error import BoardError
 from foreread.boards.emulated.launch import LiveOptions
 from foreread.boards.profile import Profile, builtin_names, profile_name

@@ -34,7 +34,7 @@ class BoardRunDocument(Document, frozen=True, kw_only=True):
     board: str
     kernel: Annotated[str | None, says("null: the board's own")]
     fs: Annotated[str, says("file system of the disk")]
-    disk: Annotated[str, says("kind of the disk: boards/emulated/disks.toml")] = "fixed"
+    disk: Annotated[str, says("kind of the disk: boards/disks.toml")] = "fixed"
     latency_us: Annotated[float, says("of a fixed disk, for each request")]
     ns_per_kib: Annotated[float, says("of a fixed disk")]
     runs: list[TimedRun]

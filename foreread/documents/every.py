@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from foreread.analyzer.advise.document import AdviceDocument
+from foreread.analyzer.advise.parts_document import PartsDocument
 from foreread.analyzer.advise.stale import StalenessDocument
 from foreread.analyzer.confirm.document import ConfirmationDocument
 from foreread.analyzer.diff.document import DiffDocument
@@ -56,7 +57,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "record": (RecordDocument, SuiteRecordDocument),
     "show": (ShowDocument,),
     "predict": (PredictionDocument, SuiteDocument, Validation),
-    "advise": (AdviceDocument, SuiteAdvice),
+    "advise": (AdviceDocument, SuiteAdvice, PartsDocument),
     "forecast": (Forecast, PatchForecast),
     "calibrate": (CalibrationDocument,),
     "confirm": (ConfirmationDocument, ScenariosDocument, SuiteConfirmationDocument),

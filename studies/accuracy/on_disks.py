@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from foreread.boards.emulated import disks
+from foreread.boards import disks
 from foreread.boards.emulated.live import started
 from studies.accuracy import seconds
 from studies.accuracy.cli import Foreread

@@ -9,7 +9,7 @@ import pytest
 from disk_kinds import model_of
 from waiting import left_s
 
-from foreread.boards.emulated import disks
+from foreread.boards import disks
 from foreread.boards.emulated.live import LiveOptions, boot
 
 pytestmark = pytest.mark.boards

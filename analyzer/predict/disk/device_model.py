@@ -6,6 +6,7 @@ boards/cost.py has the kinds of cost; emulator/ has a model of each.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,27 +64,60 @@ def device_from(given: DeviceModel | StrPath | None) -> DeviceModel | None:
 
 
 def read_device_model(name_or_file: StrPath) -> DeviceModel:
-    """Return the device in a TOML file, or the storage of a board profile.
+    """Return the device of a part; raises as ``read_part``."""
+    return read_part(name_or_file).device
+
+
+@dataclass(frozen=True)
+class StoragePart:
+    """A device model with its name, and the source of its figures."""
+
+    name: str
+    source: str
+    cost: Cost
+
+    @property
+    def device(self) -> DeviceModel:
+        """Its device."""
+        return device_of(self.cost)
+
+
+def read_part(name_or_file: StrPath) -> StoragePart:
+    """Return the device model in a TOML file, a kind of boards/disks.toml, or a board's storage.
 
     The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py).
     Raises DeviceModelError or ProfileError.
     """
     # Few predictions are given a device.
     from foreread.boards.base.toml_document import parse_toml, read_toml  # noqa: PLC0415
+    from foreread.boards.disks import costly_kinds  # noqa: PLC0415
     from foreread.boards.profile import ProfileError, load_profile  # noqa: PLC0415
 
     path, name = Path(name_or_file), str(name_or_file)
     if not path.is_file():
+        kind = costly_kinds().get(name)
+        if kind is not None:
+            return StoragePart(name, kind.source, kind.own_cost())
         return _of_profile(load_profile(name), name)
     try:
         table = parse_toml(read_toml(path, _BY_HAND))
         if "kind" not in table and ("storage" in table or "schema" in table):
             return _of_profile(load_profile(str(path.absolute())), name)
-        return device_of(_cost(table))
+        return _part(name, _cost(table))
     except (ProfileError, UnboundedError):
         raise
     except (msgspec.ValidationError, ValueError) as error:
         raise DeviceModelError(f"{path}: {shown(error)}", _BY_HAND) from error
+
+
+def _part(name: str, cost: Cost, *sources: str) -> StoragePart:
+    """Return a part; its source is that of the figures, or else the first of ``sources``."""
+    measured = cost.calibration
+    if not isinstance(measured, UnsetType):
+        sources = (f"{measured.device}, {measured.tool}, {measured.date}", *sources)
+    if not isinstance(cost.source, UnsetType):
+        sources = (cost.source, *sources)
+    return StoragePart(name, next(iter(sources), ""), cost)
 
 
 def _cost(table: dict[str, object]) -> Cost:
@@ -95,7 +129,7 @@ def _cost(table: dict[str, object]) -> Cost:
     return cost
 
 
-def _of_profile(profile: Profile, where: str) -> DeviceModel:
+def _of_profile(profile: Profile, where: str) -> StoragePart:
     costs = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
     if len(costs) != 1:
         from foreread.boards.profile import ProfileError  # noqa: PLC0415  (as above)
@@ -104,7 +138,7 @@ def _of_profile(profile: Profile, where: str) -> DeviceModel:
             f"{where}: {len(costs)} storage devices with a known cost, where one is needed",
             "give a device-model file: `foreread calibrate` writes one",
         )
-    return device_of(costs[0])
+    return _part(where, costs[0], *profile.sources, profile.title)
 
 
 def device_of(cost: Cost) -> DeviceModel:

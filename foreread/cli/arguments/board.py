@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from foreread.boards.emulated import MACHINES
-from foreread.boards.emulated.disks import FIXED, kinds
+from foreread.boards.disks import FIXED, kinds
 from foreread.boards.emulated.image import FILE_SYSTEMS
 from foreread.boards.emulated.parts import DEFAULT_PACKAGES
 from foreread.cli.arguments import whole_number

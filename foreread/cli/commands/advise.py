@@ -9,18 +9,21 @@ from pathlib import Path
 from foreread.analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise, write_advice
 from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
 from foreread.analyzer.advise.images import image_offers
+from foreread.analyzer.advise.parts import NamedStart, on_parts, starts_of
 from foreread.analyzer.advise.situation import AdviceError
 from foreread.analyzer.layout.compared import Asked, kind_of, opened
 from foreread.analyzer.layout.unpacking_file import read_unpacking
+from foreread.analyzer.predict.disk.parts import library, parts_named
 from foreread.analyzer.predict.linux import PREFIX
 from foreread.analyzer.suite import is_suite
 from foreread.analyzer.suite.advised import advise_suite
+from foreread.analyzer.suite.captures import starts_of_suite
 from foreread.analyzer.suite.predicted import SuiteQuestion
 from foreread.analyzer.suite.read import read_suite
 from foreread.boards.base.counted import plural
 from foreread.boards.base.outputs import check_file, check_folder
 from foreread.boards.base.written import write_whole
-from foreread.cli.arguments import UsageError, refuse, row_number
+from foreread.cli.arguments import UsageError, duration, refuse, row_number
 from foreread.cli.arguments.capture import add_capture
 from foreread.cli.arguments.load import add_load, loads_of
 from foreread.cli.arguments.model import add_device_model, add_kernel_model, add_mountpoint
@@ -28,9 +31,12 @@ from foreread.cli.arguments.output import add_check
 from foreread.cli.arguments.recording import recording_of
 from foreread.cli.arguments.verbose import add_verbose
 from foreread.cli.text.advice import MORE, row_text, table_text
+from foreread.cli.text.parts import parts_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import advice_text
 from foreread.question import Question
+
+_FOR_SINGLE_STARTS = "this is for single starts, not for a suite"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PROFILE",
         help="predict for the disk of this board: its name, or the file of its profile",
     )
+    _add_parts(parser)
     parser.add_argument(
         "--root",
         metavar="DIR",
@@ -88,6 +95,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_verbose(parser, MORE)
 
 
+def _add_parts(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a buyer's table")
+    group.add_argument(
+        "--boards",
+        metavar="PART,…",
+        nargs="?",
+        const="",
+        help="print each start on these storage parts instead, and what the best window is worth "
+        "there: kinds of disk, board profiles, files of foreread calibrate (default: every part "
+        "that comes with foreread); --board and --device-model add one",
+    )
+    group.add_argument(
+        "--within",
+        metavar="SECONDS",
+        type=duration,
+        help="name the slowest part on which every start stays within this time",
+    )
+
+
 def _check_output(args: argparse.Namespace) -> None:
     check = check_folder if args.row is None else check_file
     check(args.output)
@@ -103,6 +129,10 @@ def run(args: argparse.Namespace) -> int:
         from foreread.analyzer.advise.access_patch import text_of  # noqa: PLC0415  (few give one)
 
         text_of(args.source)
+    if args.boards is not None:
+        return _on_parts(args)
+    if args.within is not None:
+        raise UsageError("--within is about storage parts: add --boards")
     if any(map(is_suite, args.capture)):
         return _suite(args)
     sources = _sources(args)
@@ -134,6 +164,33 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(table_text(document, written=args.output is not None, verbose=args.verbose))
     return 0
+
+
+def _on_parts(args: argparse.Namespace) -> int:
+    """Print the starts on storage parts."""
+    own = {"-o": args.output, "--row": args.row, "--root": args.root, "--source": args.source}
+    own |= {"--image": args.image, "--unpacking": args.unpacking, "--mountpoint": args.mountpoint}
+    own |= {"--load": args.loads, "--weigh": args.weigh}
+    refuse(own, "--boards compares storage parts, by windows alone")
+    names = args.boards.split(",") if args.boards else [part.name for part in library()]
+    further = [name for name in (args.board, args.device_model) if name is not None]
+    parts = parts_named([*names, *further])
+    line = ProgressLine()
+    try:
+        starts = _starts(args)
+        document = on_parts(starts, parts, args.model or PREFIX, args.within, line.step)
+    finally:
+        line.end()
+    print(document.to_json() if args.json else parts_text(document, verbose=args.verbose))
+    return 0
+
+
+def _starts(args: argparse.Namespace) -> list[NamedStart]:
+    """Return the starts of the captures, or of a suite."""
+    if not any(map(is_suite, args.capture)):
+        return starts_of(recording_of(path, args) for path in args.capture)
+    _check_suite(args)
+    return starts_of_suite(read_suite(args.capture[0]))
 
 
 def _question(args: argparse.Namespace) -> Question:
@@ -175,14 +232,17 @@ def _file_of(rank: int, row: AdviceRow, lists: Mapping[str, bytes]) -> bytes:
     return lists[row.lists[0]]
 
 
-def _suite(args: argparse.Namespace) -> int:
-    """Print the advice for a suite, and write the tables of its starts."""
+def _check_suite(args: argparse.Namespace) -> None:
     if len(args.capture) > 1:
         raise UsageError("a suite names its captures itself: give the suite alone")
+    refuse({"--pid": args.pids != "tree", "--page-size": args.page_size}, _FOR_SINGLE_STARTS)
+
+
+def _suite(args: argparse.Namespace) -> int:
+    """Print the advice for a suite, and write the tables of its starts."""
+    _check_suite(args)
     own = {"--image": args.image, "--source": args.source, "--board": args.board, "--row": args.row}
-    own |= {"--pid": args.pids != "tree", "--page-size": args.page_size}
-    own |= {"--load": args.loads, "--weigh": args.weigh}
-    refuse(own, "this is for single starts, not for a suite")
+    refuse(own | {"--load": args.loads, "--weigh": args.weigh}, _FOR_SINGLE_STARTS)
     question = SuiteQuestion(args.model, args.device_model)
     folder = OUTPUT if args.output is None else args.output
     line = ProgressLine()

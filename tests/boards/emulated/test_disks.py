@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from property_tests import examples
 
 from foreread.analyzer.predict.disk.device_model import device_of
-from foreread.boards.emulated import disks
-from foreread.boards.emulated.error import BoardError
+from foreread.boards import disks
 from foreread.boards.emulated.launch import LiveOptions
 from foreread.boards.emulated.live import LiveBoard
 from foreread.boards.emulated.slowdisk_build import SOURCES
@@ -108,7 +107,7 @@ def test_the_jitter_of_a_seed_has_the_mean_of_the_model():
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are():
-    with pytest.raises(BoardError, match="no board has a disk 'floppy'") as refused:
+    with pytest.raises(disks.DiskError, match="no board has a disk 'floppy'") as refused:
         disks.kind("floppy")
     assert "rotating" in refused.value.remedy
 

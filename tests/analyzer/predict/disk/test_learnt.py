@@ -14,7 +14,7 @@ from foreread.analyzer.predict.disk.device_model import UnexplainedError
 from foreread.analyzer.predict.disk.learnt import learn_disk, with_copies
 from foreread.analyzer.predict.disk.observed import observed, unexplained
 from foreread.analyzer.predict.doubts.start import of_table
-from foreread.boards.emulated import disks
+from foreread.boards import disks
 from foreread.emulator.devices.device import FixedCost
 from foreread.emulator.devices.measured import Measured, Point
 from foreread.emulator.devices.stateful import Stateful

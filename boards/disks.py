@@ -1,4 +1,4 @@
-"""The kinds of disk that emulated boards have (disks.toml), as parameters of the slow disk."""
+"""The kinds of disk in disks.toml: parameters of the emulated boards' slow disk, device models."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from foreread.boards.cost import Cost, FixedCost, StatefulCost
-from foreread.boards.emulated.error import BoardError
+from foreread.boards.error import BoardsError
 
 FIXED = "fixed"
 _FILE = Path(__file__).with_name("disks.toml")
-_QUEUE_DEPTH, _TITLE = "queue_depth", "title"
+_QUEUE_DEPTH, _TITLE, _SOURCE = "queue_depth", "title", "source"
 _IN_US = {
     "latency_ns": "latency_us",
     "hit_ns": "hit_us",
@@ -24,12 +24,17 @@ _IN_US = {
 }
 
 
+class DiskError(BoardsError, ValueError):
+    """A kind of disk that does not exist; ``remedy`` names those that do."""
+
+
 @dataclass(frozen=True)
 class SlowDisk:
-    """A kind of disk: ``costs`` are parameters of its driver (slowdisk/cost.h)."""
+    """A kind of disk: ``costs`` are parameters of its driver (emulated/slowdisk/cost.h)."""
 
     name: str
     title: str
+    source: str
     queue_depth: int
     costs: dict[str, int]
 
@@ -42,6 +47,10 @@ class SlowDisk:
         """Return the cost that its driver applies; the arguments are the cost of a fixed disk."""
         if not self.costs:
             return FixedCost(obtained="set", latency_us=latency_ns / 1000, ns_per_kib=ns_per_kib)
+        return self.own_cost()
+
+    def own_cost(self) -> Cost:
+        """Return the cost of a kind with costs of its own."""
         figures = dict(self.costs)
         figures.pop("seed", None)  # the next random number is unknown
         document = {_name(name): _value(name, value) for name, value in figures.items()}
@@ -64,14 +73,19 @@ def kinds() -> dict[str, SlowDisk]:
     return {name: _disk(name, dict(table)) for name, table in tables.items()}
 
 
+def costly_kinds() -> dict[str, SlowDisk]:
+    """Return the kinds that have costs of their own: all but the fixed one."""
+    return {name: disk for name, disk in kinds().items() if disk.costs}
+
+
 def kind(name: str) -> SlowDisk:
-    """Return a kind of disk; raises BoardError."""
+    """Return a kind of disk; raises DiskError."""
     if name not in kinds():
-        raise BoardError(f"no board has a disk {name!r}", f"use one of {', '.join(kinds())}")
+        raise DiskError(f"no board has a disk {name!r}", f"use one of {', '.join(kinds())}")
     return kinds()[name]
 
 
 def _disk(name: str, table: dict[str, int | str]) -> SlowDisk:
-    title = str(table.pop(_TITLE))
+    title, source = str(table.pop(_TITLE)), str(table.pop(_SOURCE, ""))
     depth = int(table.pop(_QUEUE_DEPTH, 1))
-    return SlowDisk(name, title, depth, {key: int(value) for key, value in table.items()})
+    return SlowDisk(name, title, source, depth, {key: int(value) for key, value in table.items()})

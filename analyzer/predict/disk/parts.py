@@ -1,0 +1,47 @@
+"""The library of storage parts: the device models that come with foreread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from foreread.analyzer.predict.disk.device_model import (
+    DeviceModelError,
+    StoragePart,
+    read_part,
+)
+from foreread.boards.disks import costly_kinds
+from foreread.boards.profile import ProfileError, builtin_names
+
+MOST = 64  # each is a prediction of every start
+
+
+def library() -> list[StoragePart]:
+    """Return the kinds of disk and the storage of the board profiles, each cost once."""
+    parts = [read_part(name) for name in costly_kinds()]
+    for name in builtin_names():
+        try:
+            part = read_part(name)
+        except ProfileError:  # a board without a known cost
+            continue
+        if part.device not in [other.device for other in parts]:
+            parts.append(part)
+    return parts
+
+
+def parts_named(names: Iterable[str]) -> list[StoragePart]:
+    """Return the parts of these names and files, each once; raises DeviceModelError."""
+    parts = [_named(name) for name in dict.fromkeys(names)]
+    if len(parts) > MOST:
+        raise DeviceModelError(f"{len(parts)} parts are too many", f"give at most {MOST}")
+    return parts
+
+
+def _named(name: str) -> StoragePart:
+    if name in costly_kinds() or name in builtin_names() or Path(name).is_file():
+        return read_part(name)
+    known = ",".join(part.name for part in library())
+    raise DeviceModelError(
+        f"no storage part is called {name!r}",
+        f"choose from --boards {known}, or give the file of `foreread calibrate -o FILE DEVICE`",
+    )
