@@ -24,7 +24,7 @@ from foreread.analyzer.predict.prediction import Prediction
 from foreread.boards.base.silent import silent
 from foreread.emulator.devices.device import DeviceModel
 
-CAPTURED = "the disk of the capture"
+CAPTURED = "the recorded disk"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +101,9 @@ def _start(
     rows: list[PartSeconds] = []
     for part in (None, *parts):
         step(f"predicting {start.name} on {CAPTURED if part is None else part.name}")
-        device = start.device if part is None else part.device
+        device, name = (start.device, None) if part is None else (part.device, part.name)
         prediction = predict_by(first, model, None, device, more)
-        rows.append(_seconds(prediction, part and part.name, within))
+        rows.append(_seconds(prediction, name, within))
     reference = prediction.reference
     return StartOnParts(
         name=start.name,

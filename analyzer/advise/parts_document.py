@@ -11,7 +11,6 @@ from foreread.boards.base.document import Document, says
 from foreread.boards.cost import Obtained
 from foreread.tracer.formats.scenario import IDLE
 
-
 Within = Literal["now", "window", "no"]
 
 

@@ -99,15 +99,14 @@ def difference(first: Recording, other: Recording) -> str | None:
     """Return by what two recordings are of different starts; None if they are of the same one."""
     if not _are_captures(first, other):
         return "recorder"
-    for what, of_first, of_other in (
-        ("command", first.capture.command, other.capture.command),
-        ("kernel", first.kernel, other.kernel),
-        ("page size", first.page_size, other.page_size),
-        ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
-    ):
-        if of_first != of_other:
-            return what
-    return None
+    compared: dict[str, tuple[object, object]] = {
+        "command": (first.capture.command, other.capture.command),
+        "kernel": (first.kernel, other.kernel),
+        "page size": (first.page_size, other.page_size),
+        "disks": (set(first.devices.values()), set(other.devices.values())),
+    }
+    differing = (what for what, (of_first, of_other) in compared.items() if of_first != of_other)
+    return next(differing, None)
 
 
 def _are_captures(*recordings: Recording) -> bool:

@@ -22,6 +22,7 @@ PAGES = (
     "docs/tutorial/first-capture.md",
     "docs/tutorial/tune.md",
     "docs/howto/beside-a-load.md",
+    "docs/howto/choose-storage.md",
     "docs/howto/kernel-patch.md",
     "docs/howto/kernel-upgrade.md",
     "docs/howto/many-starts.md",

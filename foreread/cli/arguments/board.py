@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from foreread.boards.emulated import MACHINES
 from foreread.boards.disks import FIXED, kinds
+from foreread.boards.emulated import MACHINES
 from foreread.boards.emulated.image import FILE_SYSTEMS
 from foreread.boards.emulated.parts import DEFAULT_PACKAGES
 from foreread.cli.arguments import whole_number

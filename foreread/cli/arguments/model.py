@@ -67,8 +67,8 @@ def add_device_model(parser: argparse._ActionsContainer, many: bool = False) -> 
         "--device-model",
         metavar="FILE",
         action="append" if many else "store",
-        help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), or '
-        "a board profile (default: learnt from the capture)",
+        help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), a '
+        "board profile, or a kind of disk such as emmc (default: learnt from the capture)",
     )
 
 

@@ -16,20 +16,21 @@ from foreread.boards.base.counted import plural
 from foreread.boards.base.printable import printable
 from foreread.boards.base.units import kib_text, percent_text
 from foreread.cli.text.answer import answer_text
-from foreread.cli.text.table import plus_minus, render, seconds_cell
+from foreread.cli.text.table import plus_minus, render, render_cut, seconds_cell
 
+_LEAST_SOURCE = 20  # columns
 _WITHIN = {"now": "yes", "window": "with the window", "no": "no"}
 
 
 def parts_text(document: PartsDocument, *, verbose: bool) -> str:
-    """Return the table of each start; ``verbose``: and every doubt, with its parts."""
+    """Return the table of each start; ``verbose``: and the cost of each part."""
     starts = document.starts
     return answer_text(
         [line for start in starts for line in _answer(start)] + list(_limit(document)),
-        [_table(start, document.within) for start in starts] + [_figures(document.parts)],
-        doubts=[line for start in starts for line in _doubts(start)] if verbose else [],
+        [_table(start, document.within) for start in starts] + [_figures(document.parts, verbose)],
+        doubts=_doubts(starts, verbose),
         basis=list(_basis(document)),
-        more="--verbose (the doubts), --json",
+        more="--verbose (the cost of each part, the rows of each doubt)",
         verbose=verbose,
     )
 
@@ -70,32 +71,42 @@ def _limit(document: PartsDocument) -> Iterator[str]:
 
 def _table(start: StartOnParts, within: float | None) -> str:
     """Return the table of a start, and why parts have no seconds."""
-    head = ["part", "s now", "band", "window", "s then", "band", "saves", "band"]
+    head = ["part", "seconds now", "window", "seconds then", "saves"]
     head += [] if within is None else [f"within {within:g} s"]
-    rows = [_row(row, within) for row in start.rows if row.seconds is not None]
+    rows = [_row(row) for row in start.rows if row.seconds is not None]
     captures = f", {plural(start.captures, 'capture')}" if start.captures > 1 else ""
     lines = [f"{printable(start.name)} ({start.read_ahead_kb_now:,} KiB now{captures})"]
     lines += [render([*head, "the window is worth"], rows, left=frozenset({0}))] if rows else []
-    for row in start.rows:
-        if row.seconds is None:
-            lines.append(printable(f"{_name(row)}: {row.why}"))
-            lines += [printable(f"  run: {row.remedy}")] if row.remedy else []
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(printable, _unpredicted(start))])
 
 
-def _row(row: PartSeconds, within: float | None) -> list[str]:
+def _unpredicted(start: StartOnParts) -> Iterator[str]:
+    """Yield each reason once, with its parts; what to type is about the recorded disk."""
+    without = [row for row in start.rows if row.seconds is None]
+    for why in dict.fromkeys(row.why for row in without):
+        rows = [row for row in without if row.why == why]
+        yield f"{', '.join(map(_name, rows))}: {why}"
+        yield from (f"  run: {row.remedy}" for row in rows if row.part is None and row.remedy)
+
+
+def _row(row: PartSeconds) -> list[str]:
     cells = [
         _name(row),
-        seconds_cell(row.seconds_now),
-        _band(row.seconds_now_low, row.seconds_now_high),
+        _with_band(row.seconds_now, row.seconds_now_high),
         kib_text(row.read_ahead_kb),
-        seconds_cell(row.seconds),
-        _band(row.seconds_low, row.seconds_high),
-        seconds_cell(row.saved),
-        "-" if row.band is None else plus_minus(row.band),
+        _with_band(row.seconds, row.seconds_high),
+        "-" if row.saved is None or row.band is None else _plus_minus(row.saved, row.band),
     ]
-    cells += [] if within is None or row.within is None else [_WITHIN[row.within]]
+    cells += [] if row.within is None else [_WITHIN[row.within]]
     return [*cells, _worth(row)]
+
+
+def _with_band(seconds: float | None, high: float | None) -> str:
+    return "-" if seconds is None or high is None else _plus_minus(seconds, high - seconds)
+
+
+def _plus_minus(seconds: float, half_width: float) -> str:
+    return f"{seconds:.3f} {plus_minus(half_width)}"
 
 
 def _worth(row: PartSeconds) -> str:
@@ -107,28 +118,28 @@ def _worth(row: PartSeconds) -> str:
     return f"{percent_text(row.of_next, 0)} of the way to {row.next_part}"
 
 
-def _band(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.3f}-{high:.3f}"
-
-
 def _name(row: PartSeconds) -> str:
     return CAPTURED if row.part is None else row.part
 
 
-def _figures(parts: Sequence[PartRow]) -> str:
-    """Return what a request of each part costs, and where the figures are from."""
-    cells = [(part.name, part.obtained, f"{part.cost} ({part.source})") for part in parts]
-    return render(("part", "figures", "cost of a request (source)"), cells, left=frozenset({0, 1}))
+def _figures(parts: Sequence[PartRow], verbose: bool) -> str:
+    """Return where the figures of each part are from; ``verbose``: and what a request costs."""
+    if verbose:
+        cells = [(part.name, part.obtained, f"{part.cost} ({part.source})") for part in parts]
+        return render(("part", "figures", "cost of a request"), cells, left=frozenset({0, 1}))
+    cells = [(part.name, part.obtained, part.source) for part in parts]
+    return render_cut(("part", "figures", "source"), cells, _LEAST_SOURCE, frozenset({0, 1}))
 
 
-def _doubts(start: StartOnParts) -> Iterator[str]:
-    """Yield each doubt once, with the parts that it is about."""
+def _doubts(starts: Sequence[StartOnParts], verbose: bool) -> Iterator[str]:
+    """Yield each doubt once, with the number of its rows; ``verbose``: with their names."""
     about: dict[str, list[str]] = {}
-    for row in start.rows:
-        for doubt in row.doubts:
-            about.setdefault(doubt, []).append(_name(row))
-    for doubt, names in about.items():
-        yield f"{start.name} on {', '.join(names)}: {doubt}"
+    for start in starts:
+        for row in start.rows:
+            for doubt in row.doubts:
+                about.setdefault(doubt, []).append(f"{start.name} on {_name(row)}")
+    for doubt, rows in about.items():
+        yield f"{doubt} ({'; '.join(rows) if verbose else plural(len(rows), 'row')})"
 
 
 def _basis(document: PartsDocument) -> Iterator[str]:
