@@ -46,7 +46,7 @@ class PartSeconds(msgspec.Struct, frozen=True, kw_only=True):
         str | None, says("the part that is the next faster one, all with the window now")
     ] = None
     of_next: Annotated[
-        float | None, says("share of what the next part saves that the window saves on this one")
+        float | None, says("saved seconds, as a share of those that the next part saves")
     ] = None
     as_fast_as: Annotated[
         str | None,
