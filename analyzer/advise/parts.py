@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from foreread.analyzer.advise.parts_document import (
 )
 from foreread.analyzer.ingest.recording import Recording
 from foreread.analyzer.predict.bands import TOLD_APART, Bands
-from foreread.analyzer.predict.choice import difference, predict_by
+from foreread.analyzer.predict.choice import predict_by
 from foreread.analyzer.predict.disk.device_model import StoragePart
 from foreread.analyzer.predict.kib import emulated_pages
 from foreread.analyzer.predict.linux import PREFIX
@@ -37,18 +37,6 @@ class NamedStart:
     name: str
     recordings: Sequence[Recording]
     device: DeviceModel | None = None
-
-
-def starts_of(recordings: Iterable[Recording]) -> list[NamedStart]:
-    """Return the starts that recordings are of; further ones of a start narrow its band."""
-    starts: list[list[Recording]] = []
-    for recording in recordings:
-        same = [start for start in starts if difference(start[0], recording) is None]
-        if same:
-            same[0].append(recording)
-        else:
-            starts.append([recording])
-    return [NamedStart(str(start[0].path), start) for start in starts]
 
 
 def on_parts(

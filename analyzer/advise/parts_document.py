@@ -66,7 +66,7 @@ class StartOnParts(msgspec.Struct, frozen=True, kw_only=True):
 
     __repr__ = brief
 
-    name: Annotated[str, says("path of its first capture, or BOARD/START of a suite")]
+    name: Annotated[str, says("path of its capture, or BOARD/START of a suite")]
     command: list[str]
     captures: Annotated[int, says("captures that its seconds come from")]
     kernel: Annotated[str | None, says("uname -r of the recorded kernel; null if unknown")]

@@ -82,32 +82,19 @@ def _predicted(
 
 def check_same(first: Recording, other: Recording) -> None:
     """Raise ChoiceError unless both are recordings of one start on one board."""
-    if not _are_captures(first, other):
+    if first.capture.command is None or other.capture.command is None:
         raise ChoiceError(
             f"{other.path}: several captures must all be recorded with `foreread record`",
             "give one file",
         )
-    what = difference(first, other)
-    if what is not None:
-        raise ChoiceError(
-            f"{other.path}: its {what} differs from the first capture's",
-            "give captures of the same start on the same board",
-        )
-
-
-def difference(first: Recording, other: Recording) -> str | None:
-    """Return by what two recordings are of different starts; None if they are of the same one."""
-    if not _are_captures(first, other):
-        return "recorder"
-    compared: dict[str, tuple[object, object]] = {
-        "command": (first.capture.command, other.capture.command),
-        "kernel": (first.kernel, other.kernel),
-        "page size": (first.page_size, other.page_size),
-        "disks": (set(first.devices.values()), set(other.devices.values())),
-    }
-    differing = (what for what, (of_first, of_other) in compared.items() if of_first != of_other)
-    return next(differing, None)
-
-
-def _are_captures(*recordings: Recording) -> bool:
-    return all(recording.capture.command is not None for recording in recordings)
+    for what, of_first, of_other in (
+        ("command", first.capture.command, other.capture.command),
+        ("kernel", first.kernel, other.kernel),
+        ("page size", first.page_size, other.page_size),
+        ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
+    ):
+        if of_first != of_other:
+            raise ChoiceError(
+                f"{other.path}: its {what} differs from the first capture's",
+                "give captures of the same start on the same board",
+            )

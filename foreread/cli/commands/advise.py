@@ -9,7 +9,7 @@ from pathlib import Path
 from foreread.analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise, write_advice
 from foreread.analyzer.advise.document import AdviceDocument, AdviceRow
 from foreread.analyzer.advise.images import image_offers
-from foreread.analyzer.advise.parts import NamedStart, on_parts, starts_of
+from foreread.analyzer.advise.parts import NamedStart, on_parts
 from foreread.analyzer.advise.situation import AdviceError
 from foreread.analyzer.layout.compared import Asked, kind_of, opened
 from foreread.analyzer.layout.unpacking_file import read_unpacking
@@ -186,9 +186,9 @@ def _on_parts(args: argparse.Namespace) -> int:
 
 
 def _starts(args: argparse.Namespace) -> list[NamedStart]:
-    """Return the starts of the captures, or of a suite."""
+    """Return a start for each capture, or those of a suite."""
     if not any(map(is_suite, args.capture)):
-        return starts_of(recording_of(path, args) for path in args.capture)
+        return [NamedStart(str(path), [recording_of(path, args)]) for path in args.capture]
     _check_suite(args)
     return starts_of_suite(read_suite(args.capture[0]))
 

@@ -39,7 +39,7 @@ def _answer(start: StartOnParts) -> Iterator[str]:
     """Yield what a faster part saves, and what the window is worth without one."""
     rows = {row.part: row for row in start.rows if row.seconds_now is not None}
     if not rows:
-        yield f"{start.name}: no seconds: {start.rows[0].why}"
+        yield f"{start.name}: {start.rows[0].why}"
         return
     present = rows.get(None, max(rows.values(), key=_seconds_now))
     fastest = min(rows.values(), key=_seconds_now)

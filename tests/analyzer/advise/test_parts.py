@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import foreread
-from foreread.analyzer.advise.parts import on_parts, starts_of
+from foreread.analyzer.advise.parts import NamedStart, on_parts
 from foreread.analyzer.predict.disk.device_model import DeviceModelError, StoragePart
 from foreread.analyzer.predict.disk.parts import MOST, library, parts_named
 from foreread.boards.cost import FixedCost
@@ -30,7 +30,7 @@ def recording():
 @pytest.fixture(scope="module")
 def document(recording):
     parts = [*parts_named(NAMES), BETWEEN]
-    return on_parts(starts_of([recording]), parts, within=SLOW_START)
+    return on_parts([NamedStart("madplay", [recording])], parts, within=SLOW_START)
 
 
 @pytest.fixture(scope="module")
@@ -110,15 +110,6 @@ def test_the_limit_is_for_the_upper_bound_and_names_the_slowest_part_within(docu
     fits = {row.seconds: name for name, row in rows.items() if row.within in ("now", "window")}
     named = {seconds: name for seconds, name in fits.items() if name is not None}
     assert document.slowest_within == named[max(named)]
-
-
-def test_captures_of_a_start_are_one_start_and_others_are_not():
-    paths = [DATA / f"arm64-madplay-{number}.capture.tar.xz" for number in (1, 2)]
-    starts = starts_of(map(foreread.load, [paths[0], MADPLAY, paths[1]]))
-    assert [(start.name, len(start.recordings)) for start in starts] == [
-        (str(paths[0]), 2),
-        (str(MADPLAY), 1),
-    ]
 
 
 def test_each_part_of_the_library_has_a_source_and_a_cost_of_its_own():

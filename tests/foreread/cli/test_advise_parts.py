@@ -9,6 +9,7 @@ from foreread.analyzer.advise.situation import AdviceError
 
 DATA = Path(__file__).parents[1] / "data/suite"
 MADPLAY = DATA / "x86_64-madplay-1.capture.tar.xz"
+BLIND = DATA.parent / "no-completions/no-completions.capture.tar.xz"
 SUITE = DATA / "one-board.toml"
 MODEL = 'kind = "fixed"\nlatency_us = 200\nns_per_kib = 9000\n'
 
@@ -61,6 +62,14 @@ def test_without_names_every_part_of_the_library_is_compared(run, monkeypatch):
     run("advise", MADPLAY, "--boards", "--board", "arm64-16k", code=1)
     assert {"nvme", "emmc", "loop", "arm64"} < set(compared)
     assert compared[-1] == "arm64-16k"
+
+
+def test_each_capture_is_a_start_and_reasons_that_parts_share_are_printed_once(run):
+    said = run("advise", BLIND, MADPLAY, MADPLAY, "--boards", "emmc").out
+    assert said.count(f"\n{MADPLAY} (128 KiB now)") == 2
+    assert said.startswith(f"{BLIND}: no predicted seconds: ")
+    assert "\nthe recorded disk, emmc: no predicted seconds: " in said
+    assert said.count("  run: foreread record ") == 1
 
 
 @pytest.mark.thorough
