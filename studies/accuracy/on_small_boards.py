@@ -24,6 +24,7 @@ AREA = "small-boards"
 NUMPY = Application("numpy", ("python3", "-c", "import numpy, json, decimal"), writes=True)
 # Each with its package: a small disk. Node has the engine of a browser, without a screen.
 APPLICATIONS = (
+    (on_boards.PYTHON, "python3"),
     (NUMPY, "python3-numpy"),
     (on_boards.NODE, "nodejs"),
     (on_boards.IMAGEMAGICK, "imagemagick-6.q16"),

@@ -290,6 +290,7 @@ def test_every_cell_has_a_name_of_its_own():
         "loads",
         "memory",
         "reclaim",
+        "small-boards",
     }
     areas = {"pages", "loop", "disk", "forecast", *boards}
     assert {cell.area for cell in cells} == areas
